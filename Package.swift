@@ -1,0 +1,88 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every Swift target is built the same way: Swift 6 mode, explicit about existentials and imports,
+// and a warning is an error.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "swift-operations",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Operations", targets: ["Operations"]),
+        .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
+        .executable(name: "classicphotos", targets: ["classicphotos"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    ],
+    targets: [
+        .target(name: "Operations", swiftSettings: settings),
+        .systemLibrary(name: "Clibvips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .target(name: "CVips", dependencies: ["Clibvips"]),
+        .target(name: "Imaging", dependencies: ["CVips"], swiftSettings: settings),
+        .target(
+            name: "PhotoPipeline",
+            dependencies: [
+                "Operations", "Imaging",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PhotoGallery",
+            dependencies: [
+                "PhotoPipeline", "Imaging",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            resources: [.embedInCode("Page")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "classicphotos",
+            dependencies: [
+                "PhotoGallery", "PhotoPipeline", "Operations", "Imaging",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations"], swiftSettings: settings),
+        .testTarget(name: "ImagingTests", dependencies: ["Imaging"], swiftSettings: settings),
+        .testTarget(
+            name: "PhotoPipelineTests",
+            dependencies: [
+                "PhotoPipeline", "Operations", "Imaging",
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PhotoGalleryTests",
+            dependencies: [
+                "PhotoGallery", "PhotoPipeline",
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ClassicPhotosTests",
+            dependencies: ["classicphotos", "Imaging"],
+            swiftSettings: settings
+        ),
+    ]
+)
