@@ -1,0 +1,160 @@
+import Synchronization
+
+/// An operation whose work is an `async` function; it ends when the function returns or throws.
+///
+/// Give it a body, or subclass it and override `main() async throws`. It keeps its place in the queue's
+/// width until the function has returned, so a queue limits asynchronous work as it does any other.
+/// ``Operation/cancel()`` cancels the task in which the function runs.
+///
+/// An operation that is made inside a task carries that task's task-local values into its body.
+open class AsyncOperation: Operation, @unchecked Sendable {
+    private enum Progress {
+        case pending
+        case running(Task<Void, Never>)
+        case ended((any Error)?)
+    }
+
+    private let body: (@Sendable () async throws -> Void)?
+    private let progress = Mutex(Progress.pending)
+    /// A task made together with the operation, which waits to be told to run it.
+    private let prepared: PreparedTask?
+
+    /// Makes an operation for a subclass that overrides `main() async throws`.
+    public override init() {
+        self.body = nil
+        self.prepared = PreparedTask.inheritingTaskLocals()
+        super.init()
+    }
+
+    /// Makes an operation that runs a function.
+    public init(_ body: @escaping @Sendable () async throws -> Void) {
+        self.body = body
+        self.prepared = PreparedTask.inheritingTaskLocals()
+        super.init()
+    }
+
+    deinit {
+        prepared?.run(nil)
+    }
+
+    /// The work; override it. The default runs the body given to the initialiser.
+    open func main() async throws {
+        try await body?()
+    }
+
+    /// What the work threw; nil while it has not ended, and if it returned.
+    public var error: (any Error)? {
+        progress.withLock { if case .ended(let error) = $0 { error } else { nil } }
+    }
+
+    /// True: the work goes on after `start()` has returned.
+    public override var isAsynchronous: Bool { true }
+
+    /// Starts the work in a task of its own and returns.
+    public override func start() {
+        guard beginExecuting() else { return }
+        let queue = ThreadContext.currentQueue ?? TaskContext.queue
+        let work: @Sendable () async -> Void = { [self] in
+            await TaskContext.$queue.withValue(queue) {
+                await TaskContext.$operation.withValue(self) { await run() }
+            }
+        }
+        let task = prepared?.run(work) ?? Task(operation: work)
+        let isRunning = progress.withLock { progress in
+            guard case .pending = progress else { return false }
+            progress = .running(task)
+            return true
+        }
+        // A cancellation that came before the task was known found nothing to cancel.
+        if isRunning, isCancelled { task.cancel() }
+    }
+
+    /// Asks the work to stop: the task that runs it is cancelled.
+    open override func cancel() {
+        super.cancel()
+        let task: Task<Void, Never>? = progress.withLock {
+            if case .running(let task) = $0 { task } else { nil }
+        }
+        task?.cancel()
+    }
+
+    private func run() async {
+        var thrown: (any Error)?
+        do {
+            try await main()
+        } catch {
+            thrown = error
+        }
+        progress.withLock { $0 = .ended(thrown) }
+        finish()
+    }
+}
+
+/// A task that was made early, to inherit the task-local values of its maker, and runs something later.
+private final class PreparedTask: Sendable {
+    private enum State {
+        case idle
+        case waiting(CheckedContinuation<Work?, Never>)
+        case told(Work?)
+    }
+
+    typealias Work = @Sendable () async -> Void
+
+    private let state: StateBox
+    private let task: Task<Void, Never>
+
+    private final class StateBox: Sendable {
+        let state = Mutex(State.idle)
+
+        func tell(_ work: Work?) {
+            let continuation: CheckedContinuation<Work?, Never>? = state.withLock { state in
+                switch state {
+                case .idle:
+                    state = .told(work)
+                    return nil
+                case .waiting(let continuation):
+                    state = .told(nil)
+                    return continuation
+                case .told:
+                    return nil
+                }
+            }
+            continuation?.resume(returning: work)
+        }
+
+        func wait() async -> Work? {
+            await withCheckedContinuation { continuation in
+                let told: Work?? = state.withLock { state in
+                    if case .told(let work) = state { return .some(work) }
+                    state = .waiting(continuation)
+                    return nil
+                }
+                if let told { continuation.resume(returning: told) }
+            }
+        }
+    }
+
+    /// Nil outside tasks, where there is nothing to inherit.
+    static func inheritingTaskLocals() -> PreparedTask? {
+        withUnsafeCurrentTask { $0 == nil } ? nil : PreparedTask()
+    }
+
+    private init() {
+        let state = StateBox()
+        self.state = state
+        self.task = Task { await state.wait()?() }
+    }
+
+    /// Lets the task run `work`, or end; the first call counts.
+    @discardableResult
+    func run(_ work: Work?) -> Task<Void, Never> {
+        state.tell(work)
+        return task
+    }
+}
+
+/// What an async body can ask about where it runs.
+enum TaskContext {
+    @TaskLocal static var queue: OperationQueue?
+    @TaskLocal static var operation: Operation?
+}

@@ -1,0 +1,32 @@
+/// Key-value observing as queues need it: a subclass that keeps its own state says when it changes.
+///
+/// Both spellings of a key are understood ("isFinished" and "finished"), and key paths too.
+extension Operation {
+    /// Announces that a property is about to change.
+    public func willChangeValue(forKey key: String) {}
+
+    /// Announces that a property has changed; the queue reads it anew.
+    ///
+    /// `isFinished`: if it is now true the operation is over, whether or not a queue had started it.
+    /// `isReady`: if it is now true and nothing else holds it back, its queue may start it. Other keys
+    /// change nothing. A false alarm is harmless.
+    public func didChangeValue(forKey key: String) {
+        switch key {
+        case "isFinished", "finished": finishIfReported()
+        case "isReady", "ready": considerStarting()
+        default: break
+        }
+    }
+
+    /// Announces that a property is about to change.
+    public func willChangeValue<Value>(for keyPath: KeyPath<Operation, Value>) {}
+
+    /// Announces that a property has changed; the queue reads it anew.
+    public func didChangeValue<Value>(for keyPath: KeyPath<Operation, Value>) {
+        if keyPath == \Operation.isFinished {
+            finishIfReported()
+        } else if keyPath == \Operation.isReady {
+            considerStarting()
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import Synchronization
+
+/// A unit of work that runs at most once, and everything that is known about it.
+///
+/// Subclass it and override ``main()`` for work that ends when `main()` returns. For work that goes
+/// on after that, use ``AsyncOperation``, or override ``start()``, ``isExecuting``, ``isFinished`` and
+/// ``isAsynchronous`` and announce changes with ``willChangeValue(forKey:)`` and
+/// ``didChangeValue(forKey:)``, as with Foundation's class of the same name.
+///
+/// Usually an ``OperationQueue`` calls `start()`, on a worker thread. Every property and method can be
+/// used from any thread.
+open class Operation: @unchecked Sendable {
+    // Unchecked because it is open: the base class itself keeps all it has inside this mutex, and a
+    // subclass answers for what it adds.
+    let state: Mutex<OperationState>
+
+    /// Makes an operation that does nothing until it is subclassed.
+    public init() {
+        self.state = Mutex(OperationState())
+    }
+
+    deinit {
+        releaseDependencies()
+    }
+
+    // MARK: Running
+
+    /// Runs the operation now, on the calling thread.
+    ///
+    /// A queue calls this; by hand, call it only for an operation that is in no queue and is ready.
+    /// A finished operation returns at once; a cancelled one finishes without ``main()``. A subclass
+    /// that overrides this method must not call `super`.
+    ///
+    /// - Precondition: the operation is ready, in no queue, and not executing. Anything else stops the
+    ///   program with a sentence that says what was wrong.
+    open func start() {
+        guard beginExecuting() else { return }
+        withThreadPriority { main() }
+        finish()
+    }
+
+    /// The work; override it. The default does nothing.
+    ///
+    /// Check ``isCancelled`` now and then, and return early if it is true.
+    open func main() {}
+
+    /// Asks the operation to stop.
+    ///
+    /// One that has not started never runs its ``main()`` and leaves its queue at once, even a
+    /// suspended one. One that runs sees ``isCancelled`` and decides for itself. A finished one is not
+    /// affected. Dependents are not cancelled: for them a cancelled dependency is a finished one.
+    open func cancel() {
+        markCancelled()
+        considerStarting()
+    }
+
+    // MARK: State
+
+    /// Whether it could be started now: all dependencies have finished, or it is cancelled.
+    ///
+    /// An override must include `super.isReady` and call `didChangeValue(forKey: "isReady")` whenever
+    /// its own answer changes.
+    open var isReady: Bool { state.withLock { $0.isReady } }
+
+    /// Whether its work is going on.
+    open var isExecuting: Bool { state.withLock { $0.phase == .executing } }
+
+    /// Whether it is over: the work is done, or was cancelled and left.
+    open var isFinished: Bool { state.withLock { $0.phase == .finished } }
+
+    /// Whether ``cancel()`` was called before it finished.
+    open var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Whether the work may go on after ``start()`` has returned; false unless overridden.
+    ///
+    /// Queues do not care; whoever calls `start()` by hand may.
+    open var isAsynchronous: Bool { false }
+
+    /// The older name of ``isAsynchronous``.
+    open var isConcurrent: Bool { isAsynchronous }
+
+    // MARK: Dependencies
+
+    /// What the operation waits for, in the order added; finished ones stay in the list.
+    ///
+    /// - Complexity: O(1).
+    open var dependencies: [Operation] { state.withLock { $0.dependencies } }
+
+    /// Makes the operation wait for another one, in any queue or none.
+    ///
+    /// Adding one twice, or one that has finished, changes nothing but the list. Configure dependencies
+    /// before the operation goes into a queue: added later they are honoured only if it has not been
+    /// started yet.
+    ///
+    /// A cycle can never run by itself: it is reported (``OperationsDiagnostics``) with the names of
+    /// its members, and cancelling one of them, or removing an edge, lets the others go on.
+    ///
+    /// - Precondition: `dependency` is another operation.
+    open func addDependency(_ dependency: Operation) {
+        guard dependency !== self else {
+            misuse("\(self) cannot depend on itself: remove this addDependency call")
+        }
+        connect(to: dependency)
+    }
+
+    /// Takes a dependency away; the operation may become ready by that.
+    ///
+    /// - Complexity: O(number of dependencies).
+    open func removeDependency(_ dependency: Operation) {
+        disconnect(from: dependency)
+    }
+
+    // MARK: Waiting
+
+    /// Blocks the calling thread until the operation has finished.
+    ///
+    /// Returns at once if it has. On return the operation has left its queue; its completion block may
+    /// still be running. A worker thread that waits here is replaced by another one meanwhile.
+    ///
+    /// - Precondition: not called from inside the operation itself.
+    @available(*, noasync, message: "write: await operation.waitUntilFinished()")
+    open func waitUntilFinished() {
+        if ThreadContext.isInside(self) {
+            misuse("\(self) waits for itself and would never finish: remove this wait")
+        }
+        let gate = Gate()
+        guard state.withLock({ $0.waiterArrived(.thread(gate)) }) else { return }
+        gate.waitOnWorker()
+    }
+
+    /// Suspends the calling task until the operation has finished.
+    ///
+    /// Not affected by cancellation of the task: cancel the operation to make it end early.
+    public final func waitUntilFinished() async {
+        if TaskContext.operation === self {
+            misuse("\(self) waits for itself and would never finish: remove this wait")
+        }
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { $0.waiterArrived(.task(continuation)) }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    // MARK: Configuration
+
+    /// A name for people: it appears in messages about the operation.
+    open var name: String? {
+        get { state.withLock { $0.name } }
+        set { state.withLock { $0.name = newValue } }
+    }
+
+    /// Called once after the operation has finished, also when it was cancelled; then dropped.
+    ///
+    /// It runs on a worker thread, outside any queue; no wait includes it. Set after the operation has
+    /// finished, it is never called.
+    open var completionBlock: (@Sendable () -> Void)? {
+        get { state.withLock { $0.completionBlock } }
+        set { state.withLock { if $0.phase != .finished { $0.completionBlock = newValue } } }
+    }
+
+    /// Orders the ready operations of one queue; `normal` unless set.
+    ///
+    /// A change while the operation waits in a queue puts it behind the others of the new priority.
+    /// A priority never replaces a dependency.
+    open var queuePriority: QueuePriority {
+        get { state.withLock { $0.priority } }
+        set { if state.withLock({ $0.priorityChanged(to: newValue) }) { considerStarting() } }
+    }
+
+    /// How much the work matters; `default` unless set, or unless a queue made the operation.
+    open var qualityOfService: QualityOfService {
+        get { state.withLock { $0.qualityOfService } }
+        set { state.withLock { $0.qualityOfService = newValue } }
+    }
+
+    /// The priority of the thread while ``main()`` runs, from 0.0 to 1.0; 0.5 unless set.
+    ///
+    /// On Linux the value becomes the thread's niceness: 0.0 is 19, 0.5 is 0, 1.0 is -20, linear in
+    /// between; a process without the right to lower niceness gets no more than 0. Values outside the
+    /// range are moved to its ends. Set it before the operation starts. Only the default
+    /// ``start()`` honours it.
+    open var threadPriority: Double {
+        get { state.withLock { $0.threadPriority } }
+        set { state.withLock { $0.threadPriority = min(max(newValue, 0), 1) } }
+    }
+
+    /// The five priorities an operation can have in its queue.
+    public enum QueuePriority: Int, Sendable, Hashable, CaseIterable, Comparable {
+        /// After everything else.
+        case veryLow = -8
+        /// After normal operations.
+        case low = -4
+        /// Where nothing is set.
+        case normal = 0
+        /// Before normal operations.
+        case high = 4
+        /// Before everything else.
+        case veryHigh = 8
+
+        /// The legal priority for any raw value: one in between is pulled towards `normal`, one beyond
+        /// the ends becomes the nearest end.
+        public init(clamping rawValue: Int) {
+            switch rawValue {
+            case 8...: self = .veryHigh
+            case 4...: self = .high
+            case ...(-8): self = .veryLow
+            case ...(-4): self = .low
+            default: self = .normal
+            }
+        }
+
+        /// Orders priorities from the lowest to the highest.
+        public static func < (a: QueuePriority, b: QueuePriority) -> Bool {
+            a.rawValue < b.rawValue
+        }
+    }
+}
+
+extension Operation: Hashable {
+    /// Operations are equal if they are the same object.
+    public static func == (a: Operation, b: Operation) -> Bool { a === b }
+
+    /// Hashes the object's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension Operation: CustomStringConvertible {
+    /// The name, or the type and address, and the state.
+    public var description: String {
+        let (phase, isCancelled) = state.withLock { ($0.phase, $0.isCancelled) }
+        return "\(label) (\(isCancelled ? "cancelled, " : "")\(phase.description))"
+    }
+
+    /// What messages call it.
+    var label: String {
+        if let name, !name.isEmpty { return "'\(name)'" }
+        let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+        return "\(type(of: self)) 0x\(address)"
+    }
+}
+
+extension OperationState.Phase {
+    var description: String {
+        switch self {
+        case .created: "in no queue"
+        case .waiting: "waiting"
+        case .filed: "ready"
+        case .claimed, .starting: "starting"
+        case .executing: "executing"
+        case .finished: "finished"
+        }
+    }
+}

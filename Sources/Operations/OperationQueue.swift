@@ -1,0 +1,202 @@
+import Synchronization
+
+/// A queue that runs operations, as soon as they are ready and as many at a time as it is told.
+///
+/// Among ready operations the one with the highest ``Operation/queuePriority`` starts first, and among
+/// equals the one that became ready first. A queue keeps its operations until they have finished, and
+/// they keep the queue, so it may be dropped while they run.
+///
+/// Every property and method can be used from any thread.
+open class OperationQueue: @unchecked Sendable {
+    // Unchecked because it is open: all the class has is in the mutex and in constants.
+    let state: Mutex<QueueState>
+    let executor: QueueExecutor
+
+    /// Stands for "as many as make sense": as many as there are cores, and one more for each that
+    /// blocks.
+    public static let defaultMaxConcurrentOperationCount = -1
+
+    /// Makes a queue whose operations run on worker threads.
+    public init() {
+        self.state = Mutex(QueueState())
+        self.executor = .workers
+    }
+
+    /// The main queue.
+    init(executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int) {
+        var state = QueueState()
+        state.name = name
+        state.qualityOfService = qualityOfService
+        _ = state.changed(.width(width))
+        self.state = Mutex(state)
+        self.executor = executor
+    }
+
+    /// The queue that runs its operations one by one on the main thread.
+    ///
+    /// The main thread must serve the main dispatch queue for that: with `dispatchMain()`, a run loop,
+    /// or an `async` main function. Its width, suspension, name and quality of service are fixed;
+    /// setting them has no effect.
+    public static let main = OperationQueue(
+        executor: .mainThread, name: "NSOperationQueue Main Queue",
+        qualityOfService: .userInteractive, width: 1)
+
+    /// The queue of the operation that the caller runs in.
+    ///
+    /// On the main thread outside of operations it is ``main``; elsewhere nil.
+    public static var current: OperationQueue? {
+        TaskContext.queue ?? ThreadContext.currentQueue ?? (isMainThread ? main : nil)
+    }
+
+    // MARK: Adding
+
+    /// Adds an operation, which may start before this method returns.
+    ///
+    /// - Precondition: the operation is in no queue, not executing and not finished.
+    open func addOperation(_ operation: Operation) {
+        enqueue(operation)
+        operation.considerStarting()
+    }
+
+    /// Adds several operations at once.
+    ///
+    /// - Parameter wait: whether to block the calling thread until all of them have finished.
+    /// - Precondition: none of them is in a queue, executing or finished, and none is given twice.
+    @available(*, noasync, message: "write: await queue.addOperations(…)")
+    open func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
+        add(operations)
+        if wait {
+            for operation in operations { operation.waitUntilFinished() }
+        }
+    }
+
+    /// Adds several operations at once and, if asked to, suspends the task until they have finished.
+    public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) async {
+        add(operations)
+        if wait {
+            for operation in operations { await operation.waitUntilFinished() }
+        }
+    }
+
+    /// Adds a block as an operation with the queue's quality of service.
+    open func addOperation(_ block: @escaping @Sendable () -> Void) {
+        let operation = BlockOperation(block: block)
+        operation.qualityOfService = qualityOfService
+        addOperation(operation)
+    }
+
+    // MARK: Looking
+
+    /// The operations that have not finished, in the order they were added.
+    ///
+    /// A snapshot: by the time it is read some may have finished.
+    ///
+    /// - Complexity: O(n log n).
+    open var operations: [Operation] { state.withLock { $0.operationsInOrder } }
+
+    /// How many operations have not finished.
+    open var operationCount: Int { state.withLock { $0.operationCount } }
+
+    /// A name for people.
+    open var name: String? {
+        get { state.withLock { $0.name } ?? "NSOperationQueue \(address)" }
+        set { if executor == .workers { state.withLock { $0.name = newValue } } }
+    }
+
+    private var address: String {
+        "0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    }
+
+    // MARK: Configuration
+
+    /// How many operations may run at the same time.
+    ///
+    /// ``defaultMaxConcurrentOperationCount`` by default. 1 makes the queue serial, but readiness and
+    /// priority still decide the order. 0 starts nothing. Lowering it stops nothing that runs.
+    ///
+    /// - Precondition: not negative, or ``defaultMaxConcurrentOperationCount``.
+    open var maxConcurrentOperationCount: Int {
+        get { state.withLock { $0.width } }
+        set {
+            guard newValue >= 0 || newValue == Self.defaultMaxConcurrentOperationCount else {
+                misuse(
+                    "maxConcurrentOperationCount of \(name ?? address) cannot be \(newValue): "
+                        + "use 0 or more, or defaultMaxConcurrentOperationCount")
+            }
+            change(.width(min(newValue, Int(Int32.max))))
+        }
+    }
+
+    /// Whether the queue starts nothing new.
+    ///
+    /// What runs goes on, and operations can be added. Cancelled operations still leave.
+    open var isSuspended: Bool {
+        get { state.withLock { $0.isSuspended } }
+        set { change(.suspended(newValue)) }
+    }
+
+    /// The quality of service of blocks added to the queue; `default` unless set.
+    open var qualityOfService: QualityOfService {
+        get { state.withLock { $0.qualityOfService } }
+        set { if executor == .workers { state.withLock { $0.qualityOfService = newValue } } }
+    }
+
+    // MARK: Cancelling and waiting
+
+    /// Cancels every operation that has not finished.
+    ///
+    /// All are marked before any leaves, so no dependent of a cancelled operation starts in between.
+    open func cancelAllOperations() {
+        let operations = state.withLock { state in
+            let operations = state.operationsInOrder
+            for operation in operations { operation.markCancelled() }
+            return operations
+        }
+        for operation in operations {
+            operation.cancel()
+            // An override of `cancel()` may not call `super`.
+            operation.considerStarting()
+        }
+    }
+
+    /// Blocks the calling thread until the queue is empty.
+    ///
+    /// Operations that are added meanwhile are waited for too. A worker thread that waits here is
+    /// replaced by another one meanwhile.
+    ///
+    /// - Precondition: not called from inside an operation of this queue.
+    @available(*, noasync, message: "write: await queue.waitUntilAllOperationsAreFinished()")
+    open func waitUntilAllOperationsAreFinished() {
+        if let operation = ThreadContext.operation(of: self) { misuseOfOwnWait(by: operation) }
+        let gate = Gate()
+        guard state.withLock({ $0.waiterArrived(.thread(gate)) }) else { return }
+        gate.waitOnWorker()
+    }
+
+    /// Suspends the calling task until the queue is empty.
+    public final func waitUntilAllOperationsAreFinished() async {
+        if TaskContext.queue === self, let operation = TaskContext.operation {
+            misuseOfOwnWait(by: operation)
+        }
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { $0.waiterArrived(.task(continuation)) }
+            if !waits { continuation.resume() }
+        }
+    }
+}
+
+extension OperationQueue {
+    private func misuseOfOwnWait(by operation: Operation) -> Never {
+        misuse(
+            "\(operation) waits for all operations of its own queue \(name ?? address), itself "
+                + "included, and would never finish: remove this wait")
+    }
+}
+
+extension OperationQueue: Hashable {
+    /// Queues are equal if they are the same object.
+    public static func == (a: OperationQueue, b: OperationQueue) -> Bool { a === b }
+
+    /// Hashes the object's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

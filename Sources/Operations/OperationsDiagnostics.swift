@@ -1,0 +1,29 @@
+import Synchronization
+
+/// Where the library says what it noticed about a program that goes on running.
+public enum OperationsDiagnostics {
+    /// Something that is probably a mistake.
+    public enum Finding: Sendable, CustomStringConvertible {
+        /// Operations that wait for each other, by name; the first is repeated at the end.
+        case dependencyCycle([String])
+
+        /// A sentence that says what was found and what to do.
+        public var description: String {
+            switch self {
+            case .dependencyCycle(let names):
+                "dependency cycle: \(names.joined(separator: " → ")). None of these can start until "
+                    + "one of them is cancelled or one of these dependencies is removed"
+            }
+        }
+    }
+
+    private static let currentHandler = Mutex<@Sendable (Finding) -> Void>({ finding in
+        writeToStandardError("Operations: \(finding).\n")
+    })
+
+    /// Called with each finding, on the thread where it was made; writes to standard error unless set.
+    public static var handler: @Sendable (Finding) -> Void {
+        get { currentHandler.withLock { $0 } }
+        set { currentHandler.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,37 @@
+/// A first-in, first-out list with amortised O(1) operations.
+///
+/// An array with a moving head: elements before the head are gone, and the space is given back when
+/// they are half of it.
+struct FIFO<Element> {
+    private var storage: [Element?] = []
+    private var head = 0
+
+    var isEmpty: Bool { head == storage.count }
+    var count: Int { storage.count - head }
+
+    mutating func append(_ element: Element) {
+        storage.append(element)
+    }
+
+    mutating func popFirst() -> Element? {
+        guard head < storage.count else { return nil }
+        let element = storage[head]
+        storage[head] = nil
+        head += 1
+        if head == storage.count {
+            storage.removeAll(keepingCapacity: storage.capacity <= 1024)
+            head = 0
+        } else if head > 1024, head * 2 > storage.count {
+            storage.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+
+    mutating func removeAll(where shouldBeRemoved: (Element) -> Bool) {
+        storage = storage[head...].filter { element in
+            element.map { !shouldBeRemoved($0) } ?? false
+        }
+        head = 0
+    }
+}

@@ -1,0 +1,217 @@
+// Everything that differs between systems: threads, thread-local storage, niceness, processor clocks,
+// limits. Only Linux is tested by this project's own machines.
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A condition-variable mutex around a value: a lock body may wait until another one signals.
+///
+/// Unchecked: the value is only touched with the mutex held.
+final class Monitor<State>: @unchecked Sendable {
+    /// What a lock body may wait for.
+    enum Signal: Int, CaseIterable { case work, watch }
+
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let conditions = UnsafeMutablePointer<pthread_cond_t>.allocate(
+        capacity: Signal.allCases.count)
+    private var state: State
+
+    init(_ state: State) {
+        self.state = state
+        pthread_mutex_init(mutex, nil)
+        for signal in Signal.allCases { pthread_cond_init(conditions + signal.rawValue, nil) }
+    }
+
+    deinit {
+        for signal in Signal.allCases { pthread_cond_destroy(conditions + signal.rawValue) }
+        pthread_mutex_destroy(mutex)
+        conditions.deallocate()
+        mutex.deallocate()
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    func signal(_ signal: Signal) {
+        pthread_cond_signal(conditions + signal.rawValue)
+    }
+
+    func signalAll(_ signal: Signal) {
+        pthread_cond_broadcast(conditions + signal.rawValue)
+    }
+
+    /// Waits, inside a lock body of the same monitor; the lock is free meanwhile. May wake for no reason.
+    func wait(for signal: Signal) {
+        pthread_cond_wait(conditions + signal.rawValue, mutex)
+    }
+
+    /// As ``wait(for:)``; returns false when the time was up.
+    func wait(for signal: Signal, milliseconds: Int) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_nsec += (milliseconds % 1000) * 1_000_000
+        deadline.tv_sec += milliseconds / 1000 + deadline.tv_nsec / 1_000_000_000
+        deadline.tv_nsec %= 1_000_000_000
+        return pthread_cond_timedwait(conditions + signal.rawValue, mutex, &deadline) != ETIMEDOUT
+    }
+}
+
+/// Makes a detached thread.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+    let context = Unmanaged.passRetained(Body(body)).toOpaque()
+    #if canImport(Darwin)
+    var thread: pthread_t?
+    let result = pthread_create(
+        &thread, nil,
+        { context in
+            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        }, context)
+    if let thread { pthread_detach(thread) }
+    #else
+    var thread = pthread_t()
+    let result = pthread_create(
+        &thread, nil,
+        { context in
+            guard let context else { return nil }
+            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        }, context)
+    if result == 0 { pthread_detach(thread) }
+    #endif
+    guard result == 0 else {
+        misuse("the system refused a thread (error \(result)): raise its limit of threads")
+    }
+}
+
+/// One pointer for each thread.
+struct ThreadLocalPointer: Sendable {
+    private let key: pthread_key_t
+
+    init(destructor: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void) {
+        var key = pthread_key_t()
+        #if canImport(Darwin)
+        pthread_key_create(&key) { destructor($0) }
+        #else
+        pthread_key_create(&key, destructor)
+        #endif
+        self.key = key
+    }
+
+    var value: UnsafeMutableRawPointer? {
+        get { pthread_getspecific(key) }
+        nonmutating set { pthread_setspecific(key, newValue) }
+    }
+}
+
+var isMainThread: Bool {
+    #if canImport(Darwin)
+    pthread_main_np() == 1
+    #else
+    ThreadProbe()?.id == getpid()
+    #endif
+}
+
+/// Sets the calling thread's niceness, from -20 (favoured) to 19; false if that is not allowed.
+func setNiceness(_ niceness: Int32) -> Bool {
+    // On Linux the "process" 0 is the calling thread.
+    #if canImport(Darwin)
+    false
+    #elseif canImport(Glibc)
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) == 0
+    #else
+    setpriority(PRIO_PROCESS, 0, niceness) == 0
+    #endif
+}
+
+/// Reads how much processor time a thread has used, and whether it sleeps.
+struct ThreadProbe: Sendable {
+    #if !canImport(Darwin)
+    private let clock: clockid_t
+    /// The kernel's number for the thread.
+    let id: pid_t
+
+    init?() {
+        var clock = clockid_t()
+        guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return nil }
+        self.clock = clock
+        // The kernel's interface: the clock of a thread holds the complement of its number, shifted.
+        self.id = ~(clock >> 3)
+    }
+
+    /// Nanoseconds of processor time; nil if the thread has ended.
+    var processorTime: UInt64? {
+        var time = timespec()
+        guard clock_gettime(clock, &time) == 0 else { return nil }
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Whether the kernel has it waiting for something: not running, nor about to.
+    var isSleeping: Bool {
+        guard let text = readSmallFile("/proc/self/task/\(id)/stat") else { return false }
+        // The state letter follows the thread's name, which is in parentheses and may hold any others.
+        guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else {
+            return false
+        }
+        return text[end + 2] == UInt8(ascii: "S") || text[end + 2] == UInt8(ascii: "D")
+    }
+    #else
+    init?() { nil }
+    var processorTime: UInt64? { nil }
+    var isSleeping: Bool { false }
+    #endif
+}
+
+/// How many processors this process may use: its affinity and its control group's quota, at least 1.
+func usableProcessorCount() -> Int {
+    var count = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    if let allowed = affinityCount() { count = min(count, allowed) }
+    if let text = readSmallFile("/sys/fs/cgroup/cpu.max") {
+        let fields = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+        let numbers = fields.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
+        if numbers.count == 2, numbers[1] > 0 {
+            count = min(count, max(1, (numbers[0] + numbers[1] - 1) / numbers[1]))
+        }
+    }
+    return Int(count)
+}
+
+/// The processors that the scheduler may put this process on.
+private func affinityCount() -> Int? {
+    let key = "Cpus_allowed:"
+    guard let text = readSmallFile("/proc/self/status") else { return nil }
+    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first {
+        $0.hasPrefix(key)
+    }
+    guard let line else { return nil }
+    let count = line.dropFirst(key.count).reduce(0) { $0 + ($1.hexDigitValue ?? 0).nonzeroBitCount }
+    return count > 0 ? count : nil
+}
+
+/// The first 4 KiB of a file of the kernel's.
+private func readSmallFile(_ path: String) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+        count = max(0, read(file, buffer.baseAddress, buffer.count))
+    }
+    return bytes.isEmpty ? nil : bytes
+}
+
+func writeToStandardError(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in _ = write(2, bytes.baseAddress, bytes.count) }
+}

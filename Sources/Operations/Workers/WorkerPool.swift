@@ -1,0 +1,137 @@
+/// The threads that run operations, shared by all queues of the process.
+///
+/// As many run at a time as there are processors; one more for each that blocks, up to 512 threads.
+/// See Scheduling.md, "Threads".
+final class WorkerPool: Sendable {
+    static let shared = WorkerPool(cores: usableProcessorCount(), maximumThreads: 512)
+
+    private static let idleMilliseconds = 5_000
+    private static let watchMilliseconds = 5
+
+    private let monitor: Monitor<PoolState>
+
+    private init(cores: Int, maximumThreads: Int) {
+        self.monitor = Monitor(PoolState(cores: cores, maximumThreads: maximumThreads))
+        startThread { self.superviseForever() }
+    }
+
+    func submit(_ item: WorkItem) {
+        monitor.withLock { perform($0.submitted(item)) }
+    }
+
+    /// Runs something that waits; if the caller is a worker, the pool makes up for it meanwhile.
+    func blocking(_ wait: () -> Void) {
+        guard let context = ThreadContext.existing, let worker = context.activeWorker else {
+            return wait()
+        }
+        monitor.withLock { perform($0.workerWillBlock(worker.id)) }
+        context.activeWorker = nil
+        wait()
+        context.activeWorker = worker
+        monitor.withLock { $0.workerDidUnblock(worker.id, worker.probe) }
+    }
+
+    private func perform(_ action: PoolState.Action) {
+        if action.signalsWorker { monitor.signal(.work) }
+        if action.wakesForeman { monitor.signal(.watch) }
+    }
+
+    // MARK: Workers
+
+    private func work() {
+        let context = ThreadContext.current
+        let worker = Worker(id: monitor.withLock { $0.workerStarted() }, probe: ThreadProbe())
+        var wasActive = false
+        while !context.isSpoiled {
+            guard let item = nextItem(for: worker, wasActive: wasActive) else {
+                wasActive = false
+                break
+            }
+            wasActive = true
+            context.activeWorker = worker
+            item.run()
+            context.activeWorker = nil
+        }
+        monitor.withLock { state in
+            if wasActive { state.workerDone(worker.id) }
+            perform(state.workerEnded())
+        }
+    }
+
+    /// Waits for work; nil when the worker should end.
+    private func nextItem(for worker: Worker, wasActive: Bool) -> WorkItem? {
+        monitor.withLock { state in
+            if wasActive { state.workerDone(worker.id) }
+            while true {
+                if let (item, action) = state.workerAsked(worker.id, worker.probe) {
+                    perform(action)
+                    return item
+                }
+                guard park(&state) else { return nil }
+            }
+        }
+    }
+
+    /// False when a superfluous worker has been idle for long.
+    private func park(_ state: inout PoolState) -> Bool {
+        state.workerParked()
+        defer { state.workerUnparked() }
+        guard state.mayEndWhenIdle else {
+            monitor.wait(for: .work)
+            return true
+        }
+        return monitor.wait(for: .work, milliseconds: Self.idleMilliseconds)
+            || !state.mayEndWhenIdle
+    }
+
+    // MARK: Foreman
+
+    /// Makes threads when they are asked for, and looks for workers that block while work is pending.
+    private func superviseForever() -> Never {
+        var watch = SleepWatch()
+        while true {
+            let (orders, workers) = monitor.withLock { state in
+                var orders = state.foremanTakesOrders()
+                if orders == 0 {
+                    if state.needsWatching {
+                        _ = monitor.wait(for: .watch, milliseconds: Self.watchMilliseconds)
+                    } else {
+                        watch.forget()
+                        monitor.wait(for: .watch)
+                    }
+                    orders = state.foremanTakesOrders()
+                }
+                return (orders, state.workersToWatch)
+            }
+            for _ in 0..<orders { startThread { self.work() } }
+            let asleep = watch.countSleeping(workers)
+            monitor.withLock { perform($0.workersFoundAsleep(asleep)) }
+        }
+    }
+}
+
+/// A worker thread, as it knows itself.
+struct Worker: Sendable {
+    let id: WorkerID
+    let probe: ThreadProbe?
+}
+
+/// Finds workers that sleep, by two looks at their processor time.
+private struct SleepWatch {
+    private var lastTimes: [WorkerID: UInt64] = [:]
+
+    mutating func forget() { lastTimes = [:] }
+
+    /// How many of `workers` have used next to no processor time since the last call and sleep now.
+    mutating func countSleeping(_ workers: [WorkerID: ThreadProbe]) -> Int {
+        var times: [WorkerID: UInt64] = [:]
+        var count = 0
+        for (worker, probe) in workers {
+            guard let time = probe.processorTime else { continue }
+            times[worker] = time
+            if let last = lastTimes[worker], time - last < 500_000, probe.isSleeping { count += 1 }
+        }
+        lastTimes = times
+        return count
+    }
+}

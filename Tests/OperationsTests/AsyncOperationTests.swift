@@ -1,0 +1,160 @@
+import Operations
+import Synchronization
+import Testing
+
+enum Label {
+    @TaskLocal static var value = "none"
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct AsyncOperationTests {
+    /// A door for tasks.
+    final class AsyncGate: Sendable {
+        private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
+            (false, []))
+
+        func open() {
+            let waiting = state.withLock { state in
+                state.isOpen = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+
+        func wait() async {
+            await withCheckedContinuation { continuation in
+                let isOpen = state.withLock { state in
+                    if !state.isOpen { state.waiting.append(continuation) }
+                    return state.isOpen
+                }
+                if isOpen { continuation.resume() }
+            }
+        }
+    }
+
+    @Test func itFinishesWhenTheBodyReturns() async {
+        let queue = OperationQueue()
+        let gate = AsyncGate()
+        let ran = Counter()
+        let operation = AsyncOperation {
+            await gate.wait()
+            ran.increment()
+        }
+        queue.addOperation(operation)
+        #expect(!operation.isFinished)
+        gate.open()
+        await queue.drain()
+        #expect(ran.value == 1)
+        #expect(operation.isFinished && operation.isAsynchronous)
+        #expect(operation.error == nil)
+    }
+
+    @Test func itKeepsItsSlotUntilTheBodyReturns() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        let inside = Occupancy()
+        for _ in 0..<100 {
+            queue.addOperation(
+                AsyncOperation {
+                    inside.enter()
+                    await Task.yield()
+                    inside.leave()
+                })
+        }
+        await queue.drain()
+        #expect(inside.highest <= 2)
+    }
+
+    @Test func whatTheBodyThrowsIsKept() async {
+        struct Failure: Error, Equatable {}
+        let operation = AsyncOperation { throw Failure() }
+        operation.start()
+        await operation.waitUntilFinished()
+        #expect(operation.error as? Failure == Failure())
+        #expect(operation.isFinished)
+    }
+
+    @Test func cancellingTheOperationCancelsItsTask() async {
+        let began = AsyncGate()
+        let operation = AsyncOperation {
+            began.open()
+            try await Task.sleep(for: .seconds(3600))
+        }
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        await began.wait()
+        operation.cancel()
+        await queue.drain()
+        #expect(operation.error is CancellationError)
+    }
+
+    @Test func cancelledBeforeStartTheBodyNeverRuns() async {
+        let ran = Counter()
+        let operation = AsyncOperation { ran.increment() }
+        operation.cancel()
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        await queue.drain()
+        #expect(ran.value == 0)
+        #expect(operation.isFinished)
+    }
+
+    /// Cancelled at every moment around the start; it must end each time.
+    @Test func cancellingWhileItStartsAlwaysEndsIt() async {
+        for _ in 0..<1_000 {
+            let operation = AsyncOperation { try await Task.sleep(for: .seconds(3600)) }
+            let queue = OperationQueue()
+            queue.addOperation(operation)
+            operation.cancel()
+            await queue.drain()
+        }
+    }
+
+    @Test func aSubclassOverridesMain() async {
+        final class Answer: AsyncOperation, @unchecked Sendable {
+            let output = Mutex<Int?>(nil)
+            override func main() async throws {
+                await Task.yield()
+                output.withLock { $0 = 42 }
+            }
+        }
+        let operation = Answer()
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(operation.output.withLock { $0 } == 42)
+    }
+
+    @Test func taskLocalsOfTheMakerReachTheBody() async {
+        let seen = Recorder<String>()
+        let queue = OperationQueue()
+        Label.$value.withValue("maker") {
+            queue.addOperation(AsyncOperation { seen.record(Label.value) })
+        }
+        await queue.drain()
+        #expect(seen.values == ["maker"])
+    }
+
+    @Test func currentIsTheQueueInsideTheBody() async {
+        let seen = Recorder<Bool>()
+        let queue = OperationQueue()
+        queue.addOperation(
+            AsyncOperation {
+                await Task.yield()
+                seen.record(OperationQueue.current === queue)
+            })
+        await queue.drain()
+        #expect(seen.values == [true])
+    }
+
+    @Test func oneThatIsNeverStartedIsFreed() async {
+        final class Token: Sendable {}
+        weak var weakToken: Token?
+        do {
+            let token = Token()
+            weakToken = token
+            _ = AsyncOperation { _ = token }
+        }
+        // The prepared task ends by itself, soon.
+        while weakToken != nil { await Task.yield() }
+    }
+}

@@ -1,0 +1,59 @@
+import Operations
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct BlockOperationTests {
+    @Test func withoutBlocksItFinishesAtOnce() {
+        let operation = BlockOperation()
+        #expect(operation.executionBlocks.isEmpty)
+        operation.start()
+        #expect(operation.isFinished)
+    }
+
+    @Test func itFinishesWhenAllBlocksHave() async {
+        let runs = Counter()
+        let operation = BlockOperation { runs.increment() }
+        for _ in 0..<200 { operation.addExecutionBlock { runs.increment() } }
+        #expect(operation.executionBlocks.count == 201)
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(runs.value == 201)
+    }
+
+    /// Each block waits for all others, so it ends only if they run at the same time.
+    @Test func blocksRunAtTheSameTime() async {
+        let operation = BlockOperation()
+        let arrived = Counter()
+        let (all, timedOut) = (Signal(), Counter())
+        for _ in 0..<7 {
+            operation.addExecutionBlock {
+                if arrived.increment() == 7 {
+                    for _ in 0..<7 { all.send() }
+                }
+                if !all.wait() { timedOut.increment() }
+            }
+        }
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(timedOut.value == 0)
+    }
+
+    @Test func cancellingWhileItRunsSkipsNoBlock() async {
+        let runs = Counter()
+        let operation = BlockOperation()
+        for _ in 0..<10 {
+            operation.addExecutionBlock { [unowned operation] in
+                operation.cancel()
+                runs.increment()
+            }
+        }
+        operation.start()
+        #expect(runs.value == 10)
+    }
+
+    @Test func callingMainByHandRunsTheBlocksAgain() {
+        let runs = Counter()
+        let operation = BlockOperation { runs.increment() }
+        operation.start()
+        operation.main()
+        #expect(runs.value == 2)
+    }
+}

@@ -1,0 +1,118 @@
+import Operations
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CancellationTests {
+    @Test func aCancelledOperationLeavesASuspendedQueue() async {
+        let queue = suspendedQueue()
+        let ran = Counter()
+        let operation = BlockOperation { ran.increment() }
+        queue.addOperation(operation)
+        operation.cancel()
+        await operation.waitUntilFinished()
+        #expect(queue.operationCount == 0)
+        #expect(ran.value == 0)
+    }
+
+    @Test func aCancelledOperationDoesNotWaitForASlot() async {
+        let queue = serialQueue()
+        let goOn = Signal()
+        queue.addOperation { goOn.wait() }
+        let second = Operation()
+        queue.addOperation(second)
+        second.cancel()
+        await second.waitUntilFinished()
+        #expect(queue.operationCount == 1)
+        goOn.send()
+        await queue.drain()
+    }
+
+    @Test func aCancelledOperationMayBeAdded() async {
+        let ran = Counter()
+        let operation = BlockOperation { ran.increment() }
+        operation.cancel()
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        await queue.drain()
+        #expect(operation.isFinished)
+        #expect(ran.value == 0)
+    }
+
+    @Test func anIsReadyOverrideCannotHoldBackACancelledOperation() async {
+        final class NeverReady: Operation, @unchecked Sendable {
+            override var isReady: Bool { false }
+        }
+        let queue = OperationQueue()
+        let operation = NeverReady()
+        queue.addOperation(operation)
+        operation.cancel()
+        await queue.drain()
+        #expect(operation.isFinished)
+    }
+
+    @Test func cancellationInsideMainIsSeen() async {
+        final class Loop: Operation, @unchecked Sendable {
+            let began = Signal()
+            override func main() {
+                began.send()
+                while !isCancelled {}
+            }
+        }
+        let operation = Loop()
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        await Task.detached { _ = operation.began.wait() }.value
+        operation.cancel()
+        await queue.drain()
+        #expect(operation.isFinished)
+    }
+
+    /// The race in which a dependent runs while the chain it belongs to is being cancelled.
+    @Test func cancellingAllNeverLetsADependentStart() async {
+        for _ in 0..<2_000 {
+            let queue = suspendedQueue()
+            let ran = Counter()
+            let operations = (0..<5).map { _ in BlockOperation { ran.increment() } }
+            for (later, earlier) in zip(operations.dropFirst(), operations) {
+                later.addDependency(earlier)
+            }
+            await queue.addOperations(operations, waitUntilFinished: false)
+            queue.cancelAllOperations()
+            queue.isSuspended = false
+            await queue.drain()
+            #expect(ran.value == 0)
+        }
+    }
+
+    @Test func cancellingAllReachesOperationsThatOverrideCancelWithoutSuper() async {
+        final class Stubborn: Operation, @unchecked Sendable {
+            override func cancel() {}
+        }
+        let queue = suspendedQueue()
+        let operation = Stubborn()
+        queue.addOperation(operation)
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(operation.isCancelled && operation.isFinished)
+    }
+
+    @Test func aSuspendedQueueDoesNotKeepWhatWasCancelled() async {
+        final class Watched: Operation, @unchecked Sendable {
+            let alive: Counter
+            let gone: Counter
+            init(_ alive: Counter, _ gone: Counter) {
+                self.alive = alive
+                self.gone = gone
+                alive.increment()
+            }
+            deinit { gone.increment() }
+        }
+        let (alive, gone) = (Counter(), Counter())
+        let queue = suspendedQueue()
+        for _ in 0..<10_000 { queue.addOperation(Watched(alive, gone)) }
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(alive.value == 10_000)
+        #expect(gone.value > 9_800, "at most a few stale entries may remain")
+    }
+}

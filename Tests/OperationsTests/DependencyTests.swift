@@ -1,0 +1,190 @@
+import Operations
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct DependencyTests {
+    @Test func aDependentStartsAfterItsDependency() async {
+        let order = Recorder<Int>()
+        let queue = OperationQueue()
+        let operations = (0..<100).map { index in BlockOperation { order.record(index) } }
+        for (later, earlier) in zip(operations.dropFirst(), operations) {
+            later.addDependency(earlier)
+        }
+        await queue.addOperations(operations.reversed(), waitUntilFinished: true)
+        #expect(order.values == Array(0..<100))
+    }
+
+    @Test func dependenciesReachAcrossQueues() async {
+        let order = Recorder<String>()
+        let (downloads, filters) = (OperationQueue(), OperationQueue())
+        let download = BlockOperation { order.record("download") }
+        let filter = BlockOperation { order.record("filter") }
+        filter.addDependency(download)
+        filters.addOperation(filter)
+        downloads.addOperation(download)
+        await filters.drain()
+        #expect(order.values == ["download", "filter"])
+    }
+
+    @Test func finishedDependenciesStayInTheList() {
+        let (a, b) = (Operation(), Operation())
+        b.addDependency(a)
+        a.start()
+        #expect(b.dependencies == [a])
+        #expect(b.isReady)
+    }
+
+    @Test func addingADependencyTwiceChangesNothing() {
+        let (a, b) = (Operation(), Operation())
+        b.addDependency(a)
+        b.addDependency(a)
+        #expect(b.dependencies == [a])
+        b.removeDependency(a)
+        #expect(b.isReady)
+    }
+
+    @Test func aFinishedDependencyIsSatisfied() {
+        let (a, b) = (Operation(), Operation())
+        a.start()
+        b.addDependency(a)
+        #expect(b.isReady)
+    }
+
+    @Test func removingTheLastUnfinishedDependencyMakesReady() async {
+        let queue = OperationQueue()
+        let (never, b) = (Operation(), Operation())
+        b.addDependency(never)
+        queue.addOperation(b)
+        #expect(!b.isReady)
+        b.removeDependency(never)
+        #expect(b.dependencies.isEmpty)
+        await queue.drain()
+        #expect(b.isFinished)
+    }
+
+    @Test func aDependentWaitsForACancelledDependencyToFinish() {
+        let (a, b) = (Operation(), Operation())
+        b.addDependency(a)
+        a.cancel()
+        #expect(!b.isReady, "cancelled is not finished")
+        a.start()
+        #expect(b.isReady)
+    }
+
+    @Test func aCancelledDependencyCountsAsFinishedAndDoesNotCancelItsDependents() async {
+        let ran = Counter()
+        let queue = OperationQueue()
+        let a = BlockOperation { ran.increment() }
+        let b = BlockOperation { ran.increment() }
+        b.addDependency(a)
+        a.cancel()
+        await queue.addOperations([b, a], waitUntilFinished: true)
+        #expect(ran.value == 1)
+        #expect(!b.isCancelled)
+    }
+
+    @Test func aDependencyAddedAfterEnqueueingIsHonouredWhileTheQueueIsSuspended() async {
+        let order = Recorder<Int>()
+        let queue = suspendedQueue()
+        let a = BlockOperation { order.record(1) }
+        let b = BlockOperation { order.record(2) }
+        queue.addOperation(b)
+        b.addDependency(a)
+        queue.isSuspended = false
+        queue.addOperation(a)
+        await queue.drain()
+        #expect(order.values == [1, 2])
+    }
+
+    @Test func aDependentThatIsGoneDoesNoHarm() async {
+        let a = Operation()
+        do {
+            let b = Operation()
+            b.addDependency(a)
+        }
+        a.start()
+        #expect(a.isFinished)
+    }
+
+    @Test func operationsHandDataToTheirDependents() async {
+        final class Produce: Operation, @unchecked Sendable {
+            let output = Mutex<Int?>(nil)
+            override func main() { output.withLock { $0 = 21 } }
+        }
+        final class Double: Operation, @unchecked Sendable {
+            let output = Mutex<Int?>(nil)
+            override func main() {
+                let inputs = dependencies.compactMap { ($0 as? Produce)?.output.withLock { $0 } }
+                output.withLock { $0 = inputs.first.map { $0 * 2 } }
+            }
+        }
+        let (produce, double) = (Produce(), Double())
+        double.addDependency(produce)
+        await OperationQueue().addOperations([double, produce], waitUntilFinished: true)
+        #expect(double.output.withLock { $0 } == 42)
+    }
+
+    @Test func releasingALongChainDoesNotOverflowTheStack() {
+        var last = Operation()
+        for _ in 0..<200_000 {
+            let next = Operation()
+            next.addDependency(last)
+            last = next
+        }
+    }
+}
+
+/// Serialized, because the handler of findings belongs to the whole process.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct CycleTests {
+    private func findings(during body: () -> Void) -> [String] {
+        let recorder = Recorder<String>()
+        let previous = OperationsDiagnostics.handler
+        OperationsDiagnostics.handler = { recorder.record($0.description) }
+        body()
+        OperationsDiagnostics.handler = previous
+        return recorder.values
+    }
+
+    private func named(_ name: String) -> Operation {
+        let operation = Operation()
+        operation.name = name
+        return operation
+    }
+
+    @Test func aCycleIsReportedWithItsNamesAndBrokenByCancellingAMember() async {
+        let (download, decode, resize) = (named("download"), named("decode"), named("resize"))
+        let found = findings {
+            decode.addDependency(download)
+            resize.addDependency(decode)
+            download.addDependency(resize)
+        }
+        #expect(
+            found == [
+                "dependency cycle: 'download' → 'resize' → 'decode' → 'download'. None of these can "
+                    + "start until one of them is cancelled or one of these dependencies is removed"
+            ])
+        let queue = OperationQueue()
+        await queue.addOperations([download, decode, resize], waitUntilFinished: false)
+        #expect(queue.operationCount == 3)
+        decode.cancel()
+        await queue.drain()
+        #expect(resize.isFinished && download.isFinished)
+    }
+
+    @Test func graphsWithoutCyclesAreNotReported() {
+        let found = findings {
+            let operations = (0..<50).map { named("\($0)") }
+            for later in 1..<50 {
+                for earlier in 0..<later where (later + earlier) % 3 == 0 {
+                    operations[later].addDependency(operations[earlier])
+                }
+            }
+            // Edges added against the order in which the operations were made.
+            let reversed = (0..<50).map { named("\($0)") }
+            for earlier in 1..<50 { reversed[earlier - 1].addDependency(reversed[earlier]) }
+        }
+        #expect(found == [])
+    }
+}

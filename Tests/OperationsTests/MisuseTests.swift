@@ -1,0 +1,146 @@
+import Operations
+import Testing
+
+/// Each mistake stops the program with a sentence that names who, in which state, and the remedy.
+@Suite(.timeLimit(.minutes(5)))
+struct MisuseTests {
+    static func named(_ name: String) -> Operation {
+        let operation = Operation()
+        operation.name = name
+        return operation
+    }
+
+    private func expect(
+        _ result: ExitTest.Result?, says sentence: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains(sentence), "said: \(text)", sourceLocation: sourceLocation)
+    }
+
+    @Test func startingAnUnreadyOperation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = MisuseTests.named("filter")
+            operation.addDependency(MisuseTests.named("download"))
+            operation.start()
+        }
+        expect(
+            result,
+            says:
+                "'filter' (in no queue) is not ready: it waits for 'download'; start it when isReady"
+        )
+    }
+
+    @Test func startingAnOperationThatIsInAQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = OperationQueue()
+            queue.isSuspended = true
+            let operation = MisuseTests.named("filter")
+            queue.addOperation(operation)
+            operation.start()
+        }
+        expect(result, says: "'filter' (ready) is in a queue, which will start it")
+    }
+
+    @Test func startingAnOperationTwice() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Recursive: Operation, @unchecked Sendable {
+                override func main() { start() }
+            }
+            Recursive().start()
+        }
+        expect(result, says: "(executing) is already executing: start an operation only once")
+    }
+
+    @Test func addingAnOperationToTwoQueues() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (a, b) = (OperationQueue(), OperationQueue())
+            a.isSuspended = true
+            let operation = MisuseTests.named("filter")
+            a.addOperation(operation)
+            b.addOperation(operation)
+        }
+        expect(result, says: "'filter' (ready) is in a queue already: make a new operation")
+    }
+
+    @Test func addingAnOperationTwiceInOneArray() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = MisuseTests.named("filter")
+            await OperationQueue().addOperations([operation, operation], waitUntilFinished: false)
+        }
+        expect(result, says: "is in a queue already: make a new operation")
+    }
+
+    @Test func addingAFinishedOperation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = MisuseTests.named("filter")
+            operation.start()
+            OperationQueue().addOperation(operation)
+        }
+        expect(result, says: "'filter' (finished) has finished, and runs only once")
+    }
+
+    @Test func dependingOnItself() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = MisuseTests.named("filter")
+            operation.addDependency(operation)
+        }
+        expect(result, says: "'filter' (in no queue) cannot depend on itself")
+    }
+
+    @Test func aNegativeWidth() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = OperationQueue()
+            queue.name = "Download queue"
+            queue.maxConcurrentOperationCount = -2
+        }
+        expect(
+            result,
+            says: "maxConcurrentOperationCount of Download queue cannot be -2: use 0 or more")
+    }
+
+    @Test func addingABlockAfterTheStart() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = BlockOperation {}
+            operation.name = "filter"
+            operation.start()
+            operation.addExecutionBlock {}
+        }
+        expect(result, says: "'filter' (finished) takes no more blocks: add them before it starts")
+    }
+
+    @Test func waitingForItself() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Narcissus: Operation, @unchecked Sendable {
+                override func main() { waitUntilFinished() }
+            }
+            let operation = Narcissus()
+            operation.name = "filter"
+            let queue = OperationQueue()
+            queue.addOperation(operation)
+            await queue.waitUntilAllOperationsAreFinished()
+        }
+        expect(result, says: "'filter' (executing) waits for itself and would never finish")
+    }
+
+    @Test func waitingForItsOwnQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = OperationQueue()
+            queue.name = "Download queue"
+            queue.addOperation { queue.waitUntilAllOperationsAreFinished() }
+            await queue.waitUntilAllOperationsAreFinished()
+        }
+        expect(result, says: "waits for all operations of its own queue Download queue")
+    }
+}

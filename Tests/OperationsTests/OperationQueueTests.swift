@@ -1,0 +1,247 @@
+import Operations
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OperationQueueTests {
+    @Test func everyAddedOperationRunsOnce() async {
+        let queue = OperationQueue()
+        let runs = Counter()
+        for _ in 0..<1_000 { queue.addOperation { runs.increment() } }
+        await queue.drain()
+        #expect(runs.value == 1_000)
+        #expect(queue.operationCount == 0)
+        #expect(queue.operations == [])
+    }
+
+    @Test func operationsAreListedInTheOrderAdded() async {
+        let queue = suspendedQueue()
+        let operations = (0..<20).map { _ in Operation() }
+        for operation in operations { queue.addOperation(operation) }
+        #expect(queue.operations == operations)
+        #expect(queue.operationCount == 20)
+        operations[3].cancel()
+        await operations[3].waitUntilFinished()
+        #expect(queue.operationCount == 19)
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test(arguments: [1, 2, 3, 8])
+    func widthIsNeverExceeded(width: Int) async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = width
+        let inside = Occupancy()
+        for _ in 0..<500 {
+            queue.addOperation {
+                inside.enter()
+                inside.leave()
+            }
+        }
+        await queue.drain()
+        #expect(inside.highest <= width)
+    }
+
+    /// They all wait for each other, so it ends only if all of them get a thread.
+    @Test func asManyAsTheWidthRunAtTheSameTimeEvenIfTheyBlock() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 16
+        let arrived = Counter()
+        let allArrived = Signal()
+        let timedOut = Counter()
+        for _ in 0..<16 {
+            queue.addOperation {
+                if arrived.increment() == 16 {
+                    for _ in 0..<16 { allArrived.send() }
+                }
+                if !allArrived.wait() { timedOut.increment() }
+            }
+        }
+        await queue.drain()
+        #expect(timedOut.value == 0)
+    }
+
+    @Test func widthZeroStartsNothingUntilItIsRaised() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 0
+        let operation = Operation()
+        queue.addOperation(operation)
+        let other = OperationQueue()
+        for _ in 0..<100 { other.addOperation {} }
+        await other.drain()
+        #expect(!operation.isFinished)
+        queue.maxConcurrentOperationCount = 1
+        await queue.drain()
+        #expect(operation.isFinished)
+    }
+
+    @Test func widthIsClampedToThirtyTwoBits() {
+        let queue = OperationQueue()
+        #expect(queue.maxConcurrentOperationCount == -1)
+        queue.maxConcurrentOperationCount = .max
+        #expect(queue.maxConcurrentOperationCount == Int(Int32.max))
+    }
+
+    @Test func aSerialQueueStartsByPriorityThenInOrder() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        for round in 0..<3 {
+            for priority in Operation.QueuePriority.allCases {
+                let operation = BlockOperation { order.record("\(priority) \(round)") }
+                operation.queuePriority = priority
+                queue.addOperation(operation)
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        let levels: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
+        #expect(order.values == levels.flatMap { level in (0..<3).map { "\(level) \($0)" } })
+    }
+
+    @Test func aChangedPriorityGoesBehindTheOthersOfThatPriority() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        let operations = ["a", "b", "c"].map { name in BlockOperation { order.record(name) } }
+        operations[2].queuePriority = .high
+        for operation in operations { queue.addOperation(operation) }
+        operations[0].queuePriority = .high
+        operations[1].queuePriority = .low
+        operations[1].queuePriority = .high
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == ["c", "a", "b"])
+    }
+
+    @Test func anUnreadyOperationIsOvertakenWhateverItsPriority() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        let first = BlockOperation { order.record("dependency") }
+        first.queuePriority = .veryLow
+        let urgent = BlockOperation { order.record("urgent") }
+        urgent.queuePriority = .veryHigh
+        urgent.addDependency(first)
+        queue.addOperation(urgent)
+        queue.addOperation(first)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == ["dependency", "urgent"])
+    }
+
+    @Test func aSuspendedQueueStartsNothingAndLetsRunningWorkGoOn() async {
+        let queue = serialQueue()
+        let (began, goOn) = (Signal(), Signal())
+        let runs = Counter()
+        queue.addOperation {
+            began.send()
+            goOn.wait()
+            runs.increment()
+        }
+        let second = BlockOperation { runs.increment() }
+        queue.addOperation(second)
+        await Task.detached { _ = began.wait() }.value
+        queue.isSuspended = true
+        goOn.send()
+        await queue.operations[0].waitUntilFinished()
+        #expect(runs.value == 1)
+        #expect(queue.operations == [second])
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(runs.value == 2)
+    }
+
+    @Test func currentIsTheQueueOfTheOperation() async {
+        let queue = OperationQueue()
+        let seen = Recorder<Bool>()
+        queue.addOperation {
+            seen.record(OperationQueue.current === queue)
+            BlockOperation { seen.record(OperationQueue.current === queue) }.start()
+            seen.record(OperationQueue.current === queue)
+        }
+        await queue.drain()
+        #expect(seen.values == [true, true, true])
+    }
+
+    @Test func addOperationsWaitsForThoseOnly() async {
+        let queue = suspendedQueue()
+        let blocked = Operation()
+        queue.addOperation(blocked)
+        let (a, b) = (Operation(), Operation())
+        a.cancel()
+        b.cancel()
+        await queue.addOperations([a, b], waitUntilFinished: true)
+        #expect(a.isFinished && b.isFinished && !blocked.isFinished)
+        queue.cancelAllOperations()
+    }
+
+    @Test func aBlockGetsTheQueuesQualityOfServiceAndGoesThroughAddOperation() async {
+        final class Watching: OperationQueue, @unchecked Sendable {
+            let added = Recorder<QualityOfService>()
+            override func addOperation(_ operation: Operation) {
+                added.record(operation.qualityOfService)
+                super.addOperation(operation)
+            }
+        }
+        let queue = Watching()
+        queue.qualityOfService = .utility
+        queue.addOperation {}
+        await queue.addOperations([Operation()], waitUntilFinished: true)
+        await queue.drain()
+        #expect(queue.added.values == [.utility])
+    }
+
+    @Test func namesHaveDefaults() {
+        let queue = OperationQueue()
+        #expect(queue.name?.hasPrefix("NSOperationQueue 0x") == true)
+        queue.name = "Download queue"
+        #expect(queue.name == "Download queue")
+        #expect(OperationQueue.main.name == "NSOperationQueue Main Queue")
+    }
+
+    @Test func theMainQueueIgnoresConfiguration() {
+        let main = OperationQueue.main
+        main.name = "other"
+        main.maxConcurrentOperationCount = 5
+        main.isSuspended = true
+        main.qualityOfService = .background
+        #expect(main.name == "NSOperationQueue Main Queue")
+        #expect(main.maxConcurrentOperationCount == 1)
+        #expect(!main.isSuspended)
+        #expect(main.qualityOfService == .userInteractive)
+    }
+
+    @Test func theMainQueueRunsOnTheMainThreadOneAtATime() async {
+        let inside = Occupancy()
+        let wasCurrent = Recorder<Bool>()
+        for _ in 0..<20 {
+            OperationQueue.main.addOperation {
+                inside.enter()
+                MainActor.assertIsolated()
+                wasCurrent.record(OperationQueue.current === OperationQueue.main)
+                inside.leave()
+            }
+        }
+        await OperationQueue.main.drain()
+        #expect(inside.highest == 1)
+        #expect(wasCurrent.values == Array(repeating: true, count: 20))
+    }
+
+    @Test func aDroppedQueueStillDrainsAndIsThenFreed() async {
+        weak var weakQueue: OperationQueue?
+        let operation = Operation()
+        let goOn = Signal()
+        do {
+            let queue = serialQueue()
+            weakQueue = queue
+            queue.addOperation { goOn.wait() }
+            queue.addOperation(operation)
+        }
+        #expect(weakQueue != nil)
+        goOn.send()
+        await operation.waitUntilFinished()
+        // The worker lets go of the queue right after the last operation has left.
+        while weakQueue != nil { await Task.yield() }
+    }
+}

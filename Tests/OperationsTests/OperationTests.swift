@@ -1,0 +1,154 @@
+import Operations
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OperationTests {
+    final class Work: Operation, @unchecked Sendable {
+        let runs = Counter()
+        override func main() { runs.increment() }
+    }
+
+    @Test func startRunsMainOnTheCallingThreadAndFinishes() {
+        let operation = Work()
+        #expect(operation.isReady)
+        #expect(!operation.isExecuting)
+        operation.start()
+        #expect(operation.runs.value == 1)
+        #expect(operation.isFinished)
+        #expect(!operation.isExecuting)
+    }
+
+    @Test func isExecutingIsTrueInsideMain() {
+        let seen = Recorder<Bool>()
+        final class Look: Operation, @unchecked Sendable {
+            let seen: Recorder<Bool>
+            init(_ seen: Recorder<Bool>) { self.seen = seen }
+            override func main() { seen.record(isExecuting && !isFinished) }
+        }
+        Look(seen).start()
+        #expect(seen.values == [true])
+    }
+
+    @Test func startingAFinishedOperationDoesNothing() {
+        let operation = Work()
+        operation.start()
+        operation.start()
+        #expect(operation.runs.value == 1)
+        operation.addDependency(Work())
+        operation.start()
+        #expect(operation.runs.value == 1)
+    }
+
+    @Test func aFinishedOperationStaysReady() {
+        let operation = Work()
+        operation.start()
+        #expect(operation.isReady)
+    }
+
+    @Test func startingACancelledOperationFinishesItWithoutMain() {
+        let operation = Work()
+        operation.cancel()
+        #expect(!operation.isFinished, "cancel alone does not finish it")
+        operation.start()
+        #expect(operation.runs.value == 0)
+        #expect(operation.isFinished)
+        #expect(operation.isCancelled)
+    }
+
+    @Test func cancellingAFinishedOperationChangesNothing() {
+        let operation = Work()
+        operation.start()
+        operation.cancel()
+        #expect(!operation.isCancelled)
+    }
+
+    @Test func cancellingMakesAWaitingOperationReady() {
+        let operation = Work()
+        operation.addDependency(Work())
+        #expect(!operation.isReady)
+        operation.cancel()
+        #expect(operation.isReady)
+        operation.start()
+        #expect(operation.isFinished)
+    }
+
+    @Test func completionBlockRunsOnceAfterTheEndAndIsDropped() async {
+        let operation = Work()
+        let runs = Recorder<Bool>()
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { [unowned operation] in
+                runs.record(operation.isFinished)
+                continuation.resume()
+            }
+            operation.start()
+        }
+        #expect(runs.values == [true])
+        #expect(operation.completionBlock == nil)
+    }
+
+    @Test func completionBlockRunsForACancelledOperationToo() async {
+        let operation = Work()
+        operation.cancel()
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            operation.start()
+        }
+        #expect(operation.runs.value == 0)
+    }
+
+    @Test func completionBlockSeesNoCurrentQueue() async {
+        let queue = OperationQueue()
+        let current: OperationQueue? = await withCheckedContinuation { continuation in
+            let operation = Work()
+            operation.completionBlock = { continuation.resume(returning: OperationQueue.current) }
+            queue.addOperation(operation)
+        }
+        #expect(current == nil)
+    }
+
+    @Test(arguments: [
+        (10_000, Operation.QueuePriority.veryHigh), (8, .veryHigh), (7, .high), (4, .high),
+        (3, .normal),
+        (0, .normal), (-3, .normal), (-4, .low), (-7, .low), (-8, .veryLow), (-99, .veryLow),
+    ])
+    func rawPrioritiesArePulledTowardsNormal(raw: Int, expected: Operation.QueuePriority) {
+        #expect(Operation.QueuePriority(clamping: raw) == expected)
+    }
+
+    @Test func qualityOfServiceHasFoundationsRawValues() {
+        #expect(QualityOfService.allCases.map(\.rawValue) == [33, 25, 17, 9, -1])
+        #expect(Operation().qualityOfService == .default)
+    }
+
+    @Test func threadPriorityIsKeptInItsRange() {
+        let operation = Operation()
+        #expect(operation.threadPriority == 0.5)
+        operation.threadPriority = 7
+        #expect(operation.threadPriority == 1)
+        operation.threadPriority = -1
+        #expect(operation.threadPriority == 0)
+    }
+
+    @Test func operationsAreEqualByIdentity() {
+        let a = Operation()
+        let b = Operation()
+        #expect(a == a)
+        #expect(a != b)
+        #expect(Set([a, b, a]).count == 2)
+    }
+
+    @Test func descriptionTellsNameAndState() {
+        let operation = Operation()
+        operation.name = "resize"
+        #expect(operation.description == "'resize' (in no queue)")
+        operation.cancel()
+        #expect(operation.description == "'resize' (cancelled, in no queue)")
+        operation.start()
+        #expect(operation.description == "'resize' (cancelled, finished)")
+    }
+
+    @Test func isConcurrentFollowsIsAsynchronous() {
+        #expect(!Operation().isConcurrent)
+        #expect(DispatchedOperation {}.isConcurrent)
+    }
+}

@@ -1,0 +1,165 @@
+import Dispatch
+import Operations
+import Synchronization
+import Testing
+
+/// Subclasses that keep their own state and say so by key-value notifications.
+@Suite(.timeLimit(.minutes(1)))
+struct SubclassTests {
+    @Test func aSubclassWithItsOwnStateDrivesTheQueue() async {
+        let order = Recorder<Int>()
+        let queue = serialQueue()
+        for index in 0..<50 { queue.addOperation(DispatchedOperation { order.record(index) }) }
+        await queue.drain()
+        #expect(order.values == Array(0..<50))
+    }
+
+    @Test func itKeepsItsSlotUntilItIsFinished() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 3
+        let inside = Occupancy()
+        for _ in 0..<100 {
+            queue.addOperation(
+                DispatchedOperation {
+                    inside.enter()
+                    inside.leave()
+                })
+        }
+        await queue.drain()
+        #expect(inside.highest <= 3)
+    }
+
+    @Test func itTakesPartInDependencies() async {
+        let order = Recorder<String>()
+        let queue = OperationQueue()
+        let network = DispatchedOperation { order.record("network") }
+        let decrypt = BlockOperation { order.record("decrypt") }
+        let filter = DispatchedOperation { order.record("filter") }
+        decrypt.addDependency(network)
+        filter.addDependency(decrypt)
+        await queue.addOperations([filter, decrypt, network], waitUntilFinished: true)
+        #expect(order.values == ["network", "decrypt", "filter"])
+    }
+
+    @Test func cancelledBeforeItStartsItLeaves() async {
+        let ran = Counter()
+        let queue = suspendedQueue()
+        let operation = DispatchedOperation { ran.increment() }
+        queue.addOperation(operation)
+        operation.cancel()
+        await queue.drain()
+        #expect(ran.value == 0)
+    }
+
+    @Test(arguments: ["isFinished", "finished", "keyPath"])
+    func everySpellingOfTheKeyIsUnderstood(key: String) async {
+        final class Spelled: Operation, @unchecked Sendable {
+            let key: String
+            let over = Atomic(false)
+            init(_ key: String) { self.key = key }
+            override var isFinished: Bool { over.load(ordering: .acquiring) }
+            override func start() {
+                DispatchQueue.global().async { [self] in
+                    over.store(true, ordering: .releasing)
+                    if key == "keyPath" {
+                        didChangeValue(for: \.isFinished)
+                    } else {
+                        didChangeValue(forKey: key)
+                    }
+                }
+            }
+        }
+        let queue = OperationQueue()
+        queue.addOperation(Spelled(key))
+        await queue.drain()
+    }
+
+    @Test func aFalseAlarmDoesNotFinishIt() async {
+        let queue = OperationQueue()
+        let operation = StateKeepingOperation()
+        queue.addOperation(operation)
+        operation.didChangeValue(forKey: "isFinished")
+        #expect(queue.operationCount == 1)
+        operation.stage = .finished
+        operation.didChangeValue(forKey: "isFinished")
+        await queue.drain()
+    }
+
+    @Test func finishingInsideStartWithoutNotificationIsNoticed() async {
+        final class Silent: Operation, @unchecked Sendable {
+            let over = Atomic(false)
+            override var isFinished: Bool { over.load(ordering: .acquiring) }
+            override func start() { over.store(true, ordering: .releasing) }
+        }
+        let queue = OperationQueue()
+        queue.addOperation(Silent())
+        await queue.drain()
+    }
+
+    @Test func finishingBeforeTheQueueStartsItIsAccepted() async {
+        let queue = suspendedQueue()
+        let operation = StateKeepingOperation()
+        let dependent = Operation()
+        dependent.addDependency(operation)
+        queue.addOperation(operation)
+        operation.stage = .finished
+        await operation.waitUntilFinished()
+        #expect(queue.operationCount == 0)
+        #expect(dependent.isReady)
+        queue.addOperation(dependent)
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test func anIsReadyOverrideHoldsItBackUntilItSaysSo() async {
+        final class Conditional: Operation, @unchecked Sendable {
+            let condition = Atomic(false)
+            let ran = Counter()
+            override var isReady: Bool { super.isReady && condition.load(ordering: .acquiring) }
+            override func main() { ran.increment() }
+        }
+        let queue = OperationQueue()
+        let operation = Conditional()
+        queue.addOperation(operation)
+        queue.addOperation {}
+        await queue.operations.last?.waitUntilFinished()
+        #expect(operation.ran.value == 0)
+        operation.condition.store(true, ordering: .releasing)
+        operation.didChangeValue(forKey: "isReady")
+        await queue.drain()
+        #expect(operation.ran.value == 1)
+    }
+
+    /// The answer flips all the time while the queue asks; no notification may be lost.
+    @Test func flickeringReadinessIsNeverLost() async {
+        final class Flicker: Operation, @unchecked Sendable {
+            let answer = Atomic(false)
+            override var isReady: Bool { super.isReady && answer.load(ordering: .acquiring) }
+            func set(_ value: Bool) {
+                answer.store(value, ordering: .releasing)
+                didChangeValue(forKey: "isReady")
+            }
+        }
+        for _ in 0..<500 {
+            let queue = OperationQueue()
+            let operation = Flicker()
+            queue.addOperation(operation)
+            for _ in 0..<10 {
+                operation.set(true)
+                operation.set(false)
+            }
+            operation.set(true)
+            await queue.drain()
+        }
+    }
+
+    @Test func finishedByHandWithoutAQueueReleasesWaitersAndDependents() async {
+        let operation = StateKeepingOperation()
+        let dependent = Operation()
+        dependent.addDependency(operation)
+        let waiter = Task { await operation.waitUntilFinished() }
+        operation.stage = .finished
+        await waiter.value
+        #expect(dependent.isReady)
+    }
+}

@@ -1,0 +1,74 @@
+import Dispatch
+import Operations
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct WaitingTests {
+    /// Runs blocking code on a thread of its own.
+    private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: body()) }
+        }
+    }
+
+    @Test func whoReturnsFromAWaitSeesTheOperationGoneFromItsQueue() async {
+        let wrong = await onThread {
+            var wrong = 0
+            for _ in 0..<2_000 {
+                let queue = OperationQueue()
+                let operation = Operation()
+                queue.addOperation(operation)
+                operation.waitUntilFinished()
+                if !operation.isFinished || queue.operationCount != 0 { wrong += 1 }
+            }
+            return wrong
+        }
+        #expect(wrong == 0)
+    }
+
+    @Test func waitingForAFinishedOperationReturnsAtOnce() async {
+        await onThread {
+            let operation = Operation()
+            operation.start()
+            operation.waitUntilFinished()
+        }
+    }
+
+    @Test func waitingForAllIncludesWhatIsAddedMeanwhile() async {
+        let runs = Counter()
+        await onThread {
+            let queue = OperationQueue()
+            queue.addOperation {
+                for _ in 0..<10 { queue.addOperation { runs.increment() } }
+            }
+            queue.waitUntilAllOperationsAreFinished()
+        }
+        #expect(runs.value == 10)
+    }
+
+    /// 100 operations that each wait for one in another queue: more waiting workers than cores.
+    @Test func operationsThatWaitForOthersAreMadeUpFor() async {
+        let inner = OperationQueue()
+        let outer = OperationQueue()
+        let runs = Counter()
+        for _ in 0..<100 {
+            outer.addOperation {
+                let child = BlockOperation { runs.increment() }
+                inner.addOperations([child], waitUntilFinished: true)
+            }
+        }
+        await outer.drain()
+        #expect(runs.value == 100)
+    }
+
+    @Test func manyTasksCanWaitForOneOperation() async {
+        let queue = suspendedQueue()
+        let operation = Operation()
+        queue.addOperation(operation)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { await operation.waitUntilFinished() } }
+            queue.isSuspended = false
+        }
+        #expect(operation.isFinished)
+    }
+}
