@@ -15,7 +15,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     }
 
     private let body: (@Sendable () async throws -> Void)?
-    private let progress = Mutex(Progress.pending)
+    private let progress = Protected(Progress.pending)
     /// A task made together with the operation, which waits to be told to run it.
     private let prepared: PreparedTask?
 
@@ -104,7 +104,7 @@ private final class PreparedTask: Sendable {
     private let task: Task<Void, Never>
 
     private final class StateBox: Sendable {
-        let state = Mutex(State.idle)
+        let state = Protected(State.idle)
 
         func tell(_ work: Work?) {
             let continuation: CheckedContinuation<Work?, Never>? = state.withLock { state in

@@ -5,7 +5,7 @@ import Synchronization
 /// It has finished when all of them have returned. Cancelling it while it runs does not skip blocks
 /// that have not begun.
 open class BlockOperation: Operation, @unchecked Sendable {
-    private let blocks = Mutex<[@Sendable () -> Void]>([])
+    private let blocks = Protected<[@Sendable () -> Void]>([])
 
     /// Makes an operation without blocks, which finishes at once.
     public override init() {

@@ -12,11 +12,11 @@ import Synchronization
 open class Operation: @unchecked Sendable {
     // Unchecked because it is open: the base class itself keeps all it has inside this mutex, and a
     // subclass answers for what it adds.
-    let state: Mutex<OperationState>
+    let state: Protected<OperationState>
 
     /// Makes an operation that does nothing until it is subclassed.
     public init() {
-        self.state = Mutex(OperationState())
+        self.state = Protected(OperationState())
     }
 
     deinit {

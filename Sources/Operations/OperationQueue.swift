@@ -9,7 +9,7 @@ import Synchronization
 /// Every property and method can be used from any thread.
 open class OperationQueue: @unchecked Sendable {
     // Unchecked because it is open: all the class has is in the mutex and in constants.
-    let state: Mutex<QueueState>
+    let state: Protected<QueueState>
     let executor: QueueExecutor
 
     /// Stands for "as many as make sense": as many as there are cores, and one more for each that
@@ -18,7 +18,7 @@ open class OperationQueue: @unchecked Sendable {
 
     /// Makes a queue whose operations run on worker threads.
     public init() {
-        self.state = Mutex(QueueState())
+        self.state = Protected(QueueState())
         self.executor = .workers
     }
 
@@ -28,7 +28,7 @@ open class OperationQueue: @unchecked Sendable {
         state.name = name
         state.qualityOfService = qualityOfService
         _ = state.changed(.width(width))
-        self.state = Mutex(state)
+        self.state = Protected(state)
         self.executor = executor
     }
 

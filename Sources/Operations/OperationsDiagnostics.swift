@@ -17,7 +17,7 @@ public enum OperationsDiagnostics {
         }
     }
 
-    private static let currentHandler = Mutex<@Sendable (Finding) -> Void>({ finding in
+    private static let currentHandler = Protected<@Sendable (Finding) -> Void>({ finding in
         writeToStandardError("Operations: \(finding).\n")
     })
 

@@ -1,4 +1,4 @@
-import Operations
+@testable import Operations
 import Synchronization
 import Testing
 
@@ -10,7 +10,7 @@ enum Label {
 struct AsyncOperationTests {
     /// A door for tasks.
     final class AsyncGate: Sendable {
-        private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
+        private let state = Protected<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
             (false, []))
 
         func open() {
@@ -113,7 +113,7 @@ struct AsyncOperationTests {
 
     @Test func aSubclassOverridesMain() async {
         final class Answer: AsyncOperation, @unchecked Sendable {
-            let output = Mutex<Int?>(nil)
+            let output = Protected<Int?>(nil)
             override func main() async throws {
                 await Task.yield()
                 output.withLock { $0 = 42 }

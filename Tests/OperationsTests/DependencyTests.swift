@@ -1,4 +1,4 @@
-import Operations
+@testable import Operations
 import Synchronization
 import Testing
 
@@ -109,11 +109,11 @@ struct DependencyTests {
 
     @Test func operationsHandDataToTheirDependents() async {
         final class Produce: Operation, @unchecked Sendable {
-            let output = Mutex<Int?>(nil)
+            let output = Protected<Int?>(nil)
             override func main() { output.withLock { $0 = 21 } }
         }
         final class Double: Operation, @unchecked Sendable {
-            let output = Mutex<Int?>(nil)
+            let output = Protected<Int?>(nil)
             override func main() {
                 let inputs = dependencies.compactMap { ($0 as? Produce)?.output.withLock { $0 } }
                 output.withLock { $0 = inputs.first.map { $0 * 2 } }

@@ -1,10 +1,10 @@
 import Dispatch
-import Operations
+@testable import Operations
 import Synchronization
 
 /// Things seen by several threads, in order.
 final class Recorder<Value: Sendable>: Sendable {
-    private let storage = Mutex<[Value]>([])
+    private let storage = Protected<[Value]>([])
 
     func record(_ value: Value) { storage.withLock { $0.append(value) } }
     var values: [Value] { storage.withLock { $0 } }
@@ -23,7 +23,7 @@ struct Signal: Sendable {
 
 /// Counts how many are inside at the same time.
 final class Occupancy: Sendable {
-    private let counts = Mutex((now: 0, highest: 0))
+    private let counts = Protected((now: 0, highest: 0))
 
     func enter() {
         counts.withLock {
@@ -51,7 +51,7 @@ class StateKeepingOperation: Operation, @unchecked Sendable {
         case finished = "isFinished"
     }
 
-    private let current = Mutex(State.ready)
+    private let current = Protected(State.ready)
 
     var stage: State {
         get { current.withLock { $0 } }
