@@ -29,7 +29,7 @@ public struct PhotoWork: Sendable, Hashable {
     /// Which attempt it is.
     public let generation: Generation
     /// How far it is.
-    public internal(set) var stage: PhotoWorkStage
+    public let stage: PhotoWorkStage
 }
 
 /// What a page needs in order to draw one row anew.
