@@ -1,0 +1,89 @@
+import FoundationEssentials
+
+/// Collects the entries of one source: resolves and checks their URLs, and gives them identifiers.
+struct PhotoListBuilder {
+    /// What a wrong entry's reason begins with.
+    let source: String
+    let baseURL: URL?
+    let limits: PhotoListLimits
+    private(set) var records: [PhotoRecord] = []
+    private var identifiers = PhotoIDMaker()
+
+    init(source: String, baseURL: URL?, limits: PhotoListLimits) {
+        self.source = source
+        self.baseURL = baseURL
+        self.limits = limits
+    }
+
+    /// Adds a photo, or a failed record if its URL cannot be used.
+    ///
+    /// - Parameter name: `nil` to name the photo after the last part of its URL.
+    mutating func add(
+        name: String?, url text: String, at place: PhotoSourceError.Place
+    ) throws(PhotoSourceError) {
+        let url: URL
+        do throws(PhotoURLProblem) {
+            url = try PhotoURL.resolve(text, relativeTo: baseURL)
+        } catch {
+            return try addFailure(name: name ?? text, problem: error.sentence, at: place)
+        }
+        try add(name: name ?? PhotoURL.name(of: url), url: url)
+    }
+
+    /// Adds a photo whose URL is known to be good.
+    mutating func add(name: String, url: URL) throws(PhotoSourceError) {
+        let id = identifiers.make(name: name, url: url.absoluteString)
+        try append(PhotoRecord(id: id, name: name, url: url))
+    }
+
+    /// Adds a failed record for an entry that is wrong.
+    ///
+    /// - Parameter problem: a clause, which follows the source and the place in the reason.
+    mutating func addFailure(
+        name: String, problem: String, at place: PhotoSourceError.Place
+    ) throws(PhotoSourceError) {
+        try addFailure(name: name, reason: "\(source), \(place): \(problem).")
+    }
+
+    /// Adds a failed record with a whole sentence for its reason.
+    mutating func addFailure(name: String, reason: String) throws(PhotoSourceError) {
+        let failure = PhotoFailure(stage: .source, reason: reason, isRetryable: false)
+        let id = identifiers.make(name: name, url: "")
+        try append(PhotoRecord(id: id, name: name, failure: failure))
+    }
+
+    private mutating func append(_ record: PhotoRecord) throws(PhotoSourceError) {
+        guard records.count < limits.entries else { throw .tooManyEntries(source, limits) }
+        records.append(record)
+    }
+}
+
+/// Derives identifiers from what the photos are.
+struct PhotoIDMaker {
+    private var used: Set<UInt64> = []
+    /// How often an identifier was wanted again; without it a list of equal entries would cost
+    /// quadratic time.
+    private var repetitions: [UInt64: UInt64] = [:]
+
+    /// The identifier of the next photo: equal entries get different ones, in their order.
+    mutating func make(name: String, url: String) -> PhotoID {
+        // A byte that no UTF-8 text has keeps "ab" + "c" apart from "a" + "bc".
+        let wanted = hash(name.utf8, after: hash([0xFF], after: hash(url.utf8)))
+        var candidate = wanted
+        while !used.insert(candidate).inserted {
+            let repetition = repetitions[wanted, default: 0] + 1
+            repetitions[wanted] = repetition
+            candidate = withUnsafeBytes(of: repetition.littleEndian) { hash($0, after: wanted) }
+        }
+        return PhotoID(rawValue: candidate)
+    }
+
+    /// FNV-1a of 64 bits (the constants are those of its authors, Fowler, Noll and Vo).
+    ///
+    /// Swift's own `Hasher` differs from run to run, and identifiers must not.
+    private func hash(
+        _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
+    ) -> UInt64 {
+        bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+
+/// Finds out what the bytes of a source are, and turns them into records.
+struct PhotoListParser {
+    let bytes: [UInt8]
+    let source: String
+    let limits: PhotoListLimits
+
+    /// What every list of values may look like, for messages.
+    static let shapes =
+        "expected a dictionary of name → URL, an array of {name, url}, or an array of URLs"
+
+    func parse(into builder: PhotoListBuilder) throws(PhotoSourceError) -> PhotoList {
+        var builder = builder
+        switch try shape() {
+        case .picture: try addItself(to: &builder)
+        case .binaryPropertyList:
+            var reader = BinaryListReader(bytes, limits: limits)
+            try add(try read { () throws(ListSyntaxError) in try reader.read() }, to: &builder)
+        case .xmlPropertyList:
+            var reader = XMLListReader(textBytes, limits: limits)
+            try add(try read { () throws(ListSyntaxError) in try reader.read() }, to: &builder)
+        case .json:
+            var reader = JSONListReader(textBytes, limits: limits)
+            try add(try read { () throws(ListSyntaxError) in try reader.read() }, to: &builder)
+        case .text:
+            try addLines(to: &builder)
+        }
+        guard !builder.records.isEmpty else {
+            throw PhotoSourceError(
+                .noPhotos, source: source, problem: "the list is empty",
+                advice: "expected at least one photo")
+        }
+        return PhotoList(records: builder.records)
+    }
+
+    // MARK: What the bytes are
+
+    private enum Shape { case picture, binaryPropertyList, xmlPropertyList, json, text }
+
+    /// A byte-order mark says UTF-8 in other words, and means nothing.
+    private var textBytes: [UInt8] {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        return bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
+    }
+
+    private func shape() throws(PhotoSourceError) -> Shape {
+        if PictureFiles.isPicture(bytes) { return .picture }
+        if bytes.starts(with: "bplist0".utf8) { return .binaryPropertyList }
+        // A picture that is empty, or a web page in its place, is a picture that fails later, with
+        // its own reason.
+        if PictureFiles.isPicture(named: source) { return .picture }
+        guard !bytes.isEmpty else {
+            throw PhotoSourceError(
+                .notAList, source: source, problem: "the file is empty", advice: Self.shapes)
+        }
+        guard isText else {
+            throw PhotoSourceError(
+                .notAList, source: source, problem: "this is neither a picture nor UTF-8 text",
+                advice: "expected a property list, JSON, or a text with one URL a line, in UTF-8")
+        }
+        return try textShape()
+    }
+
+    private func textShape() throws(PhotoSourceError) -> Shape {
+        let text = textBytes
+        let start = text.firstIndex { !isListWhitespace($0) } ?? text.endIndex
+        guard start < text.endIndex else { return .text }
+        switch text[start] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            return .json
+        case UInt8(ascii: "<"):
+            let head = String(decoding: text[start...].prefix(512), as: UTF8.self).lowercased()
+            guard !head.hasPrefix("<!doctype html"), !head.contains("<html") else {
+                throw PhotoSourceError(
+                    .notAList, source: source, problem: "this is a web page, not a list of photos",
+                    advice: Self.shapes)
+            }
+            return .xmlPropertyList
+        default:
+            return .text
+        }
+    }
+
+    private var isText: Bool {
+        !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    // MARK: A picture
+
+    private func addItself(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
+        guard let url = builder.baseURL else {
+            throw PhotoSourceError(
+                .notAList, source: source,
+                problem: "this is a picture, and where it came from is not known",
+                advice: Self.shapes)
+        }
+        try builder.add(name: PhotoURL.name(of: url), url: url)
+    }
+
+    // MARK: A text
+
+    private func addLines(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
+        let lines = textBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let text = PhotoURL.trim(String(decoding: line, as: UTF8.self))
+            guard !text.isEmpty, !text.hasPrefix("#") else { continue }
+            let place = PhotoSourceError.Place.line(index + 1)
+            if builder.records.isEmpty, !mayBeURL(text) {
+                // Any text can be taken for relative URLs; a letter to one's aunt should not be.
+                throw PhotoSourceError(
+                    .notAList, source: source, place: place,
+                    problem: "\(quoted(text)) is no URL of a picture",
+                    advice: "expected one URL a line, a property list, or JSON")
+            }
+            try builder.add(name: nil, url: text, at: place)
+        }
+    }
+
+    private func mayBeURL(_ text: String) -> Bool {
+        guard let scheme = PhotoURL.scheme(of: text) else {
+            return PictureFiles.isPicture(named: text)
+        }
+        return text.dropFirst(scheme.count).hasPrefix("://")
+    }
+
+    // MARK: Values
+
+    private func read(
+        _ body: () throws(ListSyntaxError) -> ListValue
+    ) throws(PhotoSourceError) -> ListValue {
+        do throws(ListSyntaxError) {
+            return try body()
+        } catch {
+            throw PhotoSourceError(
+                error.kind, source: source, place: error.line.map { .line($0) },
+                problem: error.problem, advice: error.advice)
+        }
+    }
+
+    private func add(
+        _ value: ListValue, to builder: inout PhotoListBuilder
+    ) throws(PhotoSourceError) {
+        switch value {
+        case .dictionary(let members): try add(members, to: &builder)
+        case .array(let elements): try add(elements, to: &builder)
+        case .text, .other:
+            throw PhotoSourceError(
+                .notAList, source: source, problem: "this is \(value.kindName), not a list",
+                advice: Self.shapes)
+        }
+    }
+}

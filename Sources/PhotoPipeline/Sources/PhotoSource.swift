@@ -1,0 +1,81 @@
+public import FoundationEssentials
+
+/// Where a list of photos comes from, as a person names it.
+public enum PhotoSource: Sendable, Hashable {
+    /// A folder of pictures; read it with ``PhotoList/read(folder:named:limits:)``.
+    case folder(URL)
+    /// A list, or a single picture; read it with ``PhotoList/read(file:named:limits:)``.
+    case file(URL)
+    /// A list, or a single picture, on the web; fetch the bytes, then call
+    /// ``PhotoList/parse(bytes:named:relativeTo:limits:)`` with the URL they came from in the end.
+    case web(URL)
+
+    /// Understands an argument: a path, or a URL with http, https or file.
+    ///
+    /// Looks at the disk to tell a folder from a file. Any thread.
+    ///
+    /// - Parameters:
+    ///   - argument: what was typed.
+    ///   - folder: what relative paths are relative to; `nil` for the process's own folder.
+    public init(
+        argument: String, relativeTo folder: URL? = nil
+    ) throws(PhotoSourceError) {
+        let scheme =
+            argument.contains("://") || argument.lowercased().hasPrefix("file:/")
+            ? PhotoURL.scheme(of: argument) : nil
+        switch scheme {
+        case "http", "https": self = .web(try Self.webURL(argument))
+        case "file":
+            guard let url = URL(string: argument),
+                url.host() ?? "" == "" || url.host() == "localhost"
+            else { throw .noURL(argument, detail: "\(quoted(argument)) names no file here") }
+            self = try Self.local(url.path(percentEncoded: false), argument: argument, folder)
+        case .some(let scheme):
+            throw PhotoSourceError(
+                .unsupportedScheme, source: argument,
+                problem: "nothing can be fetched by \(quoted(scheme))",
+                advice: "use http, https, or a path")
+        case .none:
+            self = try Self.local(argument, argument: argument, folder)
+        }
+    }
+
+    private static func webURL(_ argument: String) throws(PhotoSourceError) -> URL {
+        do throws(PhotoURLProblem) {
+            return try PhotoURL.resolve(argument, relativeTo: nil)
+        } catch {
+            throw .noURL(argument, detail: error.sentence)
+        }
+    }
+
+    private static func local(
+        _ path: String, argument: String, _ folder: URL?
+    ) throws(PhotoSourceError) -> PhotoSource {
+        guard !path.isEmpty else {
+            throw PhotoSourceError(
+                .notFound, source: "source", problem: "the name is empty",
+                advice: "name a list, a folder, a picture or a URL")
+        }
+        let url = URL(filePath: path, directoryHint: .notDirectory, relativeTo: folder).absoluteURL
+        // Links are followed here: who named the source meant what it points to.
+        let resolved = url.resolvingSymlinksInPath()
+        switch try LocalFiles.kind(of: resolved, named: argument) {
+        case .folder:
+            return .folder(
+                URL(filePath: url.path(percentEncoded: false), directoryHint: .isDirectory))
+        case .file: return .file(url)
+        case .link, .other:
+            throw PhotoSourceError(
+                .notReadable, source: argument, problem: "this is neither a file nor a folder",
+                advice: "name a list, a folder, a picture or a URL")
+        }
+    }
+}
+
+extension PhotoSourceError {
+    fileprivate static func noURL(_ source: String, detail: String) -> PhotoSourceError {
+        PhotoSourceError(
+            .notFound, source: source, problem: detail,
+            advice: "name a list, a folder, a picture or a URL")
+    }
+}

@@ -1,0 +1,93 @@
+import FoundationEssentials
+
+/// Why a text in a list is no URL of a photo; a clause for people.
+struct PhotoURLProblem: Error, Equatable {
+    let sentence: String
+}
+
+/// The rules for the URLs that a list may contain.
+enum PhotoURL {
+    /// The absolute URL that a list's text stands for.
+    static func resolve(_ text: String, relativeTo baseURL: URL?) throws(PhotoURLProblem) -> URL {
+        let trimmed = trim(text)
+        guard !trimmed.isEmpty else { throw PhotoURLProblem(sentence: "the URL is empty") }
+        guard let url = URL(string: trimmed, relativeTo: baseURL)?.absoluteURL else {
+            throw PhotoURLProblem(sentence: "\(quoted(trimmed)) is no URL")
+        }
+        guard let scheme = url.scheme?.lowercased() else {
+            throw PhotoURLProblem(
+                sentence: "\(quoted(trimmed)) is relative, and where the list came from is not "
+                    + "known; give the whole URL")
+        }
+        switch scheme {
+        case "http", "https": try checkWeb(url, as: trimmed)
+        case "file": try checkFile(url, as: trimmed, relativeTo: baseURL)
+        default:
+            throw PhotoURLProblem(
+                sentence: "\(quoted(trimmed)) uses \(quoted(scheme)), from which nothing can be "
+                    + "fetched; use http or https")
+        }
+        return url
+    }
+
+    /// A photo's name if its list has none: the last part of the URL's path, or else the host.
+    static func name(of url: URL) -> String {
+        let last = url.lastPathComponent
+        return last.isEmpty || last == "/" ? url.host() ?? url.absoluteString : last
+    }
+
+    /// The scheme that a text begins with, in lower case; `nil` if it has none.
+    static func scheme(of text: String) -> String? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let scheme = text[..<colon].utf8
+        let isLetter: (UInt8) -> Bool = {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+        }
+        let isInside: (UInt8) -> Bool = { byte in
+            isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+                || byte == UInt8(ascii: ".")
+        }
+        guard let first = scheme.first, isLetter(first), scheme.allSatisfy(isInside) else {
+            return nil
+        }
+        return text[..<colon].lowercased()
+    }
+
+    /// A text without the white space around it, which lists that were typed often have.
+    static func trim(_ text: String) -> String {
+        guard let first = text.firstIndex(where: { !$0.isWhitespace }),
+            let last = text.lastIndex(where: { !$0.isWhitespace })
+        else { return "" }
+        return String(text[first...last])
+    }
+
+    private static func checkWeb(_ url: URL, as text: String) throws(PhotoURLProblem) {
+        guard let host = url.host(), !host.isEmpty else {
+            throw PhotoURLProblem(sentence: "\(quoted(text)) names no host")
+        }
+        guard !host.contains("%") else {
+            throw PhotoURLProblem(
+                sentence: "\(quoted(text)) has a host with characters that hosts do not have; "
+                    + "write international names in their xn-- form")
+        }
+        if let port = url.port, !(1...65_535).contains(port) {
+            throw PhotoURLProblem(sentence: "\(quoted(text)) has no port between 1 and 65535")
+        }
+    }
+
+    private static func checkFile(
+        _ url: URL, as text: String, relativeTo baseURL: URL?
+    ) throws(PhotoURLProblem) {
+        guard let baseURL, baseURL.isFileURL else {
+            throw PhotoURLProblem(
+                sentence: "\(quoted(text)) names a file, which a list from elsewhere may not; "
+                    + "use http or https")
+        }
+        let host = url.host() ?? ""
+        guard host.isEmpty || host == "localhost", url.path().hasPrefix("/") else {
+            throw PhotoURLProblem(
+                sentence: "\(quoted(text)) names no file of this machine; use file:///path")
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// A place in a text list, moving forward byte by byte, that knows its line.
+///
+/// The text is UTF-8, checked by whoever made the scanner. Line numbers are computed when asked
+/// for, from the last such place on, so that reading costs nothing for them.
+struct ListScanner {
+    let bytes: [UInt8]
+    let limits: PhotoListLimits
+    private(set) var index = 0
+    private var valueCount = 0
+    private var countedLine = 1
+    private var countedIndex = 0
+
+    init(_ bytes: [UInt8], limits: PhotoListLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
+
+    var isAtEnd: Bool { index == bytes.count }
+
+    /// The byte at this place; `nil` at the end.
+    var current: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    /// The line of this place, counted from 1.
+    mutating func line() -> Int {
+        while countedIndex < index {
+            if bytes[countedIndex] == UInt8(ascii: "\n") { countedLine += 1 }
+            countedIndex += 1
+        }
+        return countedLine
+    }
+
+    mutating func advance() { index += 1 }
+
+    mutating func skipWhitespace() {
+        while let byte = current, isListWhitespace(byte) { index += 1 }
+    }
+
+    /// Whether the text goes on with the given bytes.
+    func looksAt(_ text: StaticString) -> Bool {
+        bytes[index...].starts(
+            with: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Moves past the given text if the scanner looks at it.
+    mutating func skip(_ text: StaticString) -> Bool {
+        guard looksAt(text) else { return false }
+        index += text.utf8CodeUnitCount
+        return true
+    }
+
+    /// Moves past the next such text; `false`, at the end, if there is none.
+    mutating func skipPast(_ text: StaticString) -> Bool {
+        while !isAtEnd {
+            if skip(text) { return true }
+            index += 1
+        }
+        return false
+    }
+
+    /// Moves to the next byte for which the condition holds and gives what was passed.
+    mutating func take(until condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+        let start = index
+        while index < bytes.count, !condition(bytes[index]) { index += 1 }
+        return bytes[start..<index]
+    }
+
+    /// What the scanner looks at, for messages.
+    var sight: String {
+        guard index < bytes.count else { return "the end of the file" }
+        // Steps over the bytes of one character, so that messages stay readable.
+        let upcoming = String(decoding: bytes[index...].prefix(16), as: UTF8.self)
+        return upcoming.first.map { quoted(String($0)) } ?? "the end of the file"
+    }
+
+    mutating func syntaxError(_ problem: String, expected: String) -> ListSyntaxError {
+        ListSyntaxError(
+            kind: .invalidSyntax, line: line(), problem: problem, advice: "expected \(expected)")
+    }
+
+    /// Counts one more value of the list.
+    mutating func countValue() throws(ListSyntaxError) {
+        valueCount += 1
+        guard valueCount <= limits.values else { throw .tooManyValues(limits, line: line()) }
+    }
+
+    /// Checks that a container may lie in that many others.
+    mutating func checkDepth(_ depth: Int) throws(ListSyntaxError) {
+        guard depth < limits.depth else { throw .tooDeep(limits, line: line()) }
+    }
+}
+
+extension ListSyntaxError {
+    static func tooManyValues(_ limits: PhotoListLimits, line: Int?) -> ListSyntaxError {
+        ListSyntaxError(
+            kind: .tooLarge, line: line, problem: "the list has more than \(limits.values) values",
+            advice: "split it into several lists")
+    }
+
+    static func tooDeep(_ limits: PhotoListLimits, line: Int?) -> ListSyntaxError {
+        ListSyntaxError(
+            kind: .tooLarge, line: line,
+            problem: "the list is nested deeper than \(limits.depth) levels",
+            advice: "a list of photos needs two")
+    }
+}
+
+/// Space, tab, line feed and carriage return: what JSON and XML call white space.
+func isListWhitespace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+}

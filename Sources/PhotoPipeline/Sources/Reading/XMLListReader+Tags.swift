@@ -1,0 +1,117 @@
+// The tags of an XML property list, and what stands around its values.
+extension XMLListReader {
+    struct Tag {
+        enum Form { case opening, closing, empty }
+        let name: String
+        let form: Form
+        let line: Int
+    }
+
+    /// Reads the tag that comes next, after white space and comments; `nil` at the end.
+    mutating func nextTag() throws(ListSyntaxError) -> Tag? {
+        try skipBetweenTags()
+        return try readTag()
+    }
+
+    /// Reads the tag the scanner looks at; `nil` at the end.
+    mutating func readTag() throws(ListSyntaxError) -> Tag? {
+        if scanner.isAtEnd { return nil }
+        let line = scanner.line()
+        var start = scanner
+        guard scanner.skip("<") else {
+            throw scanner.syntaxError("found \(scanner.sight) between the tags", expected: "a tag")
+        }
+        let isClosing = scanner.skip("/")
+        let name = scanner.take {
+            isListWhitespace($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ">")
+                || $0 == UInt8(ascii: "<")
+        }
+        // Attributes mean nothing in a property list.
+        _ = scanner.take { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }
+        let isEmpty = scanner.index > 0 && scanner.bytes[scanner.index - 1] == UInt8(ascii: "/")
+        guard scanner.skip(">") else {
+            throw start.syntaxError("the tag that begins here never ends", expected: "\">\"")
+        }
+        return Tag(
+            name: String(decoding: name, as: UTF8.self),
+            form: isClosing ? .closing : (isEmpty ? .empty : .opening), line: line)
+    }
+
+    mutating func expectClosing(_ name: String) throws(ListSyntaxError) {
+        let line = scanner.line()
+        let opening = Tag(name: name, form: .opening, line: line)
+        guard let tag = try nextTag() else { throw neverClosed(opening) }
+        try check(tag, closes: opening)
+    }
+
+    mutating func check(_ tag: Tag, closes opening: Tag) throws(ListSyntaxError) {
+        guard tag.form == .closing, tag.name == opening.name else {
+            let slash = tag.form == .closing ? "/" : ""
+            throw error(
+                at: tag, "found <\(slash)\(tag.name)>",
+                expected: "</\(opening.name)> for the <\(opening.name)> of line \(opening.line)")
+        }
+    }
+
+    mutating func neverClosed(_ opening: Tag) -> ListSyntaxError {
+        error(
+            at: opening, "the <\(opening.name)> that begins here never ends",
+            expected: "</\(opening.name)>")
+    }
+
+    func error(at tag: Tag, _ problem: String, expected: String) -> ListSyntaxError {
+        ListSyntaxError(
+            kind: .invalidSyntax, line: tag.line, problem: problem, advice: "expected \(expected)")
+    }
+
+    // MARK: Around the values
+
+    mutating func skipBetweenTags() throws(ListSyntaxError) {
+        scanner.skipWhitespace()
+        while scanner.looksAt("<!--") {
+            try skipComment()
+            scanner.skipWhitespace()
+        }
+    }
+
+    mutating func skipComment() throws(ListSyntaxError) {
+        var start = scanner
+        _ = scanner.skip("<!--")
+        guard scanner.skipPast("-->") else {
+            throw start.syntaxError("the comment that begins here never ends", expected: "-->")
+        }
+    }
+
+    mutating func skipProlog() throws(ListSyntaxError) {
+        try skipBetweenTags()
+        if scanner.looksAt("<?xml") { try skipDeclaration() }
+        try skipBetweenTags()
+        if scanner.looksAt("<!DOCTYPE") { try skipDocumentType() }
+        try skipBetweenTags()
+    }
+
+    mutating func skipDeclaration() throws(ListSyntaxError) {
+        var start = scanner
+        let first = scanner.index
+        guard scanner.skipPast("?>") else {
+            throw start.syntaxError("the <?xml that begins here never ends", expected: "?>")
+        }
+        let text = String(decoding: scanner.bytes[first..<scanner.index], as: UTF8.self)
+            .lowercased()
+        let declaresEncoding = text.contains("encoding")
+        guard !declaresEncoding || text.contains("utf-8") || text.contains("us-ascii") else {
+            throw start.syntaxError(
+                "the property list declares another encoding than UTF-8", expected: "UTF-8")
+        }
+    }
+
+    mutating func skipDocumentType() throws(ListSyntaxError) {
+        var start = scanner
+        _ = scanner.take { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "[") }
+        guard scanner.skip(">") else {
+            throw start.syntaxError(
+                "the document type declares entities of its own, which are never expanded",
+                expected: "a document type without [ ]")
+        }
+    }
+}

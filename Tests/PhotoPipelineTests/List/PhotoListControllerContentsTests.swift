@@ -1,0 +1,124 @@
+import PhotoPipeline
+import Testing
+
+@Suite struct PhotoListControllerContentsTests {
+    @Test func anEvictedRowIsNewAgainAndIsDownloadedWhenItReturns() {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<1)
+        list.finish(0)
+        _ = list.viewport(5..<6)
+        #expect(orders(list.evicted(0)) == ["show 0 new"])
+        #expect(list.evicted(0).isEmpty, "evicted twice")
+        #expect(orders(list.viewport(0..<1)) == ["cancel 5", "download 0"])
+    }
+
+    @Test func anEvictedVisibleRowStartsAgainAtOnce() {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<1)
+        list.finish(0)
+        #expect(orders(list.evicted(0)) == ["show 0 new", "download 0"])
+    }
+
+    @Test func aRowEvictedWhileItIsFilteredIsCancelledAndDownloadedAgain() {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<1)
+        list.download(0)
+        #expect(orders(list.evicted(0)) == ["cancel 0", "show 0 new", "download 0"])
+        list.check()
+    }
+
+    @Test func aRowThatHasNoPictureIsNotEvicted() throws {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<1)
+        #expect(list.evicted(0).isEmpty)
+        _ = list.failed(0, try #require(list.generation(0)), lostConnection)
+        #expect(list.evicted(0).isEmpty)
+        #expect(list.state(0) == .failed(lostConnection))
+    }
+
+    @Test func aNewListCancelsTheOldOneAndStartsItsVisibleRows() throws {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<2)
+        list.finish(1)
+        let old = try #require(list.generation(0))
+        let shown = try #require(list.look(1))
+        let actions = list.listReplaced(photos(1, from: 50))
+        #expect(orders(actions) == ["cancel 0", "download 0"])
+        #expect(list.downloaded(0, old).isEmpty, "a result of the old list's photo")
+        let new = try #require(list.look(0))
+        #expect(new.id == PhotoID(rawValue: 50))
+        #expect(new.version > shown.version, "no number is used twice")
+        #expect(list.counts.total == 1 && list.counts.new == 1)
+    }
+
+    @Test func aListThatArrivesAfterItsPageIsStartedAtOnce() {
+        let list = ControllerHarness(photoCount: 0)
+        #expect(list.viewport(0..<2).isEmpty)
+        #expect(orders(list.listReplaced(photos(5))) == ["download 0", "download 1"])
+    }
+
+    @Test func aListThatArrivesDuringAScrollWaitsUntilItSettles() {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<1)
+        _ = list.dragBegan()
+        #expect(orders(list.listReplaced(photos(5))) == ["cancel 0"])
+        #expect(orders(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
+    }
+
+    @Test func aClosedPageCancelsEverythingAndHearsNothingMore() throws {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<2)
+        let generation = try #require(list.generation(0))
+        #expect(orders(list.pageClosed()) == ["cancel 0", "cancel 1"])
+        #expect(list.isClosed)
+        let silence = [
+            list.pageClosed(), list.dragBegan(), list.dragEnded(willDecelerate: false),
+            list.decelerationEnded(), list.viewport(3..<6), list.retry(0), list.evicted(0),
+            list.listReplaced(photos(3)), list.downloaded(0, generation),
+            list.filtered(0, generation), list.failed(0, generation, lostConnection),
+            list.cancelled(0, generation),
+        ]
+        #expect(silence.flatMap { $0 }.isEmpty)
+    }
+
+    @Test func aPageClosedDuringAScrollResumesItsQueuesSoThatTheyCanEmpty() {
+        let list = ControllerHarness(photoCount: 10)
+        _ = list.viewport(0..<1)
+        _ = list.dragBegan()
+        #expect(orders(list.pageClosed()) == ["cancel 0", "resume"])
+    }
+
+    @Test func photosThatFailedInTheListAreCountedAndNeverStarted() {
+        let failure = PhotoFailure(stage: .source, reason: "No URL.", isRetryable: false)
+        let broken = PhotoRecord(id: PhotoID(rawValue: 9), name: "broken", failure: failure)
+        let list = ControllerHarness([broken] + photos(1))
+        #expect(list.counts.failed == 1 && list.counts.new == 1)
+        #expect(orders(list.viewport(0..<2)) == ["download 1"])
+    }
+
+    @Test func theCountersFollowEveryTransition() throws {
+        let list = ControllerHarness(photoCount: 4)
+        _ = list.viewport(0..<3)
+        list.finish(0)
+        list.download(1)
+        _ = list.failed(2, try #require(list.generation(2)), lostConnection)
+        #expect(list.counts.new == 1 && list.counts.downloaded == 1)
+        #expect(list.counts.filtered == 1 && list.counts.failed == 1)
+        #expect(list.counts == PhotoStateCounts(of: list.records))
+    }
+
+    /// An event that cost time in the length of the list would need 10¹⁰ steps here.
+    @Test(.timeLimit(.minutes(1)))
+    func anEventCostsNothingInTheLengthOfTheList() {
+        let list = ControllerHarness(photoCount: 500_000)
+        for step in 0..<5_000 {
+            let top = step * 90
+            _ = list.dragBegan()
+            _ = list.viewport(top..<(top + 2))
+            _ = list.dragEnded(willDecelerate: false)
+            list.finish(top)
+        }
+        #expect(list.counts.filtered == 5_000)
+        #expect(list.counts.new == 495_000)
+    }
+}

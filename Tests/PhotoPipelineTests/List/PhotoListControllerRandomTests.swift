@@ -1,0 +1,275 @@
+import PhotoPipeline
+import Testing
+
+/// Random histories against a model that does everything the slow and obvious way.
+@Suite struct PhotoListControllerRandomTests {
+    @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
+    func randomHistoriesKeepTheRule(seed: UInt64) {
+        print("PhotoListController: random history with seed \(seed)")
+        var history = RandomHistory(seed: seed)
+        for step in 0..<20_000 {
+            let event = history.next()
+            let violations = history.perform(event)
+            #expect(violations.isEmpty, "seed \(seed), step \(step), \(event): \(violations)")
+            guard violations.isEmpty else { return }
+        }
+        #expect(history.startCount > 1_000, "seed \(seed) did not do anything")
+    }
+}
+
+/// A generator that gives the same numbers for the same seed (SplitMix64, by Steele, Lea and Flood).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// What a page and its queues would do, at random, and what they may see happen.
+private struct RandomHistory {
+    enum Event {
+        case dragBegan, dragEnded(willDecelerate: Bool), decelerationEnded
+        case viewport(Range<Int>)
+        case downloaded(Attempt), filtered(Attempt), failed(Attempt), cancelled(Attempt)
+        case retry(Int), evicted(Int), replaced(Int)
+    }
+
+    struct Attempt { let row: Int, generation: Generation }
+
+    private var random: SeededGenerator
+    private let list: ControllerHarness
+
+    // The model: what a list of the seeds would hold in its table view and its dictionaries.
+    private enum Phase { case settled, dragging, decelerating }
+    private var phase = Phase.settled
+    private var states: [PhotoState]
+    private var shown: [PictureVersion?]
+    private var reported = 0..<0
+    private var running: [Int: Attempt] = [:]
+    /// Attempts of all times, so that news of old ones can be told too.
+    private var attempts: [Attempt] = []
+    /// Rows that others cancelled while they were visible: they wait for the next settling.
+    private var abandoned: Set<Int> = []
+    private(set) var startCount = 0
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        let count = Int.random(in: 1...300, using: &random)
+        list = ControllerHarness(photoCount: count)
+        states = Array(repeating: .new, count: count)
+        shown = Array(repeating: nil, count: count)
+    }
+
+    // MARK: Choosing an event
+
+    mutating func next() -> Event {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<12: .dragBegan
+        case 12..<22: .dragEnded(willDecelerate: Bool.random(using: &random))
+        case 22..<30: .decelerationEnded
+        case 30..<46: .viewport(someRows())
+        case 46..<88: someNews()
+        case 88..<93: .retry(someRow())
+        case 93..<99: .evicted(someRow())
+        default: Int.random(in: 0..<5, using: &random) == 0 ? .replaced(someLength()) : .dragBegan
+        }
+    }
+
+    private mutating func someRow() -> Int {
+        Int.random(in: -2..<(states.count + 2), using: &random)
+    }
+    private mutating func someLength() -> Int { Int.random(in: 0...300, using: &random) }
+
+    private mutating func someRows() -> Range<Int> {
+        let top = Int.random(in: -5..<(states.count + 5), using: &random)
+        return top..<(top + Int.random(in: 0..<20, using: &random))
+    }
+
+    private mutating func someNews() -> Event {
+        // Mostly of attempts in progress, in order of rows, so that a seed repeats its history.
+        let current = running.keys.sorted().randomElement(using: &random).flatMap { running[$0] }
+        let isOld = Int.random(in: 0..<6, using: &random) == 0
+        let old = attempts.suffix(200).randomElement(using: &random)
+        guard let attempt = isOld ? old ?? current : current ?? old else { return .dragBegan }
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<9: return .downloaded(attempt)
+        case 9..<16: return .filtered(attempt)
+        case 16..<19: return .failed(attempt)
+        default: return .cancelled(attempt)
+        }
+    }
+
+    // MARK: Performing it on the controller and on the model
+
+    /// Performs an event and names what went against the rule.
+    mutating func perform(_ event: Event) -> [String] {
+        let wasSettled = phase == .settled
+        let old = reported
+        let actions = tell(event)
+        foretell(event)
+        var violations = check(actions)
+        let settlesNow = !wasSettled && phase == .settled
+        let suspendsNow = wasSettled && phase != .settled
+        let moved = phase == .settled && old != reported
+        if settlesNow || moved { abandoned = [] }
+        if actions.contains(.suspendQueues) != suspendsNow { violations.append("suspending") }
+        if actions.contains(.resumeQueues) != settlesNow { violations.append("resuming") }
+        if settlesNow { violations += checkOrder(actions) }
+        return violations + checkTables()
+    }
+
+    private func tell(_ event: Event) -> [PhotoListAction] {
+        switch event {
+        case .dragBegan: list.dragBegan()
+        case .dragEnded(let willDecelerate): list.dragEnded(willDecelerate: willDecelerate)
+        case .decelerationEnded: list.decelerationEnded()
+        case .viewport(let rows): list.viewport(rows)
+        case .downloaded(let attempt): list.downloaded(attempt.row, attempt.generation)
+        case .filtered(let attempt): list.filtered(attempt.row, attempt.generation)
+        case .failed(let attempt): list.failed(attempt.row, attempt.generation, lostConnection)
+        case .cancelled(let attempt): list.cancelled(attempt.row, attempt.generation)
+        case .retry(let row): list.retry(row)
+        case .evicted(let row): list.evicted(row)
+        case .replaced(let count): list.listReplaced(photos(count, from: 1_000))
+        }
+    }
+
+    /// Changes the model's phase, viewport and states; work changes with the actions.
+    private mutating func foretell(_ event: Event) {
+        switch event {
+        case .dragBegan: phase = .dragging
+        case .dragEnded(let willDecelerate):
+            if phase != .settled { phase = willDecelerate ? .decelerating : .settled }
+        case .decelerationEnded:
+            if phase == .decelerating { phase = .settled }
+        case .viewport(let rows): reported = rows
+        case .downloaded(let attempt):
+            if isRunning(attempt), states[attempt.row] == .new { states[attempt.row] = .downloaded }
+        case .filtered(let attempt): end(attempt, as: .filtered)
+        case .failed(let attempt): end(attempt, as: .failed(lostConnection))
+        case .cancelled(let attempt):
+            if isRunning(attempt) {
+                running[attempt.row] = nil
+                abandoned.insert(attempt.row)
+            }
+        case .retry(let row):
+            if states.indices.contains(row), states[row].failure != nil { states[row] = .new }
+        case .evicted(let row):
+            guard states.indices.contains(row) else { return }
+            if states[row] == .downloaded || states[row] == .filtered {
+                states[row] = .new
+                abandoned.remove(row)
+            }
+        case .replaced(let count):
+            states = Array(repeating: .new, count: count)
+            shown = Array(repeating: nil, count: count)
+            abandoned = []
+        }
+    }
+
+    private func isRunning(_ attempt: Attempt) -> Bool {
+        running[attempt.row]?.generation == attempt.generation
+    }
+
+    private mutating func end(_ attempt: Attempt, as state: PhotoState) {
+        guard isRunning(attempt) else { return }
+        running[attempt.row] = nil
+        states[attempt.row] = state
+    }
+
+    // MARK: Checking
+
+    /// Follows the orders, and looks whether each may be given.
+    private mutating func check(_ actions: [PhotoListAction]) -> [String] {
+        var violations: [String] = []
+        for action in actions {
+            switch action {
+            case .suspendQueues, .resumeQueues: break
+            case .cancel(let row, let generation):
+                if running[row.index]?.generation != generation {
+                    violations.append("cancelled what did not run: \(row)")
+                }
+                running[row.index] = nil
+            case .start(let row, let generation, let stage, let record):
+                violations += checkStart(row.index, generation, stage, record)
+            case .show(let change): violations += checkShow(change)
+            }
+        }
+        return violations
+    }
+
+    private mutating func checkStart(
+        _ row: Int, _ generation: Generation, _ stage: PhotoWorkStage, _ record: PhotoRecord
+    ) -> [String] {
+        var violations: [String] = []
+        if phase != .settled { violations.append("started row \(row) during a scroll") }
+        if running[row] != nil { violations.append("row \(row) is in progress twice") }
+        if !reported.contains(row) { violations.append("started row \(row) off the screen") }
+        if let last = attempts.last, last.generation >= generation {
+            violations.append("generation used twice")
+        }
+        if states[row] != (stage == .download ? .new : .downloaded) {
+            violations.append("row \(row) is \(states[row]) and started from \(stage)")
+        }
+        if record != list.records[row] { violations.append("row \(row) got another's record") }
+        let attempt = Attempt(row: row, generation: generation)
+        running[row] = attempt
+        attempts.append(attempt)
+        startCount += 1
+        return violations
+    }
+
+    private mutating func checkShow(_ change: PhotoRowChange) -> [String] {
+        let row = change.row.index
+        var violations: [String] = []
+        if change.state != states[row] { violations.append("row \(row) shows \(change.state)") }
+        if let last = shown[row], change.version < last { violations.append("version shrank") }
+        shown[row] = change.version
+        return violations
+    }
+
+    /// When the list settles: cancel, start, resume, in that order.
+    private func checkOrder(_ actions: [PhotoListAction]) -> [String] {
+        let ranks = actions.map { action in
+            switch action {
+            case .cancel: 0
+            case .start: 1
+            case .resumeQueues: 2
+            case .suspendQueues, .show: 3
+            }
+        }
+        return ranks == ranks.sorted() && ranks.last == 2 ? [] : ["order is \(ranks)"]
+    }
+
+    private func checkTables() -> [String] {
+        var violations: [String] = []
+        if list.records.map(\.state) != states { violations.append("states differ") }
+        if list.counts != PhotoStateCounts(of: list.records) { violations.append("counts differ") }
+        let attempts = list.work.mapValues(\.generation)
+        let expected = running.map { (Row($0), $1.generation) }
+        if attempts != Dictionary(uniqueKeysWithValues: expected) {
+            violations.append("work in progress differs")
+        }
+        if list.isSuspended != (phase != .settled) { violations.append("suspension differs") }
+        if phase == .settled { violations += checkScreen() }
+        return violations
+    }
+
+    /// While the list rests, visible rows are done or in progress, and no others are in progress.
+    private func checkScreen() -> [String] {
+        let waiting = reported.clamped(to: 0..<states.count).filter { row in
+            (states[row] == .new || states[row] == .downloaded) && running[row] == nil
+                && !abandoned.contains(row)
+        }
+        let unseen = running.keys.filter { !reported.contains($0) }
+        return waiting.map { "row \($0) is visible and waits" }
+            + unseen.map { "row \($0) is in progress off the screen" }
+    }
+}

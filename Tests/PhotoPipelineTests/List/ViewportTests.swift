@@ -1,0 +1,26 @@
+import Testing
+
+@testable import PhotoPipeline
+
+@Suite struct ViewportTests {
+    @Test(arguments: 0..<40)
+    func rowsComeInTheOrderOfTheirDistanceFromTheMiddleAndTheUpperOfTwoFirst(count: Int) {
+        let rows = Row(7)..<Row(7 + count)
+        let viewport = Viewport(reported: rows, rowCount: 100, limit: 100)
+        var order: [Row] = []
+        viewport.forEachFromTheMiddle { order.append($0) }
+        // Twice the distance, so that it is a whole number.
+        let sum = rows.lowerBound.index + rows.upperBound.index - 1
+        let expected = rows.sorted {
+            (abs(2 * $0.index - sum), $0.index) < (abs(2 * $1.index - sum), $1.index)
+        }
+        #expect(order == expected)
+    }
+
+    @Test func rowsSaturateInsteadOfOverflowing() {
+        #expect(Row(.max).advanced(by: 1) == Row(.max))
+        #expect(Row(.min).advanced(by: -1) == Row(.min))
+        #expect(Row(.min).distance(to: Row(.max)) == .max)
+        #expect(Row(.max).distance(to: Row(.min)) == .min)
+    }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+import PhotoPipeline
+import Testing
+
+@Suite struct BinaryPropertyListTests {
+    /// Writes a property list the way the system does.
+    private func encoded(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        return Array(try encoder.encode(value))
+    }
+
+    private func parsed(_ bytes: [UInt8]) throws -> PhotoList {
+        try PhotoList.parse(bytes: bytes, named: "photos.plist", relativeTo: webBase)
+    }
+
+    @Test func aDictionaryIsSortedByNameAsPeopleSort() throws {
+        let photos = try parsed(
+            encoded(["photo10": "http://h/10.jpg", "été": "http://h/é.jpg", "photo2": "2.jpg"]))
+        #expect(
+            photos.lines == [
+                "photo2 → https://example.org/lists/2.jpg", "photo10 → http://h/10.jpg",
+                "été → http://h/%C3%A9.jpg",
+            ])
+    }
+
+    @Test func anArrayOfDictionariesKeepsItsOrder() throws {
+        let photos = try parsed(
+            encoded([["name": "b", "url": "http://h/b.jpg"], ["name": "a", "url": "a.jpg"]]))
+        #expect(photos.lines == ["b → http://h/b.jpg", "a → https://example.org/lists/a.jpg"])
+    }
+
+    private struct Mixed: Encodable {
+        let good = "http://h/1.jpg"
+        let number = 3
+        let truth = true
+        let moment = Date(timeIntervalSince1970: 0)
+        let bytes = Data([1, 2, 3])
+        let list = ["x"]
+    }
+
+    @Test func aBadEntryIsNamedByItsKey() throws {
+        let photos = try parsed(encoded(Mixed()))
+        #expect(
+            photos.lines == [
+                "bytes ✘ photos.plist, key \"bytes\": \"bytes\" has data where a URL was expected.",
+                "good → http://h/1.jpg",
+                "list ✘ photos.plist, key \"list\": \"list\" has an array where a URL was expected.",
+                "moment ✘ photos.plist, key \"moment\": \"moment\" has a date where a URL was "
+                    + "expected.",
+                "number ✘ photos.plist, key \"number\": \"number\" has a number where a URL was "
+                    + "expected.",
+                "truth ✘ photos.plist, key \"truth\": \"truth\" has true or false where a URL was "
+                    + "expected.",
+            ])
+        let array = try parsed(encoded([["name": "a", "url": "a.jpg"], ["name": "b"]]))
+        #expect(
+            array.lines.last
+                == "b ✘ photos.plist, entry 2: \"b\" has no \"url\"; its keys are \"name\".")
+    }
+
+    @Test func everyCutAndEveryChangedByteIsHandled() throws {
+        let whole = try encoded([
+            ["name": "b", "url": "http://h/b.jpg"], ["name": "ü", "url": "ü"],
+        ])
+        for length in 8..<whole.count {
+            #expect(refusal(Array(whole.prefix(length))).contains("is damaged: "))
+        }
+        var accepted = 0
+        for index in 8..<whole.count {
+            for change: UInt8 in [0x01, 0x80, 0xFF] {
+                var bytes = whole
+                bytes[index] ^= change
+                if refusal(bytes) == "accepted" { accepted += 1 }
+            }
+        }
+        // Letters may change; structure may not. That nothing trapped is the point.
+        #expect(accepted > 0 && accepted < 3 * whole.count)
+    }
+
+    @Test func aDamagedListSaysSo() {
+        #expect(
+            refusal(Array("bplist00".utf8), named: "photos.plist")
+                == "photos.plist: the binary property list is damaged: it is cut off; "
+                + "make it anew, or save it as XML")
+    }
+
+    @Test func aListThatContainsItselfIsRefused() {
+        // One object: an array whose only element is object 0.
+        #expect(
+            refusal(binary(objects: [[0xA1, 0x00]]))
+                == "photos: the list is nested deeper than 32 levels; a list of photos needs two")
+    }
+
+    /// A small file whose entries all point to one large dictionary: quadratic, if one lets it.
+    @Test func aListThatIsMuchLargerThanItsFileIsRefused() {
+        let members = 60_000
+        let limits = PhotoListLimits(bytes: 1_000_000, entries: members, depth: 4)
+        let array: [UInt8] = [0xAF, 0x12, 0, 0, 0xEA, 0x60] + repeated([0, 1], members)
+        let dictionary: [UInt8] = [0xDF, 0x12, 0, 0, 0xEA, 0x60] + repeated([0, 2], 2 * members)
+        let bytes = binary(
+            objects: [array, dictionary, [0x51, UInt8(ascii: "a")]],
+            referenceWidth: 2)
+        #expect(
+            refusal(bytes, limits: limits)
+                == "photos: the list has more than 480000 values; split it into several lists")
+        let text = [0x5F, 0x12, 0, 0, 0xEA, 0x60] + repeated([UInt8(ascii: "a")], members)
+        #expect(
+            refusal(binary(objects: [array, text], referenceWidth: 2), limits: limits)
+                == "photos: the list has too much text; split it into several lists")
+    }
+
+    private func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+        Array(repeatElement(bytes, count: count).joined())
+    }
+
+    /// Puts objects into a file: header, objects, offsets of four bytes, trailer.
+    private func binary(objects: [[UInt8]], referenceWidth: Int = 1) -> [UInt8] {
+        var bytes = Array("bplist00".utf8)
+        var offsets: [Int] = []
+        for object in objects {
+            offsets.append(bytes.count)
+            bytes += object
+        }
+        let table = bytes.count
+        for offset in offsets { bytes += bigEndian(UInt32(offset)) }
+        bytes += [0, 0, 0, 0, 0, 0, 4, UInt8(referenceWidth)]
+        for number in [objects.count, 0, table] { bytes += bigEndian(UInt64(number)) }
+        return bytes
+    }
+
+    private func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian, Array.init)
+    }
+}

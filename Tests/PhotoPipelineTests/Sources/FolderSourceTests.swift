@@ -1,0 +1,207 @@
+import FoundationEssentials
+import PhotoPipeline
+import Testing
+
+/// A folder of the test's own, removed with it.
+private final class Scratch {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appending(component: "photo-source-\(UUID())", directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func path(_ name: String) -> String {
+        url.appending(path: name).path(percentEncoded: false)
+    }
+
+    @discardableResult
+    func write(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
+        let file = url.appending(path: name, directoryHint: .notDirectory)
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: file)
+        return file
+    }
+
+    func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: path(name), withDestinationPath: target)
+    }
+}
+
+private func message(_ body: () throws -> Void) -> String {
+    do {
+        try body()
+        return "accepted"
+    } catch {
+        return "\(error)"
+    }
+}
+
+@Suite struct FolderSourceTests {
+    @Test func picturesAreFoundInAllFoldersAndSortedAsPeopleSort() throws {
+        let scratch = try Scratch()
+        for name in [
+            "photo10.jpg", "photo2.JPG", "b/2.png", "b/10.webp", "b/a/x.heic", "B.tiff",
+            "ü #1?.gif",
+        ] { try scratch.write("in/\(name)") }
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(
+            photos.records.map(\.name) == [
+                "b/2.png", "b/10.webp", "b/a/x.heic", "B.tiff", "photo2.JPG", "photo10.jpg",
+                "ü #1?.gif",
+            ])
+        #expect(photos.skippedFileCount == 0)
+        for record in photos.records {
+            let path = try #require(record.url).path(percentEncoded: false)
+            #expect(path == scratch.path("in/\(record.name)"))
+        }
+    }
+
+    @Test func otherFilesAreSkippedAndCountedAndHiddenOnesAreNot() throws {
+        let scratch = try Scratch()
+        for name in ["a.jpg", "readme.txt", "b/c.plist", "jpg", ".hidden.jpg", ".git/x.jpg"] {
+            try scratch.write("in/\(name)")
+        }
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(photos.records.map(\.name) == ["a.jpg"])
+        #expect(photos.skippedFileCount == 3)
+    }
+
+    @Test func linksNeverLeaveTheFolderAndLinkedFoldersAreNotEntered() throws {
+        let scratch = try Scratch()
+        try scratch.write("outside/secret.jpg")
+        try scratch.write("in/a.jpg")
+        try scratch.write("in-sibling/x.jpg")
+        try scratch.write("in/sub/notes.txt")
+        try scratch.link("in/inside.jpg", to: "a.jpg")
+        try scratch.link("in/out.jpg", to: "../outside/secret.jpg")
+        try scratch.link("in/absolute.jpg", to: scratch.path("outside/secret.jpg"))
+        try scratch.link("in/sibling.jpg", to: "../in-sibling/x.jpg")
+        try scratch.link("in/folder", to: "../outside")
+        try scratch.link("in/through.jpg", to: "folder/secret.jpg")
+        try scratch.link("in/chain.jpg", to: "out.jpg")
+        try scratch.link("in/loop", to: ".")
+        try scratch.link("in/self.jpg", to: "self.jpg")
+        try scratch.link("in/dangling.jpg", to: "gone.jpg")
+        try scratch.link("in/folder.jpg", to: "sub")
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(photos.records.map(\.name) == ["a.jpg", "inside.jpg"])
+        #expect(photos.records.last?.url == photos.records.first?.url)
+        #expect(photos.skippedFileCount == 11)
+    }
+
+    @Test func aFolderThatIsItselfALinkIsRead() throws {
+        let scratch = try Scratch()
+        try scratch.write("in/a.jpg")
+        try scratch.link("link", to: "in")
+        guard case .folder(let url) = try PhotoSource(argument: scratch.path("link")) else {
+            Issue.record("a link to a folder is a folder")
+            return
+        }
+        #expect(try PhotoList.read(folder: url).records.map(\.name) == ["a.jpg"])
+    }
+
+    @Test func aFolderWithoutPicturesSaysWhatItLooksFor() throws {
+        let scratch = try Scratch()
+        try scratch.write("in/readme.txt")
+        #expect(
+            message { _ = try PhotoList.read(folder: scratch.url.appending(path: "in")) }
+                == "in: there are no pictures in the folder among its 1 files; expected files "
+                + "that end in .jpg .jpeg .jpe .jfif .png .webp .gif .tif .tiff .heic .heif .avif")
+    }
+
+    @Test func foldersBelowTheLimitAreFailedRecords() throws {
+        let scratch = try Scratch()
+        try scratch.write("in/a/b/c/deep.jpg")
+        try scratch.write("in/a/b/x.jpg")
+        let limits = PhotoListLimits(bytes: 1, entries: 10, depth: 2)
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"), limits: limits)
+        #expect(photos.records.map(\.name) == ["a/b/c/", "a/b/x.jpg"])
+        #expect(
+            photos.lines[0] == "a/b/c/ ✘ The folder \"a/b/c\" was passed over: folders are nested "
+                + "deeper than 2 levels.")
+        let narrow = PhotoListLimits(bytes: 1, entries: 1, depth: 9)
+        #expect(
+            message {
+                _ = try PhotoList.read(folder: scratch.url.appending(path: "in"), limits: narrow)
+            } == "in: there are more than 1 photos; split them into several lists or folders")
+    }
+
+    @Test func aListResolvesAgainstItsOwnFolder() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write("my lists/photos.txt", Array("birds/a.jpg\n".utf8))
+        let photos = try PhotoList.read(file: file)
+        #expect(
+            photos.records[0].url?.path(percentEncoded: false)
+                == scratch.path("my lists/birds/a.jpg"))
+    }
+
+    @Test func aPictureIsAListOfItselfByItsBytesOrItsName() throws {
+        let scratch = try Scratch()
+        let jpeg = try scratch.write("scan", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
+        let empty = try scratch.write("empty.jpg")
+        #expect(try PhotoList.read(file: jpeg).records.map(\.url) == [jpeg])
+        #expect(try PhotoList.read(file: empty).records.map(\.name) == ["empty.jpg"])
+        // Larger than a list may be, which does not matter for a picture.
+        let limits = PhotoListLimits(bytes: 5, entries: 1, depth: 1)
+        #expect(try PhotoList.read(file: jpeg, limits: limits).records.map(\.name) == ["scan"])
+        let film = try scratch.write("film", Array("[\"a.jpg\"]".utf8))
+        #expect(
+            message { _ = try PhotoList.read(file: film, limits: limits) }
+                == "film: the list has more than 5 bytes; split it into several lists")
+    }
+
+    @Test func argumentsAreUnderstood() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write("in/list.plist")
+        let folder = scratch.url.appending(path: "in", directoryHint: .isDirectory)
+        #expect(try PhotoSource(argument: scratch.path("in")) == .folder(folder))
+        #expect(try PhotoSource(argument: "in/", relativeTo: scratch.url) == .folder(folder))
+        #expect(try PhotoSource(argument: "in/list.plist", relativeTo: scratch.url) == .file(file))
+        #expect(try PhotoSource(argument: file.absoluteString) == .file(file))
+        let web = try #require(URL(string: "https://h/list.json"))
+        #expect(try PhotoSource(argument: "https://h/list.json") == .web(web))
+    }
+
+    @Test(arguments: [
+        ("ftp://h/x", "ftp://h/x: nothing can be fetched by \"ftp\"; use http, https, or a path"),
+        (
+            "/no/such/list.plist",
+            "/no/such/list.plist: there is no such file or folder; check the name"
+        ),
+        (
+            "http://h:70000/",
+            "http://h:70000/: \"http://h:70000/\" has no port between 1 and 65535; "
+                + "name a list, a folder, a picture or a URL"
+        ),
+        (
+            "file://nas/x",
+            "file://nas/x: \"file://nas/x\" names no file here; "
+                + "name a list, a folder, a picture or a URL"
+        ),
+        ("", "source: the name is empty; name a list, a folder, a picture or a URL"),
+        (
+            "/dev/null",
+            "/dev/null: this is neither a file nor a folder; "
+                + "name a list, a folder, a picture or a URL"
+        ),
+    ])
+    func aBadArgumentSaysWhatToDo(argument: String, expected: String) {
+        #expect(message { _ = try PhotoSource(argument: argument) } == expected)
+    }
+
+    @Test func aFileThatIsNotThereIsAnError() {
+        let file = URL(filePath: "/no/such/list.plist")
+        #expect(
+            message { _ = try PhotoList.read(file: file) }
+                == "list.plist: there is no such file or folder; check the name")
+        #expect(
+            message { _ = try PhotoList.read(folder: file) }
+                == "list.plist: there is no such file or folder; check the name")
+    }
+}

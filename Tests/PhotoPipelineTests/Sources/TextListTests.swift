@@ -1,0 +1,150 @@
+import FoundationEssentials
+import PhotoPipeline
+import Testing
+
+@Suite struct TextListTests {
+    @Test func eachLineIsAURLAndRemarksAndBlankLinesAreNot() throws {
+        let photos = try list(
+            "\u{FEFF}# birds\r\nhttp://h/1.jpg\r\n\r\n   \t\n  # more\n  birds/two 2.jpg  \nfile:///x\nlast",
+            named: "birds.txt")
+        #expect(
+            photos.lines == [
+                "1.jpg → http://h/1.jpg",
+                "two 2.jpg → https://example.org/lists/birds/two%202.jpg",
+                "file:///x ✘ birds.txt, line 7: \"file:///x\" names a file, which a list from "
+                    + "elsewhere may not; use http or https.",
+                "last → https://example.org/lists/last",
+            ])
+    }
+
+    @Test func aTextThatIsNoListIsRefused() {
+        #expect(
+            refusal("# remark\nDear aunt,\nthank you", named: "letter.txt")
+                == "letter.txt, line 2: \"Dear aunt,\" is no URL of a picture; "
+                + "expected one URL a line, a property list, or JSON")
+        #expect(
+            refusal("Subject: photos", named: "letter.txt")
+                == "letter.txt, line 1: \"Subject: photos\" is no URL of a picture; "
+                + "expected one URL a line, a property list, or JSON")
+        #expect(
+            refusal("# nothing\n\n", named: "none.txt")
+                == "none.txt: the list is empty; expected at least one photo")
+        #expect(refusal("", named: "none.txt") == "none.txt: the file is empty; " + shapes)
+        #expect(
+            refusal([0x7F, 0x45, 0x4C, 0x46, 0, 0], named: "program")
+                == "program: this is neither a picture nor UTF-8 text; expected a property list, "
+                + "JSON, or a text with one URL a line, in UTF-8")
+    }
+
+    @Test func messagesCarryNoControlCharacters() {
+        #expect(
+            refusal("a\u{1B}[2J\u{202E}b", named: "x.txt")
+                == "x.txt, line 1: \"a\\u{1B}[2J\\u{202E}b\" is no URL of a picture; "
+                + "expected one URL a line, a property list, or JSON")
+    }
+}
+
+@Suite struct PhotoListURLTests {
+    @Test(arguments: [
+        ("http:///a.jpg", "\"http:///a.jpg\" names no host"),
+        ("http:a.jpg", "\"http:a.jpg\" names no host"),
+        ("http://h:99999/a.jpg", "\"http://h:99999/a.jpg\" has no port between 1 and 65535"),
+        ("http://h:0/a.jpg", "\"http://h:0/a.jpg\" has no port between 1 and 65535"),
+        (
+            "http://münchen.de/a.jpg",
+            "\"http://münchen.de/a.jpg\" has a host with characters that hosts do not have; "
+                + "write international names in their xn-- form"
+        ),
+        (
+            "javascript:alert(1)",
+            "\"javascript:alert(1)\" uses \"javascript\", from which nothing can be fetched; "
+                + "use http or https"
+        ),
+        (
+            "file:///etc/passwd",
+            "\"file:///etc/passwd\" names a file, which a list from elsewhere may not; "
+                + "use http or https"
+        ),
+        ("http://[::1/a.jpg", "\"http://[::1/a.jpg\" is no URL"),
+        ("  ", "the URL is empty"),
+    ])
+    func aBadURLSaysWhy(url: String, problem: String) throws {
+        let photos = try list("{\"a\": \"\(url)\"}", named: "x.json")
+        #expect(photos.lines == ["a ✘ x.json, line 1: \(problem)."])
+    }
+
+    @Test func aListThatIsAFileMayNameFiles() throws {
+        let photos = try list(
+            #"["a.jpg", "../b.jpg", "/c.jpg", "file:///d.jpg", "http://h/e.jpg", "//nas/f.jpg", "file:g"]"#,
+            named: "x.json", relativeTo: fileBase)
+        #expect(
+            photos.lines == [
+                "a.jpg → file:///lists/a.jpg", "b.jpg → file:///b.jpg", "c.jpg → file:///c.jpg",
+                "d.jpg → file:///d.jpg", "e.jpg → http://h/e.jpg",
+                "//nas/f.jpg ✘ x.json, line 1: \"//nas/f.jpg\" names no file of this machine; "
+                    + "use file:///path.",
+                "file:g ✘ x.json, line 1: \"file:g\" names no file of this machine; "
+                    + "use file:///path.",
+            ])
+    }
+
+    @Test func aRelativeURLNeedsToKnowItsList() throws {
+        let photos = try list(#"["a.jpg", "http://h/b.jpg"]"#, named: "x.json", relativeTo: nil)
+        #expect(
+            photos.lines == [
+                "a.jpg ✘ x.json, line 1: \"a.jpg\" is relative, and where the list came from is "
+                    + "not known; give the whole URL.",
+                "b.jpg → http://h/b.jpg",
+            ])
+    }
+
+    @Test func aPictureIsAListOfItself() throws {
+        let address = try #require(URL(string: "https://example.org/a/Bird%201"))
+        let pictures: [[UInt8]] = [
+            [0xFF, 0xD8, 0xFF, 0xE0], [0x89] + Array("PNG\r\n\u{1A}\n".utf8), Array("GIF89a".utf8),
+            Array("RIFF....WEBPVP8 ".utf8), [0, 0, 0, 0x20] + Array("ftypavif".utf8),
+            [0x49, 0x49, 0x2A, 0x00],
+        ]
+        for bytes in pictures {
+            let photos = try PhotoList.parse(bytes: bytes, named: "x", relativeTo: address)
+            #expect(photos.lines == ["Bird 1 → https://example.org/a/Bird%201"])
+        }
+        #expect(
+            refusal([0xFF, 0xD8, 0xFF, 0xE0], relativeTo: nil)
+                == "photos: this is a picture, and where it came from is not known; " + shapes)
+    }
+
+    @Test func identifiersStayTheSameWhenTheListGrowsAndEqualEntriesDiffer() throws {
+        let short = try list(#"["http://h/b.jpg", "http://h/c.jpg"]"#)
+        let long = try list(
+            #"["http://h/a.jpg", "http://h/b.jpg", "http://h/c.jpg", "http://h/c.jpg"]"#)
+        #expect(long.records[1...2].map(\.id) == short.records.map(\.id))
+        #expect(Set(long.records.map(\.id)).count == 4)
+    }
+
+    @Test func limitsAreKept() {
+        let limits = PhotoListLimits(bytes: 40, entries: 2, depth: 4)
+        #expect(refusal(#"["http://h/1", "http://h/2"]"#, limits: limits) == "accepted")
+        #expect(
+            refusal(#"["/1", "/2", "/3"]"#, limits: limits)
+                == "photos: there are more than 2 photos; split them into several lists or folders")
+        #expect(
+            refusal("/1.jpg\n/2.jpg\n/3.jpg", limits: limits)
+                == "photos: there are more than 2 photos; split them into several lists or folders")
+        #expect(
+            refusal(#"{"1":"/1","2":"/2","3":"/3"}"#, limits: limits)
+                == "photos: there are more than 2 photos; split them into several lists or folders")
+        #expect(
+            refusal("[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9]", limits: limits)
+                == "photos, line 1: the list has more than 16 values; split it into several lists")
+        #expect(
+            refusal(String(repeating: " ", count: 41), limits: limits)
+                == "photos: the list has more than 40 bytes; split it into several lists")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func manyEqualEntriesTakeLinearTime() throws {
+        let photos = try list(String(repeating: "/a.jpg\n", count: 100_000))
+        #expect(Set(photos.records.map(\.id)).count == 100_000)
+    }
+}
