@@ -58,6 +58,28 @@ enum LocalFiles {
     }
 }
 
+extension LocalFiles {
+    /// The bytes of a photo on the disk; blocks while it reads.
+    static func photoBytes(of url: URL, limit: Int) -> Result<[UInt8], PhotoFailure> {
+        func failure(_ reason: String) -> Result<[UInt8], PhotoFailure> {
+            .failure(PhotoFailure(stage: .download, reason: reason, isRetryable: true))
+        }
+        let file = url.resolvingSymlinksInPath()
+        do throws(PhotoSourceError) {
+            guard case .file(let byteCount) = try kind(of: file, named: "file") else {
+                return failure("This is no regular file.")
+            }
+            guard byteCount <= limit else {
+                return failure("The file is larger than \(limit >> 20) MiB.")
+            }
+            return .success(try bytes(of: file, named: "file"))
+        } catch {
+            let problem = error.problem.prefix(1).uppercased() + error.problem.dropFirst()
+            return failure("\(problem); \(error.advice).")
+        }
+    }
+}
+
 extension PhotoSourceError {
     /// The error of a failed look at the disk.
     fileprivate init(reading source: String, _ error: any Error) {

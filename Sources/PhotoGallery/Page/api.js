@@ -1,0 +1,40 @@
+// Requests to the server, and what its refusals look like.
+
+/// An answer that is not a success, with the words the server gave for it.
+export class Refused extends Error {
+  constructor(status, text) {
+    super(text || `The server answered ${status}.`);
+    this.status = status;
+  }
+
+  /// The server has forgotten this page, or never knew it.
+  get pageIsGone() { return this.status === 410 || this.status === 404; }
+}
+
+export async function getJSON(path) {
+  return (await checked(await fetch(path, { cache: "no-store" }))).json();
+}
+
+export async function postJSON(path, body) {
+  return checked(await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  }));
+}
+
+async function checked(response) {
+  if (response.ok) return response;
+  throw new Refused(response.status, words(await response.text()).slice(0, 300));
+}
+
+// The text itself, or the message inside an error object, whichever the server sends.
+function words(text) {
+  try {
+    const value = JSON.parse(text);
+    const message = value?.error?.message ?? value?.message ?? value?.error;
+    return typeof message === "string" ? message : "";
+  } catch {
+    return text.trim().startsWith("<") ? "" : text.trim();
+  }
+}

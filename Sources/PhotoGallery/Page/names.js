@@ -1,0 +1,85 @@
+// The photos' names, fetched in pages as they come near the screen and kept from then on.
+//
+// Only what is wanted now is ever requested: whoever flings through 100,000 rows leaves no queue of
+// requests behind for names that nobody looks at.
+
+import { getJSON } from "./api.js";
+
+const pageSize = 500;
+// Rows around the bound ones whose names are fetched ahead: a quarter of a page.
+const ahead = 125;
+const requestsAtOnce = 2;
+
+export class Names {
+  #handlers;
+  #pages = new Map();      // page → names
+  #current = new Set();    // pages that need not be requested (again)
+  #underway = new Set();
+  #wanted = { first: 0, last: 0 };
+  #total = Infinity;
+  #failures = 0;
+  #pause = null;
+  #round = 0;
+
+  constructor(handlers) { this.#handlers = handlers; }
+
+  /// The name, or nothing while it is not here yet.
+  name(row) { return this.#pages.get(Math.floor(row / pageSize))?.[row % pageSize]; }
+
+  want(first, last) {
+    const end = Math.max(0, Math.min(last + ahead, this.#total - 1));
+    this.#wanted = {
+      first: Math.floor(Math.max(0, first - ahead) / pageSize),
+      last: Math.floor(end / pageSize),
+    };
+    this.#request();
+  }
+
+  /// Fetches names again as they are wanted; the old ones are shown until then.
+  reload() {
+    this.#current.clear();
+    this.#underway.clear();
+    this.#round += 1;
+    this.#total = Infinity;
+    this.#request();
+  }
+
+  #request() {
+    if (this.#pause !== null) return;
+    for (let page = this.#wanted.first; page <= this.#wanted.last; page += 1) {
+      if (this.#underway.size >= requestsAtOnce) return;
+      if (!this.#current.has(page) && !this.#underway.has(page)) this.#fetch(page, this.#round);
+    }
+  }
+
+  async #fetch(page, round) {
+    this.#underway.add(page);
+    let answer = null;
+    let error = null;
+    try {
+      answer = await getJSON(`/api/photos?offset=${page * pageSize}&limit=${pageSize}`);
+    } catch (caught) {
+      error = caught;
+    }
+    if (round !== this.#round) return;
+    this.#underway.delete(page);
+    if (answer) this.#arrived(page, answer); else this.#failed(error);
+    this.#request();
+  }
+
+  #arrived(page, answer) {
+    this.#failures = 0;
+    this.#total = answer.total;
+    this.#current.add(page);
+    this.#pages.set(page, answer.photos.map((photo) => photo.name));
+    this.#handlers.headArrived(answer);
+    this.#handlers.rowsArrived();
+  }
+
+  #failed(error) {
+    if (this.#failures === 0) this.#handlers.failed(error);
+    const wait = Math.min(15_000, 1000 * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#pause ??= setTimeout(() => { this.#pause = null; this.#request(); }, wait);
+  }
+}

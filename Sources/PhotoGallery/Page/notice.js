@@ -1,0 +1,53 @@
+// One line above the queues that says what went wrong, and goes by itself.
+//
+// A lost connection has precedence and stays until it is back.
+
+const longEnoughToRead = 8000;
+// Most reconnections take less; they need not be mentioned.
+const patience = 600;
+
+export class Notice {
+  #box;
+  #text;
+  #isLost = false;
+  #lostTimer = null;
+  #hideTimer = null;
+
+  constructor(box, text, close) {
+    this.#box = box;
+    this.#text = text;
+    close.addEventListener("click", () => this.#hide());
+  }
+
+  show(text) {
+    if (!this.#isLost) this.#put("error", text, longEnoughToRead);
+  }
+
+  connection(connection) {
+    clearTimeout(this.#lostTimer);
+    if (connection === "lost") {
+      this.#lostTimer = setTimeout(() => {
+        this.#isLost = true;
+        this.#put("connection", "Connection lost. Reconnecting…", null);
+      }, this.#isLost ? 0 : patience);
+    } else if (this.#isLost) {
+      this.#isLost = false;
+      this.#hide();
+    }
+  }
+
+  #put(kind, text, duration) {
+    clearTimeout(this.#hideTimer);
+    if (this.#box.dataset.kind !== kind || this.#text.textContent !== text) {
+      this.#box.dataset.kind = kind;
+      this.#text.textContent = text;
+    }
+    this.#box.hidden = false;
+    if (duration !== null) this.#hideTimer = setTimeout(() => this.#hide(), duration);
+  }
+
+  #hide() {
+    clearTimeout(this.#hideTimer);
+    this.#box.hidden = true;
+  }
+}

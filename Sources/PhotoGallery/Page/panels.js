@@ -1,0 +1,126 @@
+// The numbers around the list: title, photos by state, what the queues do.
+//
+// Numbers may change hundreds of times a second; the screen follows once per frame.
+
+const digits = new Intl.NumberFormat("en");
+const states = ["filtered", "downloaded", "new", "failed"];
+// More slots than this cannot be told apart.
+const mostSlots = 16;
+// A screen reader hears the counts at most this often.
+const announcementPause = 5000;
+
+// Wraps a function so that it runs once per frame, with the newest argument.
+function perFrame(draw) {
+  let newest = null;
+  return (value) => {
+    if (newest === null) requestAnimationFrame(() => { const latest = newest; newest = null; draw(latest); });
+    newest = value;
+  };
+}
+
+export class Headline {
+  #title; #total; #filter;
+
+  constructor(title, total, filter) {
+    this.#title = title;
+    this.#total = total;
+    this.#filter = filter;
+  }
+
+  show({ title, filter, total }) {
+    this.#title.textContent = title;
+    document.title = title;
+    this.#filter.textContent = filterWords(filter);
+    this.#filter.dataset.filter = filter;
+    this.#filter.title = "Filter in force";
+    this.#filter.hidden = !filter;
+    this.showTotal(total);
+  }
+
+  showTotal(total) {
+    this.#total.textContent = `${digits.format(total)} ${total === 1 ? "photo" : "photos"}`;
+  }
+}
+
+// "sepia=0.8" → "Sepia 0.8"
+function filterWords(filter) {
+  const text = (filter ?? "").replaceAll("=", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+export class Counts {
+  #list; #progress; #announcement;
+  #latest = null;
+  #timer = null;
+
+  constructor(list, progress, announcement) {
+    this.#list = list;
+    this.#progress = progress;
+    this.#announcement = announcement;
+  }
+
+  show = perFrame((counts) => {
+    this.#list.classList.add("known");
+    for (const state of states) {
+      const count = counts[state] ?? 0;
+      const item = this.#list.querySelector(`[data-count="${state}"]`);
+      item.firstElementChild.textContent = digits.format(count);
+      item.classList.toggle("none", count === 0);
+      this.#progress.querySelector(`[data-part="${state}"]`).style.flexGrow = count;
+    }
+    this.#latest = counts;
+    this.#timer ??= setTimeout(() => this.#announce(), announcementPause);
+  });
+
+  #announce() {
+    this.#timer = null;
+    this.#announcement.textContent =
+      states.map((state) => `${digits.format(this.#latest[state] ?? 0)} ${state}`).join(", ");
+  }
+}
+
+export class Queues {
+  #list; #template;
+
+  constructor(list, template) {
+    this.#list = list;
+    this.#template = template;
+  }
+
+  show = perFrame((queues) => {
+    while (this.#list.children.length > queues.length) this.#list.lastElementChild.remove();
+    queues.forEach((queue, index) => this.#fill(this.#list.children[index] ?? this.#add(), queue));
+  });
+
+  #add() {
+    const element = this.#template.content.firstElementChild.cloneNode(true);
+    this.#list.append(element);
+    return element;
+  }
+
+  #fill(element, queue) {
+    element.dataset.name = queue.name;
+    element.dataset.suspended = queue.suspended;
+    element.querySelector(".queue-name").textContent = queue.name;
+    element.querySelector(".queue-status").textContent = status(queue);
+    for (const number of element.querySelectorAll("[data-number]")) {
+      const count = queue[number.dataset.number] ?? 0;
+      number.textContent = digits.format(count);
+      element.dataset[number.dataset.number] = count;
+    }
+    fillSlots(element.querySelector(".queue-slots"), queue);
+  }
+}
+
+function status({ suspended, running, waiting }) {
+  if (suspended) return "Suspended";
+  return running + waiting > 0 ? "Working" : "Idle";
+}
+
+// One mark for each operation the queue may run at once, lit when it does.
+function fillSlots(slots, { width, running }) {
+  const wanted = width > 0 ? Math.min(width, mostSlots) : 0;
+  while (slots.children.length > wanted) slots.lastElementChild.remove();
+  while (slots.children.length < wanted) slots.append(document.createElement("i"));
+  [...slots.children].forEach((slot, index) => slot.classList.toggle("busy", index < running));
+}

@@ -1,0 +1,23 @@
+// What the page knows of each row's photo, by row number.
+
+const unknown = Object.freeze({ state: "new", version: 0, reason: "", active: false });
+
+export class Records {
+  #byRow = new Map();
+  #generation = 0;
+
+  get(row) { return this.#byRow.get(row) ?? unknown; }
+
+  apply({ row, state, version, reason = "", active = false }) {
+    this.#byRow.set(row, { state, version, reason, active, generation: this.#generation });
+  }
+
+  /// After a reconnection: what is known holds only if the server says it again.
+  markUnconfirmed() { this.#generation += 1; }
+
+  dropUnconfirmed() {
+    for (const [row, record] of this.#byRow) {
+      if (record.generation !== this.#generation) this.#byRow.delete(row);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// Tells the server which rows are on the screen: one request in flight, the newest wins.
+
+import { Refused, postJSON } from "./api.js";
+
+const secondTry = 2000;
+
+export class ViewportReporter {
+  #handlers;
+  #isSending = false;
+  #next = null;
+  #sequence = 0;
+  #timer = null;
+  #last = "";
+
+  constructor(handlers) { this.#handlers = handlers; }
+
+  report(page, { first, last }, phase) {
+    const news = `${page} ${first} ${last} ${phase}`;
+    if (news === this.#last) return;
+    this.#last = news;
+    this.#sequence += 1;
+    this.#next = { page, first, last, phase, sequence: this.#sequence };
+    clearTimeout(this.#timer);
+    this.#send();
+  }
+
+  /// After a reconnection the same report is news again.
+  forget() { this.#last = ""; }
+
+  async #send() {
+    if (this.#isSending || this.#next === null) return;
+    const report = this.#next;
+    this.#next = null;
+    this.#isSending = true;
+    try {
+      await postJSON("/api/viewport", report);
+      this.#handlers.accepted();
+    } catch (error) {
+      this.#failed(report, error);
+    }
+    this.#isSending = false;
+    this.#send();
+  }
+
+  // A lost report would leave the screen without work until the next scroll, so it is sent again,
+  // unless there is a newer one or the page starts over anyway.
+  #failed(report, error) {
+    this.#handlers.failed(error, report.page);
+    if (this.#next !== null || (error instanceof Refused && error.pageIsGone)) return;
+    this.#timer = setTimeout(() => { this.#next ??= report; this.#send(); }, secondTry);
+  }
+}

@@ -1,0 +1,140 @@
+import HTTPTypes
+import Hummingbird
+import Imaging
+import NIOCore
+import PhotoPipeline
+
+/// Everything under /api. Pages name a photo by its row; no route takes a URL or a path.
+struct APIRoutes {
+    private let configuration: GalleryServer.Configuration
+    private let pages: GalleryPages
+
+    init(configuration: GalleryServer.Configuration, pages: GalleryPages) {
+        self.configuration = configuration
+        self.pages = pages
+    }
+
+    func add(to group: RouterGroup<BasicRequestContext>) {
+        group.get("photos", use: photos)
+        group.get("events", use: events)
+        group.post("viewport", use: viewport)
+        group.post("retry", use: retry)
+        group.get("pictures/:page/:row/:stage", use: picture)
+    }
+
+    // MARK: The list
+
+    private struct PhotosAnswer: ResponseEncodable {
+        struct Photo: Encodable {
+            let name: String
+        }
+
+        let title: String
+        let filter: String
+        let total: Int
+        let offset: Int
+        let photos: [Photo]
+    }
+
+    @Sendable private func photos(_ request: Request, _: BasicRequestContext) -> PhotosAnswer {
+        let records = configuration.records
+        let offset = request.uri.queryParameters.get("offset", as: Int.self) ?? 0
+        let limit = request.uri.queryParameters.get("limit", as: Int.self) ?? 500
+        let start = min(max(0, offset), records.count)
+        let end = start + min(max(0, limit), 1_000, records.count - start)
+        let filters = configuration.options.filters.map(\.description)
+        return PhotosAnswer(
+            title: configuration.title, filter: filters.joined(separator: ", "),
+            total: records.count, offset: start,
+            photos: records[start..<end].map { .init(name: $0.name) })
+    }
+
+    // MARK: Events
+
+    @Sendable private func events(
+        _ request: Request, _: BasicRequestContext
+    ) async throws -> Response {
+        guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
+            throw HTTPError(.badRequest, message: "Name the page: 32 hexadecimal digits.")
+        }
+        let session = try await pages.streamOpened(id)
+        let stream = EventStream(session: session, total: configuration.records.count)
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: ResponseBody { writer in
+                let result: Result<Void, any Error>
+                do {
+                    try await request.body.consumeWithCancellationOnInboundClose { _ in
+                        try await stream.write(to: &writer)
+                    }
+                    result = .success(())
+                } catch {
+                    result = .failure(error)
+                }
+                await pages.streamClosed(id)
+                try result.get()
+                try await writer.finish(nil)
+            })
+    }
+
+    // MARK: What the page says
+
+    private struct ViewportReport: Decodable {
+        let page: PageID
+        let first: Int
+        let last: Int
+        let phase: ScrollPhase
+        let sequence: Int
+    }
+
+    @Sendable private func viewport(
+        _ request: Request, _ context: BasicRequestContext
+    ) async throws -> HTTPResponse.Status {
+        let report = try await request.decode(as: ViewportReport.self, context: context)
+        guard report.first >= 0, report.last >= report.first, report.last < Int.max else {
+            throw HTTPError(.badRequest, message: "A viewport is from a first row to a last one.")
+        }
+        let session = try await pages.session(report.page)
+        // Reports can overtake each other; an old one would undo a newer one.
+        if await pages.isNews(report.page, sequence: report.sequence) {
+            await session.scrolled(to: Row(report.first)..<Row(report.last + 1), report.phase)
+        }
+        return .noContent
+    }
+
+    private struct RetryRequest: Decodable {
+        let page: PageID
+        let row: Int
+    }
+
+    @Sendable private func retry(
+        _ request: Request, _ context: BasicRequestContext
+    ) async throws -> HTTPResponse.Status {
+        let retry = try await request.decode(as: RetryRequest.self, context: context)
+        try await pages.session(retry.page).retryRequested(Row(retry.row))
+        return .noContent
+    }
+
+    // MARK: Pictures
+
+    @Sendable private func picture(
+        _ request: Request, _ context: BasicRequestContext
+    ) async throws -> Response {
+        guard let id = context.parameters.get("page").flatMap(PageID.init),
+            let row = context.parameters.get("row", as: Int.self),
+            let stage = context.parameters.get("stage").flatMap(
+                PhotoListSession.PictureStage.init(rawValue:)),
+            let (image, version) = try await pages.session(id).picture(Row(row), stage)
+        else { throw HTTPError(.notFound, message: "There is no such picture.") }
+        // What a version shows never changes; asked for with another one, it is not kept.
+        let isCurrent = request.uri.queryParameters.get("v") == "\(version.number)"
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: image.format.mediaType,
+                .cacheControl: isCurrent ? "private, max-age=86400, immutable" : "no-store",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: image.bytes)))
+    }
+}

@@ -1,0 +1,22 @@
+/// The name of one open page, which it made up itself: 32 hexadecimal digits.
+struct PageID: Hashable, Sendable, Decodable {
+    let text: String
+
+    init?(_ text: String) {
+        let isHexadecimal = text.utf8.allSatisfy { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        guard text.utf8.count == 32, isHexadecimal else { return nil }
+        self.text = text
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = PageID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "a page's name has 32 hexadecimal digits")
+        }
+        self = id
+    }
+}

@@ -1,0 +1,131 @@
+import FoundationEssentials
+public import Imaging
+import Operations
+
+/// Works through a whole list of photos and puts the results into a folder.
+public struct PhotoBatch: Sendable {
+    /// How a batch works on photos.
+    public struct Options: Sendable {
+        /// Applied in order.
+        public var filters: [ImageFilter]
+        /// Pictures are shrunk to fit; nil keeps their size.
+        public var size: PixelSize?
+        /// The format of the files; nil keeps each photo's own where it can be written.
+        public var format: ImageFormat?
+        /// 1 to 100 for JPEG and WebP.
+        public var quality: Int
+        /// What is refused before it is decoded.
+        public var limits: ImageLimits
+        /// The folder, which is made if need be.
+        public var folder: String
+
+        /// Makes options.
+        public init(
+            filters: [ImageFilter], size: PixelSize?, format: ImageFormat?, quality: Int,
+            limits: ImageLimits = .standard, folder: String
+        ) {
+            self.filters = filters
+            self.size = size
+            self.format = format
+            self.quality = quality
+            self.limits = limits
+            self.folder = folder
+        }
+    }
+
+    /// What became of one photo.
+    public enum Result: Sendable {
+        /// It is in the folder.
+        case written(OutputFile)
+        /// It is not, and why.
+        case failed(PhotoFailure)
+        /// The batch was cancelled before it was done.
+        case cancelled
+    }
+
+    private let options: Options
+    private let downloader: PhotoDownloader
+    private let downloadQueue = OperationQueue()
+    private let pixelQueue = OperationQueue()
+
+    /// Makes a batch; nothing happens yet.
+    public init(options: Options, downloader: PhotoDownloader) {
+        self.options = options
+        self.downloader = downloader
+        downloadQueue.name = "Download queue"
+        downloadQueue.maxConcurrentOperationCount = 6
+        pixelQueue.name = "Image Filtration queue"
+    }
+
+    /// Works through the list; returns when every photo is done, or the task was cancelled.
+    ///
+    /// Only a few photos are in memory at a time, however long the list is.
+    ///
+    /// - Parameter report: called with each photo's result, one at a time, in the order in which they
+    ///   are done.
+    public func run(
+        _ records: [PhotoRecord], report: @Sendable (PhotoRecord, Result) async -> Void
+    ) async {
+        let names = OutputNames(folder: options.folder)
+        await withTaskGroup(of: (PhotoRecord, Result).self) { group in
+            var rest = records[...]
+            for record in rest.prefix(Self.photosInMemory) {
+                group.addTask { await (record, process(record, names)) }
+            }
+            rest = rest.dropFirst(Self.photosInMemory)
+            while let (record, result) = await group.next() {
+                await report(record, result)
+                guard !Task.isCancelled, let next = rest.popFirst() else { continue }
+                group.addTask { await (next, process(next, names)) }
+            }
+        }
+    }
+
+    private static let photosInMemory = 12
+
+    private func process(_ record: PhotoRecord, _ names: OutputNames) async -> Result {
+        if let failure = record.state.failure { return .failed(failure) }
+        guard let url = record.url else {
+            preconditionFailure("\(record.name) has no URL, so it should have failed already")
+        }
+        let download = DownloadOperation(url: url, with: downloader)
+        let decode = DecodeOperation(after: download, fitting: options.size, limits: options.limits)
+        let filter = FilterOperation(options.filters, after: decode)
+        let encode = EncodeOperation(after: filter, quality: options.quality) { [options] in
+            options.format ?? Self.format(of: download)
+        }
+        let write = WriteOperation(after: encode) { names.claim(record.name, format: $0) }
+        // What is begun is ended first, so that few photos are in memory.
+        for (operation, priority) in zip(
+            [filter, encode, write] as [Operation], [.normal, .high, .veryHigh] as [Priority])
+        {
+            operation.queuePriority = priority
+        }
+        decode.queuePriority = .low
+        return await withTaskCancellationHandler {
+            downloadQueue.addOperation(download)
+            await pixelQueue.addOperations([decode, filter, encode, write], waitUntilFinished: true)
+            return Self.result(of: write)
+        } onCancel: {
+            for operation in [download, decode, filter, encode, write] { operation.cancel() }
+        }
+    }
+
+    private typealias Priority = Operation.QueuePriority
+
+    private static func result(of write: WriteOperation) -> Result {
+        switch write.outcome {
+        case .produced(let file): .written(file)
+        case .failed(let failure): .failed(failure)
+        case .cancelled, .pending: .cancelled
+        }
+    }
+
+    /// The photo's own format, or JPEG where that is only read.
+    private static func format(of download: DownloadOperation) -> ImageFormat {
+        guard case .produced(let bytes) = download.outcome,
+            let format = ImageFormat(detecting: bytes), format.canEncode
+        else { return .jpeg }
+        return format
+    }
+}

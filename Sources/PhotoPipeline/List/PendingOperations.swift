@@ -1,0 +1,64 @@
+import Operations
+
+/// The operations in progress for one page's list: two queues, and what is in them by row.
+///
+/// Downloads and work on pixels have a queue each, so that neither the network nor the processors
+/// wait for the other.
+struct PendingOperations {
+    /// What was started for one row, as one attempt.
+    struct Attempt {
+        let generation: Generation
+        let operations: [Operation]
+    }
+
+    let downloadQueue: OperationQueue
+    let filtrationQueue: OperationQueue
+    private(set) var downloadsInProgress: [Row: Attempt] = [:]
+    private(set) var filtrationsInProgress: [Row: Attempt] = [:]
+
+    /// - Parameters:
+    ///   - downloads: how many downloads run at the same time.
+    ///   - filtrations: how many stages on pixels do; nil for as many as make sense here.
+    init(downloads: Int, filtrations: Int?) {
+        downloadQueue = OperationQueue()
+        downloadQueue.name = "Download queue"
+        downloadQueue.maxConcurrentOperationCount = downloads
+        filtrationQueue = OperationQueue()
+        filtrationQueue.name = "Image Filtration queue"
+        if let filtrations { filtrationQueue.maxConcurrentOperationCount = filtrations }
+    }
+
+    var isSuspended: Bool {
+        get { downloadQueue.isSuspended }
+        nonmutating set {
+            downloadQueue.isSuspended = newValue
+            filtrationQueue.isSuspended = newValue
+        }
+    }
+
+    mutating func startDownload(_ row: Row, _ attempt: Attempt) {
+        downloadsInProgress[row] = attempt
+    }
+
+    mutating func startFiltration(_ row: Row, _ attempt: Attempt) {
+        filtrationsInProgress[row] = attempt
+    }
+
+    mutating func downloadEnded(_ row: Row, generation: Generation) {
+        if downloadsInProgress[row]?.generation == generation { downloadsInProgress[row] = nil }
+    }
+
+    mutating func filtrationEnded(_ row: Row, generation: Generation) {
+        if filtrationsInProgress[row]?.generation == generation { filtrationsInProgress[row] = nil }
+    }
+
+    /// Cancels what was started for a row and forgets it.
+    mutating func cancel(_ row: Row, generation: Generation) {
+        let attempts = [downloadsInProgress[row], filtrationsInProgress[row]]
+        for attempt in attempts.compactMap({ $0 }) where attempt.generation == generation {
+            for operation in attempt.operations { operation.cancel() }
+        }
+        downloadEnded(row, generation: generation)
+        filtrationEnded(row, generation: generation)
+    }
+}

@@ -1,0 +1,84 @@
+import Imaging
+
+/// The pictures of a list's rows, up to a number of bytes; those shown longest ago go first.
+struct PictureStore {
+    /// What is kept for a row.
+    struct Pictures {
+        /// The pixels, until they have been filtered.
+        var bitmap: Bitmap?
+        var downloaded: EncodedImage?
+        var filtered: EncodedImage?
+
+        var byteCount: Int {
+            (bitmap?.byteCount ?? 0) + (downloaded?.bytes.count ?? 0) + (filtered?.bytes.count ?? 0)
+        }
+    }
+
+    private var rows: [Row: Pictures] = [:]
+    private var lastUses: [Row: Int] = [:]
+    /// Uses in the order of time; only the last one of a row counts.
+    private var uses: ArraySlice<(row: Row, use: Int)> = []
+    private var use = 0
+    private var byteCount = 0
+    private let byteLimit: Int
+
+    init(byteLimit: Int) {
+        self.byteLimit = byteLimit
+    }
+
+    subscript(row: Row) -> Pictures? { rows[row] }
+
+    /// Changes what is kept for a row and returns the other rows that were dropped to make room.
+    ///
+    /// - Parameter kept: rows that are not dropped, because they are seen now.
+    mutating func update(
+        _ row: Row, keeping kept: Range<Row>, _ change: (inout Pictures) -> Void
+    ) -> [Row] {
+        var pictures = rows[row] ?? Pictures()
+        byteCount -= pictures.byteCount
+        change(&pictures)
+        byteCount += pictures.byteCount
+        rows[row] = pictures
+        touch(row)
+        return makeRoom { $0 == row || kept.contains($0) }
+    }
+
+    /// Notes that a row is of interest now.
+    mutating func touch(_ row: Row) {
+        guard rows[row] != nil else { return }
+        use += 1
+        lastUses[row] = use
+        uses.append((row, use))
+        // Stale entries are dropped as they come up; without this a list that is only ever
+        // touched, never full, would collect them.
+        if uses.count > 2 * rows.count + 1_000 {
+            let current = lastUses
+            uses = uses.filter { current[$0.row] == $0.use }[...]
+        }
+    }
+
+    mutating func remove(_ row: Row) {
+        byteCount -= rows.removeValue(forKey: row)?.byteCount ?? 0
+        lastUses[row] = nil
+    }
+
+    mutating func removeAll() {
+        self = PictureStore(byteLimit: byteLimit)
+    }
+
+    private mutating func makeRoom(keeping isKept: (Row) -> Bool) -> [Row] {
+        var dropped: [Row] = []
+        var spared: [(row: Row, use: Int)] = []
+        while byteCount > byteLimit, let oldest = uses.popFirst() {
+            guard lastUses[oldest.row] == oldest.use else { continue }
+            if isKept(oldest.row) {
+                spared.append(oldest)
+            } else {
+                remove(oldest.row)
+                dropped.append(oldest.row)
+            }
+        }
+        if !spared.isEmpty { uses = (spared + uses)[...] }
+        return dropped
+    }
+}

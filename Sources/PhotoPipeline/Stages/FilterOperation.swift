@@ -1,0 +1,28 @@
+public import Imaging
+import Operations
+
+/// Applies filters to a photo's pixels.
+public final class FilterOperation: PixelOperation<Bitmap>, @unchecked Sendable {
+    /// Makes a filtration that runs after a decoding.
+    public convenience init(_ filters: [ImageFilter], after source: some PhotoStage<Bitmap>) {
+        self.init(filters) { () throws(PhotoStageStop) in try source.requireOutput() }
+        addDependency(source)
+    }
+
+    /// Makes a filtration of pixels that are there already.
+    public convenience init(_ filters: [ImageFilter], of bitmap: Bitmap) {
+        self.init(filters) { () throws(PhotoStageStop) in bitmap }
+    }
+
+    private init(
+        _ filters: [ImageFilter], input: @escaping @Sendable () throws(PhotoStageStop) -> Bitmap
+    ) {
+        super.init(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+            let bitmap = try input()
+            return try pixelStage(.filter) { () throws(ImagingError) in
+                try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)
+            }
+        }
+        name = "Filter"
+    }
+}

@@ -1,0 +1,42 @@
+import Dispatch
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Ctrl-C and its like, as cancellation.
+enum Interrupt {
+    /// Runs a body that is cancelled by SIGINT or SIGTERM; true if it was.
+    ///
+    /// A second signal ends the program at once.
+    static func run(_ body: @escaping @Sendable () async -> Void) async -> Bool {
+        let task = Task { await body() }
+        let sources = [SIGINT, SIGTERM].map { signal in
+            _ = Self.setHandler(signal, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
+            source.setEventHandler {
+                task.cancel()
+                _ = Self.setHandler(signal, SIG_DFL)
+            }
+            source.resume()
+            return source
+        }
+        await task.value
+        for source in sources { source.cancel() }
+        return task.isCancelled
+    }
+
+    private static func setHandler(_ signal: Int32, _ handler: sighandler_t) -> sighandler_t? {
+        #if canImport(Glibc)
+        Glibc.signal(signal, handler)
+        #elseif canImport(Musl)
+        Musl.signal(signal, handler)
+        #else
+        Darwin.signal(signal, handler)
+        #endif
+    }
+}

@@ -1,0 +1,94 @@
+import PhotoPipeline
+
+/// Tells a person how far a batch is: a bar on a terminal, a line for each photo elsewhere.
+actor ProgressReport {
+    private let total: Int
+    private let skipped: Int
+    private let showsBar: Bool
+    private let clock = ContinuousClock()
+    private let start: ContinuousClock.Instant
+    private var lastDrawing: ContinuousClock.Instant?
+    private var done = 0
+    private var failures: [(name: String, failure: PhotoFailure)] = []
+
+    init(total: Int, skipped: Int, showsBar: Bool = Terminal.canRewriteLines) {
+        self.total = total
+        self.skipped = skipped
+        self.showsBar = showsBar
+        self.start = clock.now
+    }
+
+    /// Notes the end of one photo.
+    func add(_ record: PhotoRecord, _ result: PhotoBatch.Result) {
+        switch result {
+        case .cancelled: return
+        case .written(let file):
+            done += 1
+            if !showsBar { print("\(position) \(file.path)") }
+        case .failed(let failure):
+            failures.append((record.name, failure))
+            if !showsBar {
+                print("\(position) \(Self.line(record.name)): failed to \(failure.stage.verb)")
+            }
+        }
+        if showsBar {
+            draw()
+        } else {
+            flushStandardOutput()
+        }
+    }
+
+    private var position: String { "[\(done + failures.count)/\(total)]" }
+
+    /// Says how it ended and returns the number of failures.
+    func finish(folder: String, isInterrupted: Bool) -> Int {
+        if showsBar { Terminal.writeError("\r\u{1B}[K") }
+        for (name, failure) in failures {
+            Terminal.writeError("\(Self.line(name)): \(Self.line(failure.reason))\n")
+        }
+        let seconds = elapsedSeconds
+        var sentence = "\(done) of \(total) photos are in \(folder)"
+        sentence += ", after \(ProgressLine.time(seconds))"
+        if seconds >= 1 { sentence += " (\(ProgressLine.rate(Double(done) / seconds)))" }
+        sentence += "."
+        if !failures.isEmpty { sentence += " \(failures.count) failed; the reasons are above." }
+        if skipped > 0 { sentence += " \(skipped) files are no pictures and were passed over." }
+        if isInterrupted { sentence += " Interrupted: the same command does all of them again." }
+        print(sentence)
+        return failures.count
+    }
+
+    // MARK: The bar
+
+    private func draw() {
+        let now = clock.now
+        let isLast = done + failures.count == total
+        if let lastDrawing, now - lastDrawing < .milliseconds(50), !isLast { return }
+        lastDrawing = now
+        let line = ProgressLine(
+            total: total, done: done, failed: failures.count, seconds: elapsedSeconds)
+        Terminal.writeError("\r\(line.text(width: Terminal.width - 1))\u{1B}[K")
+    }
+
+    private var elapsedSeconds: Double {
+        let (seconds, attoseconds) = (clock.now - start).components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+
+    /// A text that other people wrote, on one line and without anything a terminal would obey.
+    private static func line(_ text: String) -> String {
+        String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "·" : Character($0) })
+    }
+}
+
+extension PhotoFailure.Stage {
+    fileprivate var verb: String {
+        switch self {
+        case .source, .download: "load"
+        case .decode: "decode"
+        case .filter: "filter"
+        case .encode: "encode"
+        case .write: "write"
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import DemoOrigin
+import Imaging
+import PhotoGallery
+import PhotoPipeline
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows a list of photos as a web page, on this machine only.",
+        discussion: """
+            Without a SOURCE it shows a demo: the program itself hands out pictures that it paints, \
+            slowly, some of them broken.
+            """)
+
+    @Argument(help: "A folder, a list or a picture: a path or a URL.")
+    var source: String?
+
+    @OptionGroup var filtering: FilterOptions
+
+    @Option(help: "The port of the page; 0 for any that is free.")
+    var port: Int = 8080
+
+    @Option(help: "The side of the square that pictures are shrunk to fit in, in pixels.")
+    var size: Int = 320
+
+    @Option(help: "How many downloads run at the same time.")
+    var downloads: Int = 6
+
+    @Option(help: "In the demo: the mean time that the origin takes to answer, in milliseconds.")
+    var latency: Int = 400
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else {
+            throw ValidationError("--port must be between 0 and 65535.")
+        }
+        guard (16...4_096).contains(size) else {
+            throw ValidationError("--size must be between 16 and 4096 pixels.")
+        }
+        guard (1...64).contains(downloads) else {
+            throw ValidationError("--downloads must be between 1 and 64.")
+        }
+        guard (0...60_000).contains(latency) else {
+            throw ValidationError("--latency must be between 0 and 60000 milliseconds.")
+        }
+        _ = try filtering.filters()
+    }
+
+    func run() async throws {
+        if let source {
+            try await serve(source)
+        } else {
+            try await serveDemo()
+        }
+    }
+
+    private func serve(_ source: String) async throws {
+        let downloader = PhotoDownloader()
+        try await stopping {
+            let loaded = try await LoadedSource(source, with: downloader)
+            if loaded.list.skippedFileCount > 0 {
+                print("\(loaded.list.skippedFileCount) files are no pictures and were passed over.")
+            }
+            try await serve(loaded.list.records, title: loaded.title, with: downloader)
+        }
+        await downloader.shutdown()
+    }
+
+    private func serveDemo() async throws {
+        let mean = Duration.milliseconds(latency)
+        let origin = try await DemoOriginServer.start(
+            DemoOriginServer.Configuration(latency: mean * 0.4...mean * 1.6))
+        print("No source was given: showing a demo. Its origin is \(origin.url).")
+        let downloader = PhotoDownloader()
+        try await stopping {
+            let list = try await LoadedSource("\(origin.url)photos.plist", with: downloader)
+            try await serve(list.list.records, title: "Classic Photos", with: downloader)
+        }
+        await downloader.shutdown()
+        await origin.stop()
+    }
+
+    private func serve(
+        _ records: [PhotoRecord], title: String, with downloader: PhotoDownloader
+    ) async throws {
+        var options = PhotoListSession.Options()
+        options.filters = try filtering.filters()
+        options.size = PixelSize(width: size, height: size)
+        options.downloads = downloads
+        let gallery = GalleryServer(
+            configuration: .init(title: title, records: records, options: options, port: port),
+            downloader: downloader)
+        try await gallery.run { port in
+            print("\(records.count) photos are at http://localhost:\(port)/ (Ctrl-C ends this.)")
+            flushStandardOutput()
+        }
+    }
+}
