@@ -62,7 +62,7 @@ struct Terrain {
     }
 
     private func clampSlices(_ canvas: Canvas) -> Int {
-        min(max(canvas.height * 2 / 5, 240), 420)
+        min(max(canvas.height * 2 / 5, min(canvas.height * 2 + 40, 240)), 420)
     }
 
     private func across(_ column: Int, _ step: Int, _ canvas: Canvas) -> Float {
