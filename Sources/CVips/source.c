@@ -1,0 +1,51 @@
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Bytes are read through a custom source even though they are all in memory: the entropy decoding
+// of a progressive JPEG is one step to libvips, and its read callback is the only place where that
+// step can be stopped.
+typedef struct reader {
+    const uint8_t *bytes;
+    gint64 count;
+    gint64 position;
+    const cvips_token *token;
+} reader;
+
+static gint64 on_read(VipsSourceCustom *source, void *buffer, gint64 length, reader *reader) {
+    (void)source;
+    if (cvips_token_check(reader->token) != CVIPS_STATUS_OK) return -1;
+    gint64 left = reader->count - reader->position;
+    gint64 count = MAX(0, MIN(length, left));
+    if (count > 0) memcpy(buffer, reader->bytes + reader->position, (size_t)count);
+    reader->position += count;
+    return count;
+}
+
+static gint64 on_seek(VipsSourceCustom *source, gint64 offset, int whence, reader *reader) {
+    (void)source;
+    gint64 base = 0;
+    if (whence == SEEK_CUR) base = reader->position;
+    else if (whence == SEEK_END) base = reader->count;
+    else if (whence != SEEK_SET) return -1;
+    gint64 position = base + offset;
+    if (position < 0 || position > reader->count) return -1;
+    reader->position = position;
+    return position;
+}
+
+VipsSource *cvips_source_new(const uint8_t *bytes, size_t count, const cvips_token *token) {
+    reader *state = g_try_new(reader, 1);
+    if (!state) return NULL;
+    *state = (reader){bytes, (gint64)count, 0, token};
+    VipsSourceCustom *source = vips_source_custom_new();
+    if (!source) {
+        g_free(state);
+        return NULL;
+    }
+    g_object_set_data_full(G_OBJECT(source), "cvips-reader", state, g_free);
+    g_signal_connect(source, "read", G_CALLBACK(on_read), state);
+    g_signal_connect(source, "seek", G_CALLBACK(on_seek), state);
+    return VIPS_SOURCE(source);
+}

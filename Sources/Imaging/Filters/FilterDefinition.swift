@@ -1,0 +1,78 @@
+/// What a kind of filter is: for help texts, for a picker's sliders, and for the engine.
+public struct FilterDefinition: Sendable {
+    /// The name in text, such as `tilt-shift`.
+    public let name: String
+
+    /// What it does, in one line.
+    public let summary: String
+
+    /// Its parameters; text without names gives them in this order.
+    public let parameters: [FilterParameter]
+
+    /// Where the formula comes from.
+    public let source: String
+
+    /// The engine's steps for values in the order of ``parameters``.
+    let steps: @Sendable ([Double]) -> [FilterStep]
+
+    init(
+        _ kind: ImageFilter.Kind, _ summary: String, _ parameters: [FilterParameter],
+        source: String, steps: @escaping @Sendable ([Double]) -> [FilterStep]
+    ) {
+        self.name = kind.rawValue
+        self.summary = summary
+        self.parameters = parameters
+        self.source = source
+        self.steps = steps
+    }
+
+    /// Every filter there is.
+    public static let all: [FilterDefinition] = ImageFilter.Kind.allCases.map(\.definition)
+}
+
+extension ImageFilter.Kind {
+    /// What this kind of filter does and takes.
+    public var definition: FilterDefinition {
+        switch self {
+        case .sepia: .sepia
+        case .sepiaCSS: .sepiaCSS
+        case .monochrome: .monochrome
+        case .noir: .noir
+        case .tonal: .tonal
+        case .chrome: .chrome
+        case .fade: .fade
+        case .instant: .instant
+        case .process: .process
+        case .transfer: .transfer
+        case .vignette: .vignette
+        case .tiltShift: .tiltShift
+        case .blur: .blur
+        case .sharpen: .sharpen
+        }
+    }
+}
+
+extension FilterDefinition {
+    /// The place of a parameter.
+    func index(of parameter: String) throws(ImagingError) -> Int {
+        guard let index = parameters.firstIndex(where: { $0.name == parameter }) else {
+            throw .invalidArgument(
+                "\(name) has no parameter \"\(parameter)\": it takes \(parameterList).")
+        }
+        return index
+    }
+
+    func check(_ value: Double, for parameter: FilterParameter) throws(ImagingError) {
+        // NaN is in no range.
+        guard parameter.range.contains(value) else {
+            throw .invalidArgument(
+                "\(parameter.name) of \(name) must be \(parameter.rangeText), "
+                    + "not \(FilterParameter.text(value)).")
+        }
+    }
+
+    /// For messages: `intensity (0 to 1)`.
+    var parameterList: String {
+        parameters.map { "\($0.name) (\($0.rangeText))" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,93 @@
+extension ImageFilter {
+    /// Reads a filter as written on a command line.
+    ///
+    /// `name`, or `name=value` for the first parameter, or `name=value,value`, or with parameters
+    /// named: `tilt-shift=center:0.4,radius:12`. Parameters that are not given have their defaults.
+    /// Upper and lower case are the same in names.
+    ///
+    /// - Throws: ``ImagingError/invalidArgument(_:)``, whose text names the bad part and what would
+    ///   be right.
+    public init(_ text: String) throws(ImagingError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = parts[0].trimmed
+        guard let kind = Kind(rawValue: name.lowercased()) else {
+            let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalidArgument("There is no filter \"\(name)\". Known: \(known).")
+        }
+        let definition = kind.definition
+        var values = definition.parameters.map(\.defaultValue)
+        let arguments =
+            parts.count == 1 ? [] : parts[1].split(separator: ",", omittingEmptySubsequences: false)
+        var given: Set<Int> = []
+        for (position, argument) in arguments.enumerated() {
+            let (index, value) = try definition.parse(argument, at: position)
+            guard given.insert(index).inserted else {
+                throw .invalidArgument(
+                    "\(definition.name) has \(definition.parameters[index].name) twice in \"\(text)\"."
+                )
+            }
+            values[index] = value
+        }
+        self.init(kind: kind, values: values)
+    }
+}
+
+extension ImageFilter: CustomStringConvertible {
+    /// Text that ``init(_:)-(String)`` reads back as an equal value, such as `sepia=0.8`.
+    public var description: String {
+        let parameters = kind.definition.parameters
+        if values.count == 1 { return "\(kind.rawValue)=\(FilterParameter.text(values[0]))" }
+        let arguments = zip(parameters, values).map { "\($0.name):\(FilterParameter.text($1))" }
+        return "\(kind.rawValue)=\(arguments.joined(separator: ","))"
+    }
+}
+
+extension ImageFilter: Codable {
+    /// Reads the text form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        do throws(ImagingError) {
+            try self.init(text)
+        } catch {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: error.description)
+        }
+    }
+
+    /// Writes the text form, which stays readable when parameters are added.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension FilterDefinition {
+    /// One argument of the text form: the parameter's place, and its value.
+    fileprivate func parse(
+        _ argument: Substring, at position: Int
+    ) throws(ImagingError) -> (index: Int, value: Double) {
+        let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let index = parts.count == 2 ? try self.index(of: parts[0].trimmed.lowercased()) : position
+        guard index < parameters.count else {
+            throw .invalidArgument(
+                "\"\(argument.trimmed)\" is too much: \(name) takes \(parameterList).")
+        }
+        let parameter = parameters[index]
+        let number = (parts.last ?? argument).trimmed
+        guard let value = Double(number) else {
+            throw .invalidArgument(
+                "\"\(number)\" is not a number: \(parameter.name) of \(name) is \(parameter.rangeText)."
+            )
+        }
+        try check(value, for: parameter)
+        return (index, value)
+    }
+}
+
+extension StringProtocol {
+    fileprivate var trimmed: String {
+        let isSpace: (Character) -> Bool = { $0.isWhitespace }
+        return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    }
+}

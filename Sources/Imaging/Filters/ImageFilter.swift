@@ -1,0 +1,82 @@
+/// One filter with its parameters, as a value: compare it, keep it, write it as text, apply it with
+/// ``ImageEngine/apply(_:to:cancellation:)``.
+///
+///     let warm: [ImageFilter] = [.sepia(intensity: 0.8), .vignette()]
+///     let fromCommandLine = try ImageFilter("sepia=0.8")
+///
+/// ``Kind/definition`` describes each kind: its parameters, their ranges, defaults and units, and
+/// where its formula comes from. Parameters are always within their ranges: the factories clamp,
+/// the throwing initializers refuse.
+public struct ImageFilter: Sendable, Hashable {
+    /// The filters there are. The raw value is the name used in text.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Core Image's sepia tone.
+        case sepia
+        /// The sepia of CSS.
+        case sepiaCSS = "sepia-css"
+        /// Grey with soft contrast.
+        case monochrome
+        /// Grey with strong contrast.
+        case noir
+        /// Grey of the same lightness.
+        case tonal
+        /// Strong colours and contrast.
+        case chrome
+        /// Pale colours.
+        case fade
+        /// An instant camera's print.
+        case instant
+        /// Cool colours.
+        case process
+        /// Warm colours.
+        case transfer
+        /// Dark corners.
+        case vignette
+        /// A sharp band across a blurred picture.
+        case tiltShift = "tilt-shift"
+        /// Gaussian blur.
+        case blur
+        /// Stronger edges.
+        case sharpen
+    }
+
+    /// Which filter it is.
+    public let kind: Kind
+
+    /// Parameter values, in the order of the definition's parameters.
+    let values: [Double]
+
+    /// A filter of `kind`; parameters not named in `values` have their defaults.
+    ///
+    /// - Throws: ``ImagingError/invalidArgument(_:)`` for a parameter that the filter does not have
+    ///   or a value out of range.
+    public init(_ kind: Kind, _ values: [String: Double] = [:]) throws(ImagingError) {
+        let definition = kind.definition
+        for name in values.keys.sorted() { _ = try definition.index(of: name) }
+        var list: [Double] = []
+        for parameter in definition.parameters {
+            let value = values[parameter.name] ?? parameter.defaultValue
+            try definition.check(value, for: parameter)
+            list.append(value)
+        }
+        self.init(kind: kind, values: list)
+    }
+
+    /// For values that are known to be right.
+    init(kind: Kind, values: [Double]) {
+        self.kind = kind
+        self.values = values
+    }
+
+    /// For the factories: a value out of range becomes the nearest in range.
+    init(clamping kind: Kind, _ values: Double...) {
+        let parameters = kind.definition.parameters
+        precondition(values.count == parameters.count, "a factory must name every parameter")
+        self.init(kind: kind, values: zip(parameters, values).map { $0.clamp($1) })
+    }
+
+    /// The value of a parameter, or nil when this filter has none of that name.
+    public subscript(parameter name: String) -> Double? {
+        kind.definition.parameters.firstIndex { $0.name == name }.map { values[$0] }
+    }
+}

@@ -1,0 +1,33 @@
+/// What a picture's header says, read without decoding a pixel.
+public struct ImageInfo: Sendable, Hashable {
+    /// What the bytes are.
+    public var format: ImageFormat
+
+    /// The size as it is displayed, after ``orientation`` has been applied.
+    public var size: PixelSize
+
+    /// Whether there is an alpha channel. It may turn out to be opaque everywhere.
+    public var hasAlpha: Bool
+
+    /// The EXIF orientation, 1 (upright) to 8.
+    public var orientation: Int
+
+    /// Frames of an animation or pages of a document; at least 1. Only the first is decoded.
+    public var frames: Int
+
+    /// Whether this is a progressive JPEG or an interlaced PNG.
+    public var isProgressive: Bool
+
+    /// A header with the given fields.
+    public init(
+        format: ImageFormat, size: PixelSize, hasAlpha: Bool = false, orientation: Int = 1,
+        frames: Int = 1, isProgressive: Bool = false
+    ) {
+        self.format = format
+        self.size = size
+        self.hasAlpha = hasAlpha
+        self.orientation = orientation
+        self.frames = frames
+        self.isProgressive = isProgressive
+    }
+}

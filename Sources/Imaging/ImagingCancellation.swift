@@ -1,0 +1,59 @@
+import CVips
+
+/// A way to stop work on a picture from another thread, at once or at a deadline.
+///
+/// Hand one to any call of ``ImageEngine``; the call asks it before every stage, while it reads and
+/// while it computes, and throws ``ImagingError/cancelled`` or ``ImagingError/timedOut``. One value
+/// may serve any number of calls, at the same time and in turn; once cancelled it stays so.
+///
+/// Everything here may be called from any thread and takes nanoseconds.
+public final class ImagingCancellation: Sendable {
+    /// Atomic inside, and never replaced.
+    nonisolated(unsafe) let token: OpaquePointer
+
+    /// Work that may be cancelled and, if `deadline` is given, stops by itself that long from now.
+    public init(deadline: Duration? = nil) {
+        guard let token = cvips_token_new(deadline.map(Self.nanoseconds) ?? -1) else {
+            fatalError("out of memory for a cancellation of a few bytes")
+        }
+        self.token = token
+    }
+
+    deinit { cvips_token_free(token) }
+
+    /// Stops the work that uses this value, now and for ever.
+    public func cancel() { withExtendedLifetime(self) { cvips_token_cancel(token) } }
+
+    /// Whether ``cancel()`` was called. A deadline that passed does not count.
+    public var isCancelled: Bool {
+        withExtendedLifetime(self) { cvips_token_is_cancelled(token) }
+    }
+
+    /// Throws if the work should stop; for code between two calls.
+    ///
+    /// - Throws: ``ImagingError/cancelled`` or ``ImagingError/timedOut``.
+    public func check() throws(ImagingError) {
+        let status = Self.withToken(of: self) { cvips_token_check($0) }
+        switch status {
+        case .cancelled: throw .cancelled
+        case .timedOut: throw .timedOut
+        case .ok, .unavailable, .outOfMemory, .failed: return
+        }
+    }
+
+    /// Calls `body` with the token for the shim, and keeps its owner alive until `body` returns.
+    static func withToken<Result>(
+        of cancellation: ImagingCancellation?, _ body: (OpaquePointer?) -> Result
+    ) -> Result {
+        withExtendedLifetime(cancellation) { body(cancellation?.token) }
+    }
+
+    /// At least 0, because a negative number means "no deadline" to the shim.
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? 0 : .max }
+        let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflowed ? .max : max(0, sum)
+    }
+}

@@ -1,0 +1,81 @@
+/// Why a picture could not be read, filtered or written. Each description says what to do.
+public enum ImagingError: Error, Sendable, Hashable {
+    /// The ``ImagingCancellation`` was cancelled.
+    case cancelled
+
+    /// The ``ImagingCancellation``'s deadline passed.
+    case timedOut
+
+    /// There were no bytes at all.
+    case emptyInput
+
+    /// The bytes begin like no format we read. `looksLike` is a guess, such as "an HTML page".
+    case unknownFormat(looksLike: String?)
+
+    /// A known format that ``ImageLimits/allowedFormats`` leaves out.
+    case formatNotAllowed(ImageFormat, allowed: Set<ImageFormat>)
+
+    /// The header claims more than ``ImageLimits`` allow; nothing was decoded. `limit` is the limit
+    /// in words, such as "100,000,000 pixels".
+    case tooLarge(size: PixelSize, limit: String)
+
+    /// The bytes are truncated or corrupt; `detail` says what is known of it.
+    case decodeFailed(detail: String)
+
+    /// A filter could not be computed.
+    case filterFailed(detail: String)
+
+    /// The picture could not be written.
+    case encodeFailed(detail: String)
+
+    /// The call itself was wrong: a size, a quality, a filter's text. `detail` names it.
+    case invalidArgument(String)
+
+    /// There was no memory for the picture.
+    case outOfMemory
+
+    /// libvips is not usable in this process.
+    case engineUnavailable
+}
+
+extension ImagingError: CustomStringConvertible {
+    /// One or two sentences: what happened, and what to do about it.
+    public var description: String {
+        switch self {
+        case .cancelled: "The work on the picture was cancelled."
+        case .timedOut:
+            "The picture took longer than its time limit. Try again, or allow more time."
+        case .emptyInput: "The file is empty. Fetch or copy it again."
+        case .unknownFormat(let looksLike):
+            Self.unknownFormatSentence(looksLike)
+        case .formatNotAllowed(let format, let allowed):
+            Self.notAllowedSentence(format, allowed)
+        case .tooLarge(let size, let limit):
+            "The picture claims \(size) pixels; the limit is \(limit). "
+                + "Use a smaller picture, or raise the limit if you trust the source."
+        case .decodeFailed(let detail):
+            "The picture cannot be decoded: \(detail). Fetch or copy the file again."
+        case .filterFailed(let detail): "The filter failed: \(detail)."
+        case .encodeFailed(let detail): "The picture cannot be written: \(detail)."
+        case .invalidArgument(let detail): detail
+        case .outOfMemory:
+            "There is not enough memory for the picture. Use a smaller size, or fewer at a time."
+        case .engineUnavailable:
+            "libvips could not start. Install libvips 8.14 or later (Debian: libvips42)."
+        }
+    }
+
+    private static func unknownFormatSentence(_ looksLike: String?) -> String {
+        let found = looksLike.map { "it looks like \($0)" } ?? "its first bytes are unknown"
+        return "The file is not a picture of a known format: \(found). "
+            + "Use JPEG, PNG, WebP, GIF or TIFF."
+    }
+
+    private static func notAllowedSentence(
+        _ format: ImageFormat, _ allowed: Set<ImageFormat>
+    ) -> String {
+        let names = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+        return "The format \(format.rawValue) is not allowed here. "
+            + (names.isEmpty ? "No format is allowed." : "Allowed: \(names).")
+    }
+}

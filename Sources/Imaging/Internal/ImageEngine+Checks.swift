@@ -1,0 +1,88 @@
+import CVips
+
+extension ImageEngine {
+    static func inspect(
+        _ bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
+    ) throws(ImagingError) -> ImageInfo {
+        try cancellation?.check()
+        guard !bytes.isEmpty else { throw .emptyInput }
+        guard let format = ImageFormat(detecting: bytes) else {
+            throw .unknownFormat(looksLike: ImageFormat.guess(bytes))
+        }
+        try limits.check(format)
+        var header = cvips_info()
+        let status = ImagingCancellation.withToken(of: cancellation) {
+            cvips_inspect(bytes, bytes.count, format.shimFormat, $0, &header)
+        }
+        try check(status) { .decodeFailed(detail: format.damage(in: bytes, reading: "header")) }
+        let info = ImageInfo(format: format, header: header)
+        try limits.check(info)
+        return info
+    }
+
+    /// Throws what a status means; `failure` is for the case that the step itself went wrong.
+    static func check(
+        _ status: cvips_status, failure: () -> ImagingError
+    ) throws(ImagingError) {
+        switch status {
+        case .ok: return
+        case .cancelled: throw .cancelled
+        case .timedOut: throw .timedOut
+        case .unavailable: throw .engineUnavailable
+        case .outOfMemory: throw .outOfMemory
+        case .failed: throw failure()
+        }
+    }
+
+    /// The box as the shim wants it: 0 means unbounded.
+    static func shimBox(_ box: PixelSize?) throws(ImagingError) -> (width: Int32, height: Int32) {
+        guard let box else { return (0, 0) }
+        guard box.width > 0, box.height > 0 else {
+            throw .invalidArgument("The box to fit a picture into must not be empty, as \(box) is.")
+        }
+        return (Int32(min(box.width, 10_000_000)), Int32(min(box.height, 10_000_000)))
+    }
+
+    static func checkEncodable(
+        _ size: PixelSize, as format: ImageFormat, quality: Int
+    ) throws(ImagingError) {
+        guard format.canEncode else {
+            let names = ImageFormat.allCases.filter(\.canEncode).map(\.rawValue)
+            throw .invalidArgument(
+                "\(format.rawValue) is only read. To write, use \(names.joined(separator: ", ")).")
+        }
+        guard (1...100).contains(quality) else {
+            throw .invalidArgument("The quality must be 1 to 100, not \(quality).")
+        }
+        guard size.longerSide <= format.maximumEncodedSide else {
+            throw .invalidArgument(
+                "A \(format.rawValue) file holds at most \(format.maximumEncodedSide) pixels a "
+                    + "side; the picture has \(size). Shrink it or use png.")
+        }
+    }
+}
+
+extension ImageInfo {
+    fileprivate init(format: ImageFormat, header: cvips_info) {
+        let stored = PixelSize(width: Int(header.width), height: Int(header.height))
+        // Orientations 5 to 8 turn by a quarter.
+        let size = header.orientation >= 5 ? stored.transposed : stored
+        self.init(
+            format: format, size: size, hasAlpha: header.has_alpha,
+            orientation: Int(header.orientation), frames: Int(header.frames),
+            isProgressive: header.is_progressive)
+    }
+}
+
+extension ImageFormat {
+    var shimFormat: cvips_format {
+        switch self {
+        case .jpeg: .jpeg
+        case .png: .png
+        case .webp: .webp
+        case .gif: .gif
+        case .tiff: .tiff
+        case .heif: .heif
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Imaging
+import Testing
+
+@Suite struct FormatTests {
+    @Test(arguments: ImageFormat.allCases.filter(\.canEncode))
+    func writtenFilesAreDetected(format: ImageFormat) throws {
+        #expect(ImageFormat(detecting: try Pictures.file(format)) == format)
+    }
+
+    @Test(arguments: ["heic", "avif", "mif1"])
+    func heifBrandsAreDetected(brand: String) {
+        #expect(ImageFormat(detecting: [0, 0, 0, 24] + Array("ftyp\(brand)".utf8)) == .heif)
+    }
+
+    @Test func bigAndSwappedTIFFAreDetected() {
+        #expect(ImageFormat(detecting: [0x4D, 0x4D, 0x00, 0x2A]) == .tiff)
+        #expect(ImageFormat(detecting: [0x49, 0x49, 0x2B, 0x00]) == .tiff)
+    }
+
+    @Test func tooFewBytesAreNothing() {
+        #expect(ImageFormat(detecting: [] as [UInt8]) == nil)
+        #expect(ImageFormat(detecting: [0xFF, 0xD8]) == nil)
+        #expect(ImageFormat(detecting: Array("RIFF1234WEB".utf8)) == nil)
+    }
+
+    @Test func namesAreTheUsualOnes() {
+        #expect(ImageFormat.jpeg.fileExtension == "jpg")
+        #expect(ImageFormat.jpeg.mediaType == "image/jpeg")
+        #expect(ImageFormat.webp.fileExtension == "webp")
+        #expect(!ImageFormat.heif.canEncode && !ImageFormat.jpeg.hasAlpha)
+    }
+}

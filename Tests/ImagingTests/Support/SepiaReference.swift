@@ -1,0 +1,23 @@
+import Foundation
+
+/// The sepia formula, written down as plainly as possible: the oracle for the engine's tables.
+enum SepiaReference {
+    static func apply(_ colour: [UInt8], intensity: Double) -> [UInt8] {
+        let linear = colour.map { decode(Double($0) / 255) }
+        let luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        let brown = [
+            pow(luminance, 0.78), 0.989 * pow(luminance, 1.085), 0.9145 * pow(luminance, 1.902),
+        ]
+        return zip(linear, brown).map {
+            UInt8((255 * encode($0 + intensity * ($1 - $0))).rounded())
+        }
+    }
+
+    private static func decode(_ value: Double) -> Double {
+        value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+    }
+
+    private static func encode(_ value: Double) -> Double {
+        value <= 0.0031308 ? value * 12.92 : 1.055 * pow(value, 1 / 2.4) - 0.055
+    }
+}
