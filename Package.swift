@@ -52,6 +52,17 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: settings
         ),
+        .target(
+            name: "DemoOrigin",
+            dependencies: [
+                "Imaging",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "classicphotos",
             dependencies: [
@@ -76,6 +87,16 @@ let package = Package(
             dependencies: [
                 "PhotoGallery", "PhotoPipeline",
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "DemoOriginTests",
+            dependencies: [
+                "DemoOrigin",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,33 @@
+/// A small, fast source of chance that gives the same sequence for the same seed on every machine.
+///
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+struct Random: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// A number in 0 ..< 1.
+    mutating func unit() -> Float { Float(next() >> 40) * 0x1p-24 }
+
+    mutating func between(_ low: Float, _ high: Float) -> Float { mix(low, high, unit()) }
+
+    mutating func whole(_ range: ClosedRange<Int>) -> Int {
+        range.lowerBound + Int(next() % UInt64(range.count))
+    }
+
+    mutating func chance(_ probability: Float) -> Bool { unit() < probability }
+
+    /// One of the choices.
+    /// - Precondition: there is at least one.
+    mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
+        choices[Int(next() % UInt64(choices.count))]
+    }
+}

@@ -1,0 +1,103 @@
+/// A way to misbehave that the origin offers under `/faults/…`, for tests of clients.
+///
+/// ``path`` gives the address; the origin reads it back with ``init(path:)``, so the two cannot
+/// drift apart. Sizes are in bytes. Pictures are served as `image/jpeg` in all cases.
+public enum DemoFault: Sendable, Hashable {
+    /// That many redirects (302), each to the next, then a good picture.
+    case redirects(Int)
+    /// A redirect to itself.
+    case redirectLoop
+    /// A body of zeros with its length declared.
+    case huge(bytes: Int)
+    /// A body of zeros in chunks, its length unsaid, ending after so many bytes.
+    case endless(bytes: Int)
+    /// A good picture, of which `chunk` bytes come every `milliseconds`.
+    case drip(chunk: Int, milliseconds: Int)
+    /// A good picture whose connection closes after so many bytes of the body.
+    case closeEarly(after: Int)
+    /// A status such as 429 or 503 with `Retry-After` in seconds, `failures` times for each `key`;
+    /// from then on a good picture.
+    case flaky(status: Int, failures: Int, retryAfter: Int, key: String)
+    /// Always this status, with a short text.
+    case status(Int)
+    /// HTML under a photo's name.
+    case htmlPage
+    /// Status 200 and nothing else.
+    case empty
+    /// A picture cut short, with a length to match.
+    case truncated
+    /// Noise.
+    case randomBytes
+    /// A header that promises 50,000 × 50,000 pixels.
+    case hugeHeader
+    /// The request is taken, and no answer ever comes.
+    case neverAnswers
+    /// Nothing wrong at all, for comparison; with `ETag`, `Last-Modified` and `Cache-Control`.
+    case none
+
+    /// Its address, beginning at the origin's root.
+    public var path: String { "/faults/" + tail }
+
+    private var tail: String {
+        switch self {
+        case .redirects(let hops): "redirects/\(hops)"
+        case .redirectLoop: "redirect-loop"
+        case .huge(let bytes): "huge/\(bytes)"
+        case .endless(let bytes): "endless/\(bytes)"
+        case .drip(let chunk, let milliseconds): "drip/\(chunk)/\(milliseconds)"
+        case .closeEarly(let bytes): "close-early/\(bytes)"
+        case .flaky(let status, let failures, let wait, let key):
+            "flaky/\(status)/\(failures)/\(wait)/\(key)"
+        case .status(let code): "status/\(code)"
+        case .htmlPage: "html.jpg"
+        case .empty: "empty.jpg"
+        case .truncated: "truncated.jpg"
+        case .randomBytes: "random.jpg"
+        case .hugeHeader: "huge-header.jpg"
+        case .neverAnswers: "never"
+        case .none: "none.jpg"
+        }
+    }
+
+    /// The fault at an address, or `nil` if there is none.
+    public init?(path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 3, parts[0].isEmpty, parts[1] == "faults" else { return nil }
+        let numbers = parts.dropFirst(3).map { Int($0) }
+        if let fault = Self.plain(parts[2]), numbers.isEmpty {
+            self = fault
+            return
+        }
+        if parts[2] == "flaky", parts.count == 7, let status = numbers[0],
+            let failures = numbers[1], let wait = numbers[2], (200...599).contains(status)
+        {
+            self = .flaky(status: status, failures: failures, retryAfter: wait, key: parts[6])
+            return
+        }
+        guard let fault = Self.counted(parts[2], numbers.compactMap { $0 }), !numbers.contains(nil)
+        else { return nil }
+        self = fault
+    }
+
+    private static func plain(_ word: String) -> DemoFault? {
+        let all: [DemoFault] = [
+            .redirectLoop, .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader, .neverAnswers,
+            .none,
+        ]
+        return all.first { $0.tail == word }
+    }
+
+    private static func counted(_ word: String, _ numbers: [Int]) -> DemoFault? {
+        guard numbers.allSatisfy({ $0 >= 0 }) else { return nil }
+        switch (word, numbers.count) {
+        case ("redirects", 1): return .redirects(numbers[0])
+        case ("huge", 1): return .huge(bytes: numbers[0])
+        case ("endless", 1): return .endless(bytes: numbers[0])
+        case ("drip", 2) where numbers[0] > 0:
+            return .drip(chunk: numbers[0], milliseconds: numbers[1])
+        case ("close-early", 1): return .closeEarly(after: numbers[0])
+        case ("status", 1) where (200...599).contains(numbers[0]): return .status(numbers[0])
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Hummingbird
+import NIOCore
+import Synchronization
+
+/// Decides what each request gets.
+final class OriginResponder: Sendable {
+    typealias Configuration = DemoOriginServer.Configuration
+
+    let catalog: DemoCatalog
+    private let configuration: Configuration
+    private let darkroom: PhotoDarkroom
+    private let counts = RequestCounts()
+    /// What the fault routes serve where they serve a picture: a small one, quickly made.
+    private let sample: DemoPicture
+    private let samples: PhotoDarkroom
+
+    init(_ configuration: Configuration, darkroom: PhotoDarkroom, samples: PhotoDarkroom) {
+        self.configuration = configuration
+        self.darkroom = darkroom
+        self.samples = samples
+        catalog = DemoCatalog(
+            count: configuration.count, faults: configuration.faults,
+            longestSide: configuration.longestSide)
+        sample = DemoPicture(index: 2, longestSide: min(configuration.longestSide ?? 640, 640))
+    }
+
+    func requestCount(_ path: String) -> Int { counts[path] }
+
+    func respond(to request: Request) async throws -> Response {
+        let path = String(request.uri.path)
+        counts.add(path)
+        guard request.method == .get || request.method == .head else {
+            return Answer.text(.methodNotAllowed, "This origin only answers GET and HEAD.\n")
+        }
+        if path == "/photos.plist" || path == "/photos.json" { return try list(path, request) }
+        if let entry = catalog[path: path] { return try await photo(entry, request) }
+        if let fault = DemoFault(path: path) { return try await answer(fault, request) }
+        if path == "/" { return Answer.text(.ok, "See /photos.plist and /photos.json.\n") }
+        return Answer.text(.notFound, "There is nothing here under that name.\n")
+    }
+
+    private func list(_ path: String, _ request: Request) throws -> Response {
+        let origin = "http://" + (request.head.authority ?? "127.0.0.1")
+        if path == "/photos.json" {
+            let text = try catalog.json(origin: origin)
+            return Answer.file(ByteBuffer(string: text), type: "application/json")
+        }
+        let text = catalog.propertyList(origin: origin)
+        return Answer.file(ByteBuffer(string: text), type: "application/x-plist")
+    }
+
+    private func photo(_ entry: DemoCatalog.Entry, _ request: Request) async throws -> Response {
+        try await Task.sleep(for: configuration.delay(entry.id))
+        switch entry.kind {
+        case .good:
+            return try await fresh(entry.picture, request, darkroom)
+        case .missing:
+            return Answer.text(.notFound, "There is no photo of that name. Is it misspelt?\n")
+        case .htmlPage:
+            return Answer.file(ByteBuffer(bytes: BrokenFiles.htmlPage), type: "text/html")
+        case .empty:
+            return Answer.file(ByteBuffer())
+        case .truncated:
+            let file = try await darkroom.file(entry.picture)
+            return Answer.file(
+                ByteBuffer(bytes: BrokenFiles.truncated(Array(file.readableBytesView))))
+        case .randomBytes:
+            return Answer.file(ByteBuffer(bytes: BrokenFiles.noise(seed: UInt64(entry.id))))
+        case .hugeHeader:
+            return Answer.file(ByteBuffer(bytes: BrokenFiles.hugeHeader))
+        case .closedMidway:
+            let file = try await darkroom.file(entry.picture)
+            return Answer.cut(file, after: file.readableBytes / 2)
+        case .verySlow:
+            let file = try await darkroom.file(entry.picture)
+            let drops = 50
+            return Answer.drip(
+                file, chunk: file.readableBytes / drops + 1,
+                every: configuration.slowTransfer / drops)
+        }
+    }
+
+    private func fresh(
+        _ picture: DemoPicture, _ request: Request, _ darkroom: PhotoDarkroom
+    ) async throws -> Response {
+        let freshness = Freshness(picture)
+        if freshness.isKnown(to: request.headers) { return freshness.notModified }
+        return freshness.stamp(Answer.file(try await darkroom.file(picture)))
+    }
+
+    private func answer(_ fault: DemoFault, _ request: Request) async throws -> Response {
+        switch fault {
+        case .none:
+            return try await fresh(sample, request, samples)
+        case .redirects(let hops):
+            guard hops > 0 else { return try await fresh(sample, request, samples) }
+            return Answer.redirect(to: DemoFault.redirects(hops - 1).path)
+        case .redirectLoop:
+            return Answer.redirect(to: fault.path)
+        case .huge(let bytes):
+            return Answer.zeros(bytes, declared: true)
+        case .endless(let bytes):
+            return Answer.zeros(bytes, declared: false)
+        case .drip(let chunk, let milliseconds):
+            return Answer.drip(
+                try await samples.file(sample), chunk: chunk, every: .milliseconds(milliseconds))
+        case .closeEarly(let bytes):
+            return Answer.cut(try await samples.file(sample), after: bytes)
+        case .flaky(let status, let failures, let wait, _):
+            if counts[String(request.uri.path)] > failures {
+                return try await fresh(sample, request, samples)
+            }
+            var response = Answer.text(.init(code: status), "Not now. Come back later.\n")
+            response.headers[.retryAfter] = String(wait)
+            return response
+        case .status(let code):
+            return Answer.text(.init(code: code), "As you wished: \(code).\n")
+        case .htmlPage:
+            return Answer.file(ByteBuffer(bytes: BrokenFiles.htmlPage), type: "text/html")
+        case .empty:
+            return Answer.file(ByteBuffer())
+        case .truncated:
+            let file = try await samples.file(sample)
+            return Answer.file(
+                ByteBuffer(bytes: BrokenFiles.truncated(Array(file.readableBytesView))))
+        case .randomBytes:
+            return Answer.file(ByteBuffer(bytes: BrokenFiles.noise(seed: 1)))
+        case .hugeHeader:
+            return Answer.file(ByteBuffer(bytes: BrokenFiles.hugeHeader))
+        case .neverAnswers:
+            return try await silence(request)
+        }
+    }
+
+    /// Waits until the client goes away or the server stops.
+    private func silence(_ request: Request) async throws -> Response {
+        try await request.body.consumeWithCancellationOnInboundClose { _ in
+            while true { try await Task.sleep(for: .seconds(3600)) }
+        }
+    }
+}
+
+/// How often each address was asked for, up to a number of addresses.
+final class RequestCounts: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+
+    subscript(path: String) -> Int { counts.withLock { $0[path] ?? 0 } }
+
+    func add(_ path: String) {
+        counts.withLock { counts in
+            // Whoever asks for ten thousand different addresses is not a test of ours.
+            guard counts[path] != nil || counts.count < 10_000 else { return }
+            counts[path, default: 0] += 1
+        }
+    }
+}

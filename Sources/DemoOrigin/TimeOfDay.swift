@@ -1,0 +1,21 @@
+/// The hour a picture was "taken": it sets the palette and where the sun stands.
+public enum TimeOfDay: String, Sendable, Hashable, CaseIterable {
+    /// Pink and still, before or at sunrise.
+    case dawn
+    /// Clear, cool light.
+    case morning
+    /// A high sun and a deep sky.
+    case noon
+    /// A closed, bright grey sky.
+    case overcast
+    /// Dark clouds with a gap of light.
+    case storm
+    /// Low, warm sun.
+    case goldenHour
+    /// The sun on the horizon.
+    case sunset
+    /// The blue hour.
+    case dusk
+    /// Stars, moon, or lamps.
+    case night
+}

@@ -1,0 +1,136 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import DemoOrigin
+
+struct DemoOriginServerTests {
+    private struct Line: Decodable {
+        var name: String
+        var url: String
+    }
+
+    @Test func bothListsNameTheAddressesOfThisVeryServer() async throws {
+        try await withOrigin { server, client in
+            let list = try await client.get(server.propertyListURL)
+            #expect(list.status == 200)
+            let lines = try PropertyListDecoder().decode([Line].self, from: Data(list.body))
+            #expect(lines.map(\.url) == server.catalog.entries.map { server.url + $0.path })
+            let json = try await client.get(server.jsonURL)
+            #expect(json.headers.first(name: "content-type") == "application/json")
+            let same = try JSONDecoder().decode([Line].self, from: Data(json.body))
+            #expect(same.map(\.name) == lines.map(\.name))
+        }
+    }
+
+    @Test func everyLineBehavesAsItsKindSays() async throws {
+        try await withOrigin { server, client in
+            var seen: Set<DemoCatalog.Kind> = []
+            for entry in server.catalog.entries where seen.insert(entry.kind).inserted {
+                try await check(entry, server, client)
+            }
+            #expect(seen == Set(DemoCatalog.Kind.allCases))
+        }
+    }
+
+    private func check(
+        _ entry: DemoCatalog.Entry, _ server: DemoOriginServer, _ client: HTTPClient
+    ) async throws {
+        let url = server.url + entry.path
+        if entry.kind == .closedMidway {
+            await #expect(throws: (any Error).self) { try await client.get(url) }
+            return
+        }
+        let reply = try await client.get(url)
+        #expect(reply.status == (entry.kind == .missing ? 404 : 200))
+        let whole = entry.picture.rgb()
+        switch entry.kind {
+        case .good, .verySlow: #expect(reply.body == whole)
+        case .truncated: #expect(reply.body == Array(whole.prefix(whole.count * 2 / 5)))
+        case .htmlPage: #expect(reply.headers.first(name: "content-type") == "text/html")
+        case .empty: #expect(reply.body.isEmpty)
+        case .hugeHeader: #expect(reply.body == BrokenFiles.hugeHeader)
+        case .randomBytes: #expect(reply.body.count == 40_000)
+        case .missing, .closedMidway: break
+        }
+    }
+
+    @Test func aKnownPictureIsNotSentAgain() async throws {
+        try await withOrigin { server, client in
+            let entry = try #require(server.catalog.entries.first)
+            let first = try await client.get(server.url + entry.path)
+            let tag = try #require(first.headers.first(name: "etag"))
+            let date = try #require(first.headers.first(name: "last-modified"))
+            #expect(first.headers.first(name: "cache-control") == "public, max-age=3600")
+            let byTag = try await client.get(
+                server.url + entry.path, headers: ["If-None-Match": "\"other\", W/\(tag)"])
+            #expect(byTag.status == 304)
+            #expect(byTag.body.isEmpty)
+            #expect(byTag.headers.first(name: "etag") == tag)
+            let byDate = try await client.get(
+                server.url + entry.path, headers: ["If-Modified-Since": date])
+            #expect(byDate.status == 304)
+            let changed = try await client.get(
+                server.url + entry.path,
+                headers: ["If-None-Match": "\"other\"", "If-Modified-Since": date])
+            #expect(changed.status == 200)
+        }
+    }
+
+    @Test func datesAreInTheFormOfHTTP() {
+        #expect(Freshness.httpDate(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+
+    @Test func unknownAddressesAndMethodsAreRefused() async throws {
+        try await withOrigin { server, client in
+            let unknown = try await client.get(server.url + "/photos/nothing.jpg")
+            #expect(unknown.status == 404)
+            let escape = try await client.get(server.url + "/photos/..%2f..%2fetc/passwd")
+            #expect(escape.status == 404)
+            let post = try await client.get(server.url + "/photos.plist", method: .POST)
+            #expect(post.status == 405)
+            let root = try await client.get(server.url + "/")
+            #expect(root.status == 200)
+        }
+    }
+
+    @Test func everyWaitIsInRangeAndItsOwn() {
+        let configuration = DemoOriginServer.Configuration()
+        let waits = (0..<240).map { configuration.delay($0) }
+        #expect(waits.allSatisfy { configuration.latency.contains($0) })
+        #expect(Set(waits).count > 200)
+        #expect(waits == (0..<240).map { configuration.delay($0) })
+    }
+
+    @Test func aTakenPortIsAnErrorThatNamesIt() async throws {
+        try await withOrigin { server, _ in
+            var configuration = DemoOriginServer.Configuration.quick
+            configuration.port = server.port
+            let error = await #expect(throws: DemoOriginError.self) {
+                _ = try await DemoOriginServer.start(configuration, encoding: RawPhotos())
+            }
+            #expect(error?.description.contains("\(server.port)") == true)
+        }
+    }
+
+    @Test func stoppingBreaksOffWhatIsUnderWayAndFreesThePort() async throws {
+        let server = try await DemoOriginServer.start(.quick, encoding: RawPhotos())
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let slow = HTTPClientRequest(
+            url: server.url(for: .drip(chunk: 1, milliseconds: 3_600_000)))
+        // The head has come, so the server is in the middle of this answer.
+        let response = try await client.execute(slow, timeout: .minutes(5))
+        await server.stop()
+        await server.stop()
+        try await server.waitUntilStopped()
+        await #expect(throws: (any Error).self) { try await response.body.collect(upTo: 1 << 20) }
+        var again = DemoOriginServer.Configuration.quick
+        again.port = server.port
+        let second = try await DemoOriginServer.start(again, encoding: RawPhotos())
+        #expect(second.port == server.port)
+        await second.stop()
+        try await client.shutdown()
+    }
+}

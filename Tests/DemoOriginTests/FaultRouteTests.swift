@@ -1,0 +1,123 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import DemoOrigin
+
+struct FaultRouteTests {
+    @Test func redirectsCountDownToAPicture() async throws {
+        try await withOrigin { server, client in
+            var path = DemoFault.redirects(3).path
+            var hops = 0
+            while true {
+                let reply = try await client.get(server.url + path)
+                guard let next = reply.headers.first(name: "location") else {
+                    #expect(reply.status == 200)
+                    #expect(!reply.body.isEmpty)
+                    break
+                }
+                #expect(reply.status == 302)
+                path = next
+                hops += 1
+                try #require(hops < 10)
+            }
+            #expect(hops == 3)
+        }
+    }
+
+    @Test func theLoopLeadsToItself() async throws {
+        try await withOrigin { server, client in
+            let reply = try await client.get(server.url(for: .redirectLoop))
+            #expect(reply.headers.first(name: "location") == DemoFault.redirectLoop.path)
+        }
+    }
+
+    @Test func hugeDeclaresItsLengthAndEndlessDoesNot() async throws {
+        try await withOrigin { server, client in
+            let size = 300_000
+            let huge = try await client.get(server.url(for: .huge(bytes: size)))
+            #expect(huge.headers.first(name: "content-length") == "\(size)")
+            #expect(huge.body.count == size)
+            let endless = try await client.get(server.url(for: .endless(bytes: size)))
+            #expect(endless.headers.first(name: "content-length") == nil)
+            #expect(endless.headers.first(name: "transfer-encoding") == "chunked")
+            #expect(endless.body.count == size)
+        }
+    }
+
+    @Test func aHugeBodyMayBeLeftInTheMiddle() async throws {
+        try await withOrigin { server, client in
+            let request = HTTPClientRequest(url: server.url(for: .huge(bytes: 1 << 40)))
+            let response = try await client.execute(request, timeout: .seconds(30))
+            var count = 0
+            for try await part in response.body {
+                count += part.readableBytes
+                if count > 1 << 20 { break }
+            }
+            #expect(count > 1 << 20)
+        }
+    }
+
+    @Test func dripsMakeAWholePicture() async throws {
+        try await withOrigin { server, client in
+            let good = try await client.get(server.url(for: .none))
+            let slow = try await client.get(server.url(for: .drip(chunk: 512, milliseconds: 1)))
+            #expect(slow.body == good.body)
+        }
+    }
+
+    @Test func closingEarlyGivesTheBytesPromisedAndNoMore() async throws {
+        try await withOrigin { server, client in
+            let request = HTTPClientRequest(url: server.url(for: .closeEarly(after: 1000)))
+            let response = try await client.execute(request, timeout: .seconds(30))
+            #expect(response.status == .ok)
+            var count = 0
+            await #expect(throws: (any Error).self) {
+                for try await part in response.body { count += part.readableBytes }
+            }
+            #expect(count <= 1000)
+        }
+    }
+
+    @Test(arguments: [429, 503])
+    func flakyRefusesSoOftenAndThenServes(status: Int) async throws {
+        try await withOrigin { server, client in
+            let fault = DemoFault.flaky(status: status, failures: 2, retryAfter: 7, key: "one")
+            for _ in 0..<2 {
+                let refused = try await client.get(server.url(for: fault))
+                #expect(refused.status == status)
+                #expect(refused.headers.first(name: "retry-after") == "7")
+            }
+            #expect(try await client.get(server.url(for: fault)).status == 200)
+            #expect(server.requestCount(for: fault.path) == 3)
+            let other = DemoFault.flaky(status: status, failures: 2, retryAfter: 7, key: "two")
+            #expect(try await client.get(server.url(for: other)).status == status)
+        }
+    }
+
+    @Test func silenceLastsUntilTheClientGivesUp() async throws {
+        try await withOrigin { server, client in
+            let error = await #expect(throws: HTTPClientError.self) {
+                try await client.get(server.url(for: .neverAnswers), timeout: .milliseconds(300))
+            }
+            #expect(error == .deadlineExceeded)
+            #expect(server.requestCount(for: DemoFault.neverAnswers.path) == 1)
+        }
+    }
+
+    @Test func falsePicturesAreWhatTheySay() async throws {
+        try await withOrigin { server, client in
+            let page = try await client.get(server.url(for: .htmlPage))
+            #expect(String(decoding: page.body, as: UTF8.self).hasPrefix("<!doctype html>"))
+            #expect(try await client.get(server.url(for: .empty)).body.isEmpty)
+            let good = try await client.get(server.url(for: .none)).body
+            let cut = try await client.get(server.url(for: .truncated)).body
+            #expect(cut == Array(good.prefix(good.count * 2 / 5)))
+            #expect(try await client.get(server.url(for: .randomBytes)).body.first == 0)
+            #expect(
+                try await client.get(server.url(for: .hugeHeader)).body == BrokenFiles.hugeHeader)
+            #expect(try await client.get(server.url(for: .status(418))).status == 418)
+        }
+    }
+}

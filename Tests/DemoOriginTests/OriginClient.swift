@@ -1,0 +1,54 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+@testable import DemoOrigin
+
+/// The pixels as they are: a file format that needs no encoder.
+struct RawPhotos: PhotoEncoding {
+    func encoded(_ picture: DemoPicture) throws -> [UInt8] { picture.rgb() }
+}
+
+/// What came back.
+struct Reply {
+    var status: Int
+    var headers: HTTPHeaders
+    var body: [UInt8]
+}
+
+/// Runs an origin and a client that follows no redirects and is closed at the end.
+func withOrigin(
+    _ configuration: DemoOriginServer.Configuration = .quick,
+    encoding: any PhotoEncoding = RawPhotos(),
+    _ body: (DemoOriginServer, HTTPClient) async throws -> Void
+) async throws {
+    try await withDemoOrigin(configuration, encoding: encoding) { server in
+        var settings = HTTPClient.Configuration()
+        settings.redirectConfiguration = .disallow
+        settings.decompression = .disabled
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+        do {
+            try await body(server, client)
+            try await client.shutdown()
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
+    }
+}
+
+extension HTTPClient {
+    func get(
+        _ url: String, method: HTTPMethod = .GET, headers: HTTPHeaders = [:],
+        timeout: TimeAmount = .seconds(30)
+    ) async throws -> Reply {
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        request.headers = headers
+        let response = try await execute(request, timeout: timeout)
+        let body = try await response.body.collect(upTo: 64 << 20)
+        return Reply(
+            status: Int(response.status.code), headers: response.headers,
+            body: Array(body.readableBytesView))
+    }
+}

@@ -1,0 +1,42 @@
+import NIOCore
+import Testing
+
+@testable import DemoOrigin
+
+struct PhotoDarkroomTests {
+    private struct Refusal: Error, Equatable {}
+
+    private struct RefusingPhotos: PhotoEncoding {
+        func encoded(_ picture: DemoPicture) throws -> [UInt8] { throw Refusal() }
+    }
+
+    @Test func manyVisitorsCauseOneRendering() async throws {
+        let darkroom = PhotoDarkroom(encoding: RawPhotos(), threadCount: 2, byteLimit: 1 << 20)
+        let picture = DemoPicture(index: 3, longestSide: 32)
+        let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            for _ in 0..<8 { group.addTask { try await darkroom.file(picture) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(files == [ByteBuffer(bytes: picture.rgb())])
+        #expect(await darkroom.renderings == 1)
+        try await darkroom.close()
+    }
+
+    @Test func withoutRoomEveryVisitRendersAnew() async throws {
+        let darkroom = PhotoDarkroom(encoding: RawPhotos(), threadCount: 1, byteLimit: 0)
+        let picture = DemoPicture(index: 3, longestSide: 16)
+        _ = try await darkroom.file(picture)
+        _ = try await darkroom.file(picture)
+        #expect(await darkroom.renderings == 2)
+        try await darkroom.close()
+    }
+
+    @Test func aRefusedPictureMayBeTriedAgain() async throws {
+        let darkroom = PhotoDarkroom(encoding: RefusingPhotos(), threadCount: 1, byteLimit: 100)
+        let picture = DemoPicture(index: 0, longestSide: 16)
+        await #expect(throws: Refusal()) { try await darkroom.file(picture) }
+        await #expect(throws: Refusal()) { try await darkroom.file(picture) }
+        #expect(await darkroom.renderings == 2)
+        try await darkroom.close()
+    }
+}
