@@ -25,6 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
@@ -36,9 +37,9 @@ let package = Package(
             dependencies: [
                 "Operations", "Imaging",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
@@ -48,6 +49,8 @@ let package = Package(
                 "PhotoPipeline", "Imaging",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.embedInCode("Page")],
             swiftSettings: settings
@@ -66,9 +69,8 @@ let package = Package(
         .executableTarget(
             name: "classicphotos",
             dependencies: [
-                "PhotoGallery", "PhotoPipeline", "Operations", "Imaging",
+                "DemoOrigin", "PhotoGallery", "PhotoPipeline", "Imaging",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -76,17 +78,16 @@ let package = Package(
         .testTarget(name: "ImagingTests", dependencies: ["Imaging"], swiftSettings: settings),
         .testTarget(
             name: "PhotoPipelineTests",
-            dependencies: [
-                "PhotoPipeline", "Operations", "Imaging",
-                .product(name: "Hummingbird", package: "hummingbird"),
-            ],
+            dependencies: ["DemoOrigin", "Imaging", "Operations", "PhotoPipeline"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "PhotoGallery", "PhotoPipeline",
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
@@ -102,7 +103,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ClassicPhotosTests",
-            dependencies: ["classicphotos", "Imaging"],
+            dependencies: ["classicphotos", "DemoOrigin", "Imaging"],
             swiftSettings: settings
         ),
     ]

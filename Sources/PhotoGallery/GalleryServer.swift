@@ -69,14 +69,21 @@ public struct GalleryServer: Sendable {
     /// - Parameter started: called with the port once pages can be opened.
     /// - Throws: ``Failure`` if the port cannot be had.
     public func run(started: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+        let result: Result<Void, any Error>
         do {
             try await application(started: started).runService()
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await pages.closeAll()
+        do {
+            try result.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw Failure.portTaken(configuration.port)
         } catch let error as IOError where error.errnoCode == EACCES {
             throw Failure.portForbidden(configuration.port)
         }
-        await pages.closeAll()
     }
 
     func application(

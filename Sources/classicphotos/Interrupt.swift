@@ -30,7 +30,9 @@ enum Interrupt {
         return task.isCancelled
     }
 
-    private static func setHandler(_ signal: Int32, _ handler: sighandler_t) -> sighandler_t? {
+    private typealias Handler = @convention(c) (Int32) -> Void
+
+    private static func setHandler(_ signal: Int32, _ handler: Handler?) -> Handler? {
         #if canImport(Glibc)
         Glibc.signal(signal, handler)
         #elseif canImport(Musl)

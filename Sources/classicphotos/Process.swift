@@ -1,5 +1,5 @@
-import ArgumentParser
-import Imaging
+public import ArgumentParser
+public import Imaging
 import PhotoPipeline
 
 struct Process: AsyncParsableCommand {
@@ -69,4 +69,4 @@ struct Process: AsyncParsableCommand {
     }
 }
 
-extension ImageFormat: @retroactive ExpressibleByArgument {}
+extension ImageFormat: ExpressibleByArgument {}

@@ -66,13 +66,14 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func serveDemo() async throws {
+        var configuration = DemoOriginServer.Configuration()
         let mean = Duration.milliseconds(latency)
-        let origin = try await DemoOriginServer.start(
-            DemoOriginServer.Configuration(latency: mean * 0.4...mean * 1.6))
-        print("No source was given: showing a demo. Its origin is \(origin.url).")
+        configuration.latency = mean * 0.4...mean * 1.6
+        let origin = try await DemoOriginServer.start(configuration)
+        print("No source was given: showing a demo. Its origin is \(origin.url)/")
         let downloader = PhotoDownloader()
         try await stopping {
-            let list = try await LoadedSource("\(origin.url)photos.plist", with: downloader)
+            let list = try await LoadedSource(origin.propertyListURL, with: downloader)
             try await serve(list.list.records, title: "Classic Photos", with: downloader)
         }
         await downloader.shutdown()

@@ -22,12 +22,13 @@ enum Terminal {
     }
 
     static func writeError(_ text: String) {
-        fputs(text, stderr)
+        var text = text
+        text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
     }
 }
 
 func flushStandardOutput() {
-    fflush(stdout)
+    fflush(nil)
 }
 
 /// Runs a command's body and ends the program with exit code 2 if it could not even begin.

@@ -1,6 +1,7 @@
 import Hummingbird
 import NIOCore
 import PhotoPipeline
+import ServiceLifecycle
 
 /// Tells one page what happens to its list, as server-sent events.
 ///
@@ -35,7 +36,8 @@ struct EventStream: Sendable {
             }
         }
         defer { heart.cancel() }
-        for await _ in changes {
+        // Without this the program could not end while a page is open: the server waits for streams.
+        for await _ in changes.cancelOnGracefulShutdown() {
             var message = EventMessage()
             told = try message.add(await session.takeNews(), since: told)
             if message.isEmpty { message.addHeartbeat() }

@@ -1,0 +1,225 @@
+import AsyncHTTPClient
+import DemoOrigin
+import Foundation
+import NIOCore
+import NIOHTTP1
+@testable import PhotoGallery
+import PhotoPipeline
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct GalleryServerTests {
+    private static let page = String(repeating: "0a", count: 16)
+
+    // MARK: The page's files
+
+    @Test func everyFileThatThePageNamesIsServed() async throws {
+        try await withGallery { gallery in
+            let (status, headers, html) = try await gallery.get("/")
+            #expect(status == 200)
+            #expect(headers.first(name: "content-type") == "text/html; charset=utf-8")
+            #expect(html.contains("<script type=\"module\" src=\"/app.js\">"))
+            var waiting = ["/app.js", "/app.css", "/favicon.svg", "/placeholder.svg", "/failed.svg"]
+            var seen: Set<String> = []
+            while let path = waiting.popLast() {
+                guard seen.insert(path).inserted else { continue }
+                let (status, headers, text) = try await gallery.get(path)
+                #expect(status == 200, "\(path)")
+                #expect(headers.first(name: "x-content-type-options") == "nosniff")
+                // What a module imports must be there too.
+                let imports = text.split(separator: "from \"./").dropFirst()
+                waiting += imports.map { "/" + $0.prefix { $0 != "\"" } }
+            }
+            #expect(seen.count > 10)
+        }
+    }
+
+    @Test func thePageMayLoadNothingFromElsewhere() async throws {
+        try await withGallery { gallery in
+            let (_, headers, _) = try await gallery.get("/")
+            let policy = try #require(headers.first(name: "content-security-policy"))
+            #expect(policy.hasPrefix("default-src 'none'; img-src 'self'; script-src 'self'"))
+            #expect(!policy.contains("unsafe"))
+        }
+    }
+
+    // MARK: Who may ask
+
+    @Test(arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
+    func otherHostNamesAreRefused(host: String) async throws {
+        try await withGallery { gallery in
+            let (status, headers, text) = try await gallery.get("/", headers: [("Host", host)])
+            #expect(status == 403)
+            #expect(text == "Open this gallery by its own address, http://localhost and its port.\n")
+            #expect(headers.first(name: "content-security-policy") != nil)
+        }
+    }
+
+    @Test func ownHostNamesAreAccepted() async throws {
+        try await withGallery { gallery in
+            for host in ["localhost", "LOCALHOST:80", "127.0.0.1:\(gallery.port)", "[::1]:1"] {
+                let (status, _, _) = try await gallery.get("/", headers: [("Host", host)])
+                #expect(status == 200, "\(host)")
+            }
+        }
+    }
+
+    @Test func requestsFromOtherPagesAreRefused() async throws {
+        try await withGallery { gallery in
+            let report = #"{"page":"\#(Self.page)","row":0}"#
+            let foreign = try await gallery.post(
+                "/api/retry", report, headers: [("Origin", "http://evil.example")])
+            #expect(foreign.status == 403)
+            let crossSite = try await gallery.get(
+                "/api/photos", headers: [("Sec-Fetch-Site", "cross-site")])
+            #expect(crossSite.status == 403)
+            let own = try await gallery.post(
+                "/api/retry", report, headers: [("Origin", gallery.url)])
+            #expect(own.status == 410, "let in, and told that the page is not known")
+            let link = try await gallery.get("/", headers: [("Sec-Fetch-Site", "cross-site")])
+            #expect(link.status == 200)
+        }
+    }
+
+    // MARK: API
+
+    private struct Photos: Decodable {
+        struct Photo: Decodable { let name: String }
+        let title: String
+        let filter: String
+        let total: Int
+        let offset: Int
+        let photos: [Photo]
+    }
+
+    @Test func theListComesInPages() async throws {
+        try await withGallery { gallery in
+            func photos(_ query: String) async throws -> Photos {
+                let text = try await gallery.get("/api/photos\(query)").text
+                return try JSONDecoder().decode(Photos.self, from: Data(text.utf8))
+            }
+            let first = try await photos("?offset=0&limit=3")
+            #expect(first.title == "Test Photos" && first.filter == "sepia=0.8" && first.total == 240)
+            #expect(first.photos.map(\.name) == gallery.origin.catalog.entries.prefix(3).map(\.name))
+            let last = try await photos("?offset=238&limit=500")
+            #expect(last.photos.count == 2)
+            #expect(try await photos("?offset=9999").photos.isEmpty)
+            #expect(try await photos("?offset=-5&limit=-1").photos.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"page":"short","first":0,"last":1,"phase":"settled","sequence":1}"#,
+        #"{"page":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a","first":5,"last":1,"phase":"settled","sequence":1}"#,
+        #"{"page":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a","first":-1,"last":1,"phase":"settled","sequence":1}"#,
+        #"{"page":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a","first":0,"last":1,"phase":"flying","sequence":1}"#,
+        "no json",
+    ])
+    func reportsThatMakeNoSenseAreRefused(report: String) async throws {
+        try await withGallery { gallery in
+            let status = try await gallery.post("/api/viewport", report).status
+            #expect(status == 400)
+        }
+    }
+
+    @Test func unknownPagesAndPicturesAreNotFound() async throws {
+        try await withGallery { gallery in
+            let report = #"{"page":"\#(Self.page)","first":0,"last":1,"phase":"settled","sequence":1}"#
+            let (status, _, text) = try await gallery.post("/api/viewport", report)
+            #expect(status == 410)
+            #expect(text.contains("This page is not known any more. Reload it."))
+            #expect(try await gallery.get("/api/pictures/\(Self.page)/0/filtered").status == 410)
+            #expect(try await gallery.get("/api/pictures/../../etc/passwd").status == 404)
+            #expect(try await gallery.get("/api/events?page=me").status == 400)
+        }
+    }
+
+    /// Reads a page's events until one of them satisfies the condition.
+    private func events(
+        _ gallery: Gallery, page: String = page, until condition: (String) async throws -> Bool
+    ) async throws -> [String] {
+        let request = HTTPClientRequest(url: "\(gallery.url)/api/events?page=\(page)")
+        let response = try await gallery.client.execute(request, timeout: .seconds(60))
+        #expect(response.headers.first(name: "content-type") == "text/event-stream")
+        var rest = ""
+        var events: [String] = []
+        for try await chunk in response.body {
+            rest += String(buffer: chunk)
+            while let end = rest.range(of: "\n\n") {
+                let event = String(rest[..<end.lowerBound])
+                rest.removeSubrange(..<end.upperBound)
+                events.append(event)
+                if try await condition(event) { return events }
+            }
+        }
+        Issue.record("the stream ended after \(events.suffix(5))")
+        return events
+    }
+
+    @Test func aPageIsToldHowItsRowsGetOn() async throws {
+        try await withGallery { gallery in
+            let seen = try await events(gallery) { event in
+                if event.hasPrefix("event: hello") {
+                    #expect(event == "event: hello\ndata: {\"total\":240}")
+                    let report =
+                        #"{"page":"\#(Self.page)","first":0,"last":2,"phase":"settled","sequence":1}"#
+                    let status = try await gallery.post("/api/viewport", report).status
+                    #expect(status == 204)
+                }
+                return event.contains("\"filtered\":3")
+            }
+            #expect(seen.contains { $0.hasPrefix("event: queues") && $0.contains("Download queue") })
+            let picture = try await gallery.get("/api/pictures/\(Self.page)/0/filtered?v=99999")
+            #expect(picture.status == 200)
+            #expect(picture.headers.first(name: "content-type") == "image/jpeg")
+            #expect(picture.headers.first(name: "cache-control") == "no-store")
+        }
+    }
+
+    @Test func aPageThatComesBackIsToldEverythingAgain() async throws {
+        try await withGallery { gallery in
+            _ = try await events(gallery) { event in
+                if event.hasPrefix("event: hello") {
+                    let report =
+                        #"{"page":"\#(Self.page)","first":0,"last":0,"phase":"settled","sequence":9}"#
+                    _ = try await gallery.post("/api/viewport", report)
+                }
+                return event.contains("\"filtered\":1")
+            }
+            let again = try await events(gallery) { $0.hasPrefix("event: counts") }
+            #expect(again.contains { $0.contains(#""state":"filtered""#) && $0.contains(#""row":0"#) })
+        }
+    }
+
+    @Test func anOldReportDoesNotUndoANewerOne() async throws {
+        try await withGallery { gallery in
+            let seen = try await events(gallery) { event in
+                if event.hasPrefix("event: hello") {
+                    for (sequence, row) in [(5, 2), (4, 100)] {
+                        let report =
+                            #"{"page":"\#(Self.page)","first":\#(row),"last":\#(row),"#
+                            + #""phase":"settled","sequence":\#(sequence)}"#
+                        let status = try await gallery.post("/api/viewport", report).status
+                        #expect(status == 204)
+                    }
+                }
+                return event.contains("\"filtered\":1")
+            }
+            #expect(!seen.contains { $0.contains("\"row\":100") })
+        }
+    }
+
+    @Test func aTakenPortSaysWhichFlagChangesIt() async throws {
+        try await withGallery { gallery in
+            let downloader = PhotoDownloader()
+            let second = GalleryServer(
+                configuration: .init(title: "", records: [], options: .init(), port: gallery.port),
+                downloader: downloader)
+            await #expect(throws: GalleryServer.Failure.portTaken(gallery.port)) {
+                try await second.run { _ in }
+            }
+            await downloader.shutdown()
+            #expect("\(GalleryServer.Failure.portTaken(80))".contains("--port"))
+        }
+    }
+}

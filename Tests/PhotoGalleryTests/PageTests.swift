@@ -1,0 +1,122 @@
+import DemoOrigin
+import Foundation
+import PhotoPipeline
+import Testing
+
+/// The page in a real browser: what a person sees.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct PageTests {
+    /// Rows on the screen, not those kept ready above and below it.
+    private static let onScreen = """
+        [...document.querySelectorAll('.row')].filter(row => {
+            const box = row.getBoundingClientRect();
+            return box.top >= 0 && box.bottom <= innerHeight;
+        })
+        """
+
+    private static let allDone = """
+        (rows => rows.length >= 5 && rows.every(row =>
+            row.dataset.picture === 'filtered' || row.dataset.state === 'failed'))(\(onScreen))
+        """
+
+    @Test func rowsReachFilteredAndAFailedOneSaysSo() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.allDone, "every row on the screen is done")
+
+                let names = try await browser.evaluate(
+                    "return \(Self.onScreen)[0].querySelector('.row-name').textContent")
+                #expect(names == gallery.origin.catalog.entries.first?.name)
+
+                let failed = ".row[data-state=failed]"
+                let state = try await browser.evaluate(
+                    "return document.querySelector('\(failed) .row-state').textContent")
+                #expect(state.contains("Failed to load"))
+                let reason = try await browser.evaluate(
+                    "return document.querySelector('\(failed) .row-reason').textContent")
+                #expect(reason == "The server answered 404 Not Found.")
+
+                #expect(try await browser.consoleMessages() == [])
+                try Screenshots.save(try await browser.screenshot(), as: "list")
+            }
+        }
+    }
+
+    @Test func scrollingFarShowsTheRowsThereWithTheirOwnPictures() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.allDone, "the first rows are done")
+                _ = try await browser.evaluate(
+                    "window.before = scrollY; scrollTo(0, document.body.scrollHeight / 2)")
+                try await browser.wait(for: "scrollY !== window.before", "it scrolled")
+                try await browser.wait(
+                    for: "document.documentElement.dataset.phase === 'settled' && \(Self.allDone)",
+                    "the rows in the middle are done")
+                let wrong = try await browser.evaluate(
+                    """
+                    return \(Self.onScreen).filter(row => row.dataset.picture === 'filtered')
+                        .filter(row => ![...row.querySelectorAll('img')].some(image =>
+                            image.src.includes('/' + row.dataset.row + '/'))).length
+                    """)
+                #expect(wrong == "0")
+                let first = try await browser.evaluate("return \(Self.onScreen)[0].dataset.row")
+                #expect(try #require(Int(first)) > 50)
+                // What was passed on the way was never fetched.
+                let requested = gallery.origin.catalog.entries.count {
+                    gallery.origin.requestCount(for: $0.path) > 0
+                }
+                #expect(requested < 120)
+            }
+        }
+    }
+
+    @Test func namesAreTextAndNeverMarkup() async throws {
+        let name = "<img src=x onerror=\"document.title='owned'\"><b>bold</b>"
+        let failure = PhotoFailure(stage: .source, reason: "<i>No</i> URL.", isRetryable: false)
+        let photo = PhotoRecord(id: PhotoID(rawValue: 1), name: name, failure: failure)
+        try await withGallery(photos: [photo]) { gallery in
+            try await Browser.run(width: 360, height: 640) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelector('.row[data-state=failed]')", "the row is shown")
+                let shown = try await browser.evaluate(
+                    "return document.querySelector('.row-name').textContent")
+                #expect(shown == name)
+                #expect(try await browser.evaluate("return document.title") != "owned")
+                #expect(try await browser.evaluate("return document.querySelectorAll('.row b').length") == "0")
+            }
+        }
+    }
+
+    @Test func itFitsANarrowDarkScreen() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 500, height: 800) { browser in
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true])
+                try await browser.command(
+                    "Emulation.setEmulatedMedia",
+                    ["features": [["name": "prefers-color-scheme", "value": "dark"]]])
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.allDone, "every row on the screen is done")
+                let overflow = try await browser.evaluate(
+                    "return document.documentElement.scrollWidth > innerWidth")
+                #expect(overflow == "false" || overflow == "0")
+                try Screenshots.save(try await browser.screenshot(), as: "narrow-dark")
+            }
+        }
+    }
+}
+
+/// Pictures of the page, kept for whoever wants to look, in the folder that SCREENSHOTS names.
+enum Screenshots {
+    static func save(_ png: Data, as name: String) throws {
+        #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        guard let folder = ProcessInfo.processInfo.environment["SCREENSHOTS"] else { return }
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        try png.write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
+    }
+}

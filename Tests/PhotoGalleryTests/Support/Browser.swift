@@ -1,0 +1,156 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// A real browser without a window, steered by the WebDriver protocol.
+///
+/// Chromium and its driver come from the packages that `make test` installs.
+struct Browser {
+    private let session: String
+    private let client = HTTPClient.shared
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Runs a closure with a new browser.
+    static func run<Value>(
+        width: Int, height: Int, _ body: (Browser) async throws -> Value
+    ) async throws -> Value {
+        let driver = Process()
+        driver.executableURL = URL(fileURLWithPath: "/usr/bin/chromedriver")
+        driver.arguments = ["--port=0"]
+        let output = Pipe()
+        driver.standardOutput = output
+        driver.standardError = FileHandle.nullDevice
+        try driver.run()
+        defer {
+            driver.terminate()
+            driver.waitUntilExit()
+        }
+        let port = try await Self.announcedPort(output.fileHandleForReading)
+        let browser = try await Browser(driver: "http://127.0.0.1:\(port)", width, height)
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await body(browser))
+        } catch {
+            result = .failure(error)
+        }
+        try await browser.quit()
+        return try result.get()
+    }
+
+    /// The driver says on which port it listens, in a sentence.
+    private static func announcedPort(_ output: FileHandle) async throws -> Int {
+        try await Task.detached {
+            var text = ""
+            while let data = try output.read(upToCount: 4096), !data.isEmpty {
+                text += String(decoding: data, as: UTF8.self)
+                if let range = text.range(of: "successfully on port "), text.hasSuffix("\n") {
+                    let digits = text[range.upperBound...].prefix { $0.isNumber }
+                    if let port = Int(digits) { return port }
+                }
+            }
+            throw Failure(description: "chromedriver did not start: \(text)")
+        }.value
+    }
+
+    private init(driver: String, _ width: Int, _ height: Int) async throws {
+        let options: [String: Any] = [
+            "args": [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                "--disable-dev-shm-usage", "--window-size=\(width),\(height)",
+            ]
+        ]
+        let capabilities: [String: Any] = [
+            "alwaysMatch": [
+                "browserName": "chrome", "goog:chromeOptions": options,
+                "goog:loggingPrefs": ["browser": "ALL"],
+            ]
+        ]
+        let answer = try await Self.call(
+            client, "POST", "\(driver)/session", ["capabilities": capabilities])
+        guard let value = answer as? [String: Any], let id = value["sessionId"] as? String else {
+            throw Failure(description: "no session: \(String(describing: answer))")
+        }
+        session = "\(driver)/session/\(id)"
+    }
+
+    private func quit() async throws {
+        _ = try await Self.call(client, "DELETE", session, nil)
+    }
+
+    /// Opens an address.
+    func open(_ url: String) async throws {
+        _ = try await Self.call(client, "POST", "\(session)/url", ["url": url])
+    }
+
+    /// Runs a script in the page and returns its value as text.
+    func evaluate(_ script: String) async throws -> String {
+        let value = try await Self.call(
+            client, "POST", "\(session)/execute/sync", ["script": script, "args": []])
+        return value.map { "\($0)" } ?? ""
+    }
+
+    /// Asks the page until a script says true; the page's own promises tell it when to look again.
+    func wait(for condition: String, _ what: String) async throws {
+        let script = """
+            const done = arguments[0], deadline = Date.now() + 45000;
+            const look = () => {
+                if (\(condition)) done("yes");
+                else if (Date.now() > deadline) done("no");
+                else requestAnimationFrame(look);
+            };
+            look();
+            """
+        let value = try await Self.call(
+            client, "POST", "\(session)/execute/async", ["script": script, "args": []])
+        guard value as? String == "yes" else {
+            throw Failure(description: "the page never came to this: \(what)")
+        }
+    }
+
+    /// What the page looks like, as PNG.
+    func screenshot() async throws -> Data {
+        let value = try await Self.call(client, "GET", "\(session)/screenshot", nil)
+        guard let text = value as? String, let data = Data(base64Encoded: text) else {
+            throw Failure(description: "no screenshot")
+        }
+        return data
+    }
+
+    /// A command of the browser's own protocol, such as one that emulates a device.
+    func command(_ name: String, _ parameters: [String: Any]) async throws {
+        _ = try await Self.call(
+            client, "POST", "\(session)/goog/cdp/execute", ["cmd": name, "params": parameters])
+    }
+
+    /// What the page wrote to its console: errors, refused scripts and pictures.
+    func consoleMessages() async throws -> [String] {
+        let value = try await Self.call(client, "POST", "\(session)/se/log", ["type": "browser"])
+        let entries = value as? [[String: Any]] ?? []
+        return entries.compactMap { $0["message"] as? String }
+    }
+
+    private static func call(
+        _ client: HTTPClient, _ method: String, _ url: String, _ body: [String: Any]?
+    ) async throws -> Any? {
+        var request = HTTPClientRequest(url: url)
+        request.method = .init(rawValue: method)
+        if let body {
+            let data = try JSONSerialization.data(withJSONObject: body)
+            request.body = .bytes(ByteBuffer(bytes: data))
+        }
+        let response = try await client.execute(request, timeout: .seconds(90))
+        let bytes = try await response.body.collect(upTo: 32 << 20)
+        let answer = try JSONSerialization.jsonObject(with: Data(bytes.readableBytesView))
+        let value = (answer as? [String: Any])?["value"]
+        if let problem = value as? [String: Any], let message = problem["message"] as? String,
+            problem["error"] != nil
+        {
+            throw Failure(description: message)
+        }
+        return value
+    }
+}

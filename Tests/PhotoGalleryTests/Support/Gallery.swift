@@ -1,0 +1,75 @@
+import AsyncHTTPClient
+import DemoOrigin
+import FoundationEssentials
+import Imaging
+import NIOCore
+import NIOHTTP1
+@testable import PhotoGallery
+import PhotoPipeline
+
+/// A gallery that runs, and a client to ask it.
+struct Gallery: Sendable {
+    let port: Int
+    let origin: DemoOriginServer
+    let client = HTTPClient.shared
+
+    var url: String { "http://localhost:\(port)" }
+
+    func get(
+        _ path: String, headers: [(String, String)] = []
+    ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
+        try await send("GET", path, headers: headers, body: nil)
+    }
+
+    func post(
+        _ path: String, _ json: String, headers: [(String, String)] = []
+    ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
+        try await send(
+            "POST", path, headers: headers + [("Content-Type", "application/json")], body: json)
+    }
+
+    private func send(
+        _ method: String, _ path: String, headers: [(String, String)], body: String?
+    ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
+        var request = HTTPClientRequest(url: url + path)
+        request.method = HTTPMethod(rawValue: method)
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        if let body { request.body = .bytes(ByteBuffer(string: body)) }
+        let response = try await client.execute(request, timeout: .seconds(30))
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        return (Int(response.status.code), response.headers, String(buffer: bytes))
+    }
+}
+
+/// Runs a gallery of the demo's photos, or of others, for as long as a closure needs it.
+func withGallery(
+    _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
+    _ body: (Gallery) async throws -> Void
+) async throws {
+    try await withDemoOrigin(configuration) { origin in
+        let records = try photos ?? list(of: origin)
+        let downloader = PhotoDownloader()
+        let server = GalleryServer(
+            configuration: .init(title: "Test Photos", records: records, options: .init(), port: 0),
+            downloader: downloader)
+        let (ports, announced) = AsyncStream<Int>.makeStream()
+        let running = Task {
+            defer { announced.finish() }
+            try await server.run { announced.yield($0) }
+        }
+        for await port in ports {
+            try await body(Gallery(port: port, origin: origin))
+            break
+        }
+        running.cancel()
+        _ = await running.result
+        await downloader.shutdown()
+    }
+}
+
+private func list(of origin: DemoOriginServer) throws -> [PhotoRecord] {
+    let text = origin.catalog.propertyList(origin: origin.url)
+    return try PhotoList.parse(
+        bytes: Array(text.utf8), named: "photos.plist", relativeTo: URL(string: origin.url)
+    ).records
+}

@@ -1,0 +1,172 @@
+import DemoOrigin
+import FoundationEssentials
+@testable import PhotoPipeline
+import Testing
+
+/// Downloads from a real server on this machine that misbehaves on purpose.
+@Suite(.timeLimit(.minutes(2)))
+struct PhotoDownloaderTests {
+    /// Limits that fail fast, so that no test waits for the usual ones.
+    private static var limits: DownloadLimits {
+        var limits = DownloadLimits()
+        limits.maximumBytes = 1 << 20
+        limits.connectTimeout = .seconds(2)
+        limits.idleTimeout = .milliseconds(300)
+        limits.totalTimeout = .seconds(10)
+        limits.retryDelay = .milliseconds(1)
+        return limits
+    }
+
+    /// The bytes behind a fault, or why there are none; and how many requests that took.
+    private func fetch(
+        _ fault: DemoFault, limits: DownloadLimits = limits
+    ) async throws -> (result: Result<[UInt8], PhotoStageStop>, requests: Int) {
+        try await withDemoOrigin(.quick) { origin in
+            let result = await download(origin.url(for: fault), limits: limits)
+            return (result, origin.requestCount(for: fault.path))
+        }
+    }
+
+    private func download(
+        _ address: String, limits: DownloadLimits = limits
+    ) async -> Result<[UInt8], PhotoStageStop> {
+        guard let url = URL(string: address) else { preconditionFailure("\(address) is no URL") }
+        let downloader = PhotoDownloader(limits: limits)
+        let result: Result<[UInt8], PhotoStageStop>
+        do throws(PhotoStageStop) {
+            result = .success(try await downloader.bytes(of: url))
+        } catch {
+            result = .failure(error)
+        }
+        await downloader.shutdown()
+        return result
+    }
+
+    private func reason(_ result: Result<[UInt8], PhotoStageStop>) -> String {
+        switch result {
+        case .success(let bytes): "\(bytes.count) bytes"
+        case .failure(.cancelled): "cancelled"
+        case .failure(.failed(let failure)): failure.reason
+        }
+    }
+
+    @Test func aPictureArrivesWhole() async throws {
+        let (result, requests) = try await fetch(.none)
+        let bytes = try result.get()
+        #expect(bytes.starts(with: [0xFF, 0xD8]))
+        #expect(bytes.suffix(2) == [0xFF, 0xD9])
+        #expect(requests == 1)
+    }
+
+    @Test func aPictureThatDripsArrivesWhole() async throws {
+        let (result, _) = try await fetch(.drip(chunk: 200, milliseconds: 5))
+        #expect(try result.get().suffix(2) == [0xFF, 0xD9])
+    }
+
+    @Test func redirectionsAreFollowedToALimit() async throws {
+        let (five, _) = try await fetch(.redirects(5))
+        #expect(try five.get().starts(with: [0xFF, 0xD8]))
+        let (six, _) = try await fetch(.redirects(6))
+        #expect(reason(six) == "127.0.0.1 redirects more than 5 times.")
+        let (loop, _) = try await fetch(.redirectLoop)
+        #expect(reason(loop) == "127.0.0.1 redirects in a circle.")
+    }
+
+    @Test func aFileThatAnnouncesTooManyBytesIsRefused() async throws {
+        let (result, requests) = try await fetch(.huge(bytes: 2 << 20))
+        #expect(
+            reason(result) == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
+        #expect(requests == 1)
+    }
+
+    @Test func aFileThatDoesNotSayHowLongItIsIsCutOffAtTheLimit() async throws {
+        let (result, _) = try await fetch(.endless(bytes: 100 << 20))
+        #expect(
+            reason(result) == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
+    }
+
+    @Test func whatWillNotPassIsNotTriedAgain() async throws {
+        let (result, requests) = try await fetch(.status(404))
+        #expect(reason(result) == "The server answered 404 Not Found.")
+        #expect(requests == 1)
+    }
+
+    @Test(arguments: [429, 500, 503])
+    func whatMayPassIsTriedAgain(status: Int) async throws {
+        let flaky = DemoFault.flaky(status: status, failures: 2, retryAfter: 0, key: "passes")
+        let (result, requests) = try await fetch(flaky)
+        #expect(try result.get().starts(with: [0xFF, 0xD8]))
+        #expect(requests == 3)
+    }
+
+    @Test func triesComeToAnEnd() async throws {
+        let flaky = DemoFault.flaky(status: 503, failures: 99, retryAfter: 0, key: "stays")
+        let (result, requests) = try await fetch(flaky)
+        #expect(reason(result) == "The server answered 503 Service Unavailable.")
+        #expect(requests == 3)
+    }
+
+    @Test func aServerThatAsksForALongWaitIsNotWaitedFor() async throws {
+        let flaky = DemoFault.flaky(status: 429, failures: 1, retryAfter: 3_600, key: "later")
+        let (result, requests) = try await fetch(flaky)
+        #expect(reason(result) == "The server answered 429 Too Many Requests.")
+        #expect(requests == 1)
+    }
+
+    @Test func aConnectionThatClosesEarlyIsNoPicture() async throws {
+        let (result, requests) = try await fetch(.closeEarly(after: 100))
+        #expect(reason(result) == "127.0.0.1 closed the connection before the file was complete.")
+        #expect(requests == 3)
+    }
+
+    @Test func aServerThatNeverAnswersIsGivenUp() async throws {
+        var limits = Self.limits
+        limits.attempts = 1
+        let (result, _) = try await fetch(.neverAnswers, limits: limits)
+        #expect(reason(result) == "127.0.0.1 sent nothing for 0.3 seconds.")
+    }
+
+    @Test func aDeadHostIsNamed() async throws {
+        // The port was free a moment ago, and nobody listens on it now.
+        let port = try await withDemoOrigin(.quick) { $0.port }
+        let result = await download("http://127.0.0.1:\(port)/photo.jpg")
+        #expect(
+            reason(result) == "127.0.0.1, port \(port), refuses connections or cannot be reached.")
+    }
+
+    @Test func cancellingEndsADownloadAtOnce() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            var limits = Self.limits
+            limits.idleTimeout = .seconds(600)
+            limits.totalTimeout = .seconds(600)
+            let address = origin.url(for: .neverAnswers)
+            let task = Task { [limits] in await download(address, limits: limits) }
+            while origin.requestCount(for: DemoFault.neverAnswers.path) == 0 { await Task.yield() }
+            task.cancel()
+            #expect(await reason(task.value) == "cancelled")
+        }
+    }
+
+    // MARK: Disk
+
+    @Test func filesAreReadFromTheDisk() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "a.jpg")
+            try Data([1, 2, 3]).write(to: file)
+            #expect(try await download(file.absoluteString).get() == [1, 2, 3])
+        }
+    }
+
+    @Test func missingAndLargeFilesAndFoldersAreFailures() async throws {
+        try await withTemporaryFolder { folder in
+            let missing = await download(folder.appending(path: "none.jpg").absoluteString)
+            #expect(reason(missing) == "There is no such file or folder; check the name.")
+            let large = folder.appending(path: "large.jpg")
+            try Data(count: 2 << 20).write(to: large)
+            let tooLarge = await download(large.absoluteString)
+            #expect(reason(tooLarge) == "The file is larger than 1 MiB.")
+            let noFile = await download(folder.absoluteString)
+            #expect(reason(noFile) == "This is no regular file.")
+        }
+    }
+}

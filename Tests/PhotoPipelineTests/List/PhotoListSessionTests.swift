@@ -1,0 +1,170 @@
+import DemoOrigin
+import FoundationEssentials
+import Imaging
+@testable import PhotoPipeline
+import Testing
+
+/// The session with real queues, a real server and real pictures.
+@Suite(.timeLimit(.minutes(3)))
+struct PhotoListSessionTests {
+    private func withSession(
+        _ urls: [String], options: PhotoListSession.Options = .init(),
+        _ body: (PhotoListSession) async throws -> Void
+    ) async throws {
+        let records = urls.enumerated().map { index, address in
+            guard let url = URL(string: address) else { preconditionFailure(address) }
+            return PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "Photo \(index)", url: url)
+        }
+        let downloader = PhotoDownloader()
+        let session = PhotoListSession(records: records, options: options, downloader: downloader)
+        try await body(session)
+        await session.close()
+        await downloader.shutdown()
+    }
+
+    /// Follows the session until `condition` holds for its counts.
+    private func wait(
+        for session: PhotoListSession, until condition: (PhotoListSession.News) -> Bool
+    ) async -> PhotoListSession.News {
+        let changes = await session.listen()
+        var news = await session.allNews()
+        for await _ in changes {
+            news = await session.allNews()
+            if condition(news) { break }
+        }
+        return news
+    }
+
+    @Test func visibleRowsAreFilteredAndOthersLeftAlone() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let good = origin.url(for: .none)
+            try await withSession(Array(repeating: good, count: 50)) { session in
+                await session.scrolled(to: Row(10)..<Row(20), .settled)
+                let news = await wait(for: session) { $0.counts.filtered == 10 }
+                #expect(news.counts.new == 40)
+                #expect(news.rows.map(\.change.row) == Array(Row(10)..<Row(20)))
+                #expect(news.rows.allSatisfy { !$0.isActive })
+                let picture = try #require(await session.picture(Row(12), .filtered))
+                #expect(picture.image.bytes.starts(with: [0xFF, 0xD8]))
+                #expect(await session.picture(Row(12), .downloaded) != nil)
+                #expect(await session.picture(Row(30), .downloaded) == nil)
+            }
+        }
+    }
+
+    @Test func everyKindOfBrokenPhotoFailsWithItsReasonAndTheOthersFinish() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let dead = try await withDemoOrigin(.quick) { $0.url }
+            let faults: [DemoFault] = [
+                .status(404), .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader, .redirectLoop,
+            ]
+            let good = origin.url(for: .none)
+            let bad = faults.map { origin.url(for: $0) } + [dead + "/photo.jpg"]
+            try await withSession([good] + bad + [good]) { session in
+                await session.scrolled(to: Row(0)..<Row(10), .settled)
+                let news = await wait(for: session) {
+                    $0.counts.filtered == 2 && $0.counts.failed == bad.count
+                }
+                let reasons = news.rows.compactMap(\.change.state.failure?.reason)
+                let expected = [
+                    "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000", "in a circle",
+                    "refuses connections",
+                ]
+                for (reason, part) in zip(reasons, expected) {
+                    #expect(part.isEmpty || reason.contains(part), "\(reason)")
+                    #expect(reason.hasSuffix("."))
+                }
+            }
+        }
+    }
+
+    @Test func nothingStartsDuringADragAndWhatIsVisibleAfterwardsDoes() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let good = origin.url(for: .none)
+            try await withSession(Array(repeating: good, count: 100)) { session in
+                await session.scrolled(to: Row(0)..<Row(10), .dragging)
+                await session.scrolled(to: Row(30)..<Row(40), .decelerating)
+                let during = await session.allNews()
+                #expect(during.rows.isEmpty)
+                #expect(during.queues.allSatisfy(\.isSuspended))
+                await session.scrolled(to: Row(60)..<Row(70), .settled)
+                let news = await wait(for: session) { $0.counts.filtered == 10 }
+                #expect(news.rows.map(\.change.row) == Array(Row(60)..<Row(70)))
+                #expect(news.queues.allSatisfy { !$0.isSuspended })
+                #expect(origin.requestCount(for: DemoFault.none.path) == 10)
+            }
+        }
+    }
+
+    @Test func rowsThatLeaveAreCancelledAndStartedAnewWhenTheyReturn() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let never = origin.url(for: .neverAnswers)
+            let good = origin.url(for: .none)
+            try await withSession([never, never, good, good]) { session in
+                await session.scrolled(to: Row(0)..<Row(2), .settled)
+                while origin.requestCount(for: DemoFault.neverAnswers.path) < 2 { await Task.yield() }
+                await session.scrolled(to: Row(2)..<Row(4), .settled)
+                let news = await wait(for: session) {
+                    $0.counts.filtered == 2 && $0.queues[0].cancelled == 2
+                }
+                #expect(news.counts.new == 2)
+                #expect(news.queues[0].running == 0)
+                await session.scrolled(to: Row(0)..<Row(2), .settled)
+                while origin.requestCount(for: DemoFault.neverAnswers.path) < 4 { await Task.yield() }
+            }
+        }
+    }
+
+    @Test func retryFetchesAFailedPhotoAgain() async throws {
+        var limits = DownloadLimits()
+        limits.attempts = 1
+        try await withDemoOrigin(.quick) { origin in
+            let flaky = DemoFault.flaky(status: 404, failures: 1, retryAfter: 0, key: "retry")
+            try await withSession([origin.url(for: flaky)]) { session in
+                await session.scrolled(to: Row(0)..<Row(1), .settled)
+                _ = await wait(for: session) { $0.counts.failed == 1 }
+                await session.retryRequested(Row(0))
+                _ = await wait(for: session) { $0.counts.filtered == 1 }
+            }
+        }
+    }
+
+    @Test func picturesBeyondTheLimitAreDroppedAndMadeAgain() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            var options = PhotoListSession.Options()
+            options.pictureBytes = 4_000
+            let good = origin.url(for: .none)
+            try await withSession(Array(repeating: good, count: 60), options: options) { session in
+                for start in stride(from: 0, to: 60, by: 5) {
+                    let rows = Row(start)..<Row(start + 5)
+                    await session.scrolled(to: rows, .settled)
+                    _ = await wait(for: session) { news in
+                        news.rows.count { rows.contains($0.change.row) && $0.change.state == .filtered }
+                            == 5
+                    }
+                }
+                let news = await session.allNews()
+                #expect(news.counts.filtered < 60)
+                await session.scrolled(to: Row(0)..<Row(5), .settled)
+                _ = await wait(for: session) { news in
+                    news.rows.count { $0.change.row < Row(5) && $0.change.state == .filtered } == 5
+                }
+            }
+        }
+    }
+
+    @Test func closingCancelsEverything() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let never = origin.url(for: .neverAnswers)
+            try await withSession(Array(repeating: never, count: 20)) { session in
+                await session.scrolled(to: Row(0)..<Row(20), .settled)
+                let changes = await session.listen()
+                await session.close()
+                // The stream ends, and a page that asks afterwards gets an ended one.
+                for await _ in changes {}
+                for await _ in await session.listen() {}
+                #expect(await session.allNews().rows.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Imaging
+@testable import PhotoPipeline
+import Testing
+
+struct PictureStoreTests {
+    private let nothing = Row(0)..<Row(0)
+
+    private func image(bytes: Int) -> EncodedImage {
+        EncodedImage(
+            bytes: [UInt8](repeating: 0, count: bytes), format: .jpeg,
+            size: PixelSize(width: 1, height: 1))
+    }
+
+    @Test func whatWasUsedLongestAgoIsDroppedFirst() {
+        var store = PictureStore(byteLimit: 300)
+        for index in 0..<3 {
+            let dropped = store.update(Row(index), keeping: nothing) { $0.downloaded = image(bytes: 100) }
+            #expect(dropped == [])
+        }
+        store.touch(Row(0))
+        let dropped = store.update(Row(3), keeping: nothing) { $0.downloaded = image(bytes: 100) }
+        #expect(dropped == [Row(1)])
+        #expect(store[Row(0)] != nil && store[Row(1)] == nil)
+    }
+
+    @Test func rowsThatAreSeenAndTheRowItselfAreKept() {
+        var store = PictureStore(byteLimit: 100)
+        _ = store.update(Row(0), keeping: nothing) { $0.downloaded = image(bytes: 100) }
+        _ = store.update(Row(1), keeping: Row(0)..<Row(1)) { $0.downloaded = image(bytes: 500) }
+        #expect(store[Row(0)] != nil && store[Row(1)] != nil)
+        let dropped = store.update(Row(2), keeping: nothing) { $0.downloaded = image(bytes: 1) }
+        #expect(Set(dropped) == [Row(0), Row(1)])
+    }
+
+    @Test func replacedPicturesCountOnce() {
+        var store = PictureStore(byteLimit: 250)
+        for _ in 0..<10 {
+            let dropped = store.update(Row(0), keeping: nothing) { $0.filtered = image(bytes: 200) }
+            #expect(dropped == [])
+        }
+    }
+
+    @Test func touchingForEverCostsNoMemory() {
+        var store = PictureStore(byteLimit: 1_000)
+        _ = store.update(Row(0), keeping: nothing) { $0.filtered = image(bytes: 10) }
+        for _ in 0..<10_000 { store.touch(Row(0)) }
+        let dropped = store.update(Row(1), keeping: nothing) { $0.filtered = image(bytes: 995) }
+        #expect(dropped == [Row(0)])
+    }
+}

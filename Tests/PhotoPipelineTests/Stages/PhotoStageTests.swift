@@ -1,0 +1,136 @@
+import DemoOrigin
+import FoundationEssentials
+import Imaging
+import Operations
+@testable import PhotoPipeline
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct PhotoStageTests {
+    /// A stage whose output the test gives.
+    final class Given<Output: Sendable>: Operation, PhotoStage, @unchecked Sendable {
+        let outcome: PhotoStageOutcome<Output>
+        init(_ outcome: PhotoStageOutcome<Output>) { self.outcome = outcome }
+    }
+
+    private func run(_ operations: Operation...) async {
+        await OperationQueue().addOperations(operations, waitUntilFinished: true)
+    }
+
+    private func failure<Output>(_ outcome: PhotoStageOutcome<Output>) -> PhotoFailure? {
+        if case .failed(let failure) = outcome { failure } else { nil }
+    }
+
+    @Test func bytesBecomePixelsBecomeAFilteredPicture() async throws {
+        let bytes = Given(.produced(try jpeg(width: 640, height: 480)))
+        let decode = DecodeOperation(after: bytes, fitting: PixelSize(width: 320, height: 320))
+        let filter = FilterOperation([.sepia(intensity: 0.8)], after: decode)
+        let encode = EncodeOperation(after: filter, quality: 80)
+        await run(encode, filter, decode, bytes)
+        guard case .produced(let image) = encode.outcome else {
+            Issue.record("\(encode.outcome)")
+            return
+        }
+        #expect(image.size == PixelSize(width: 320, height: 240))
+        #expect(image.format == .jpeg)
+        // Grey 128 at sepia 0.8 is (145, 122, 81); JPEG may move it a little.
+        let pixels = try ImageEngine.decode(image.bytes).pixels()
+        let expected = [145, 122, 81]
+        for (channel, value) in expected.enumerated() {
+            #expect(abs(Int(pixels[channel]) - value) <= 4)
+        }
+    }
+
+    @Test func aStageDependsOnTheOneItTakesItsInputFrom() throws {
+        let bytes = Given(.produced(try jpeg()))
+        let decode = DecodeOperation(after: bytes, fitting: nil)
+        let filter = FilterOperation([], after: decode)
+        #expect(decode.dependencies == [bytes])
+        #expect(filter.dependencies == [decode])
+        #expect(!filter.isReady)
+    }
+
+    @Test func aFailureIsPassedOnUnchanged() async {
+        let lost = PhotoFailure(stage: .download, reason: "Lost.", isRetryable: true)
+        let bytes = Given<[UInt8]>(.failed(lost))
+        let decode = DecodeOperation(after: bytes, fitting: nil)
+        let filter = FilterOperation([.sepia()], after: decode)
+        let encode = EncodeOperation(after: filter, quality: 80)
+        await run(bytes, decode, filter, encode)
+        #expect(failure(encode.outcome) == lost)
+    }
+
+    @Test func bytesThatAreNoPictureFailInDecoding() async {
+        let bytes = Given(.produced(Array("<!doctype html><p>Not found".utf8)))
+        let decode = DecodeOperation(after: bytes, fitting: nil)
+        let filter = FilterOperation([.sepia()], after: decode)
+        await run(bytes, decode, filter)
+        #expect(failure(filter.outcome)?.stage == .decode)
+        #expect(failure(filter.outcome)?.reason.contains("HTML page") == true)
+    }
+
+    @Test func aPictureBeyondTheLimitsIsNotRetryable() async throws {
+        let bytes = Given(.produced(try jpeg(width: 300, height: 200)))
+        let decode = DecodeOperation(
+            after: bytes, fitting: nil, limits: ImageLimits(maximumPixels: 10_000))
+        await run(bytes, decode)
+        #expect(failure(decode.outcome)?.isRetryable == false)
+    }
+
+    @Test func cancellingOneStageCancelsWhatFollows() async throws {
+        let bytes = Given(.produced(try jpeg()))
+        let decode = DecodeOperation(after: bytes, fitting: nil)
+        let filter = FilterOperation([.sepia()], after: decode)
+        decode.cancel()
+        await run(bytes, decode, filter)
+        guard case .cancelled = filter.outcome else {
+            Issue.record("\(filter.outcome)")
+            return
+        }
+    }
+
+    @Test func cancellingReachesWorkThatHasBegun() async {
+        let began = AsyncStream<Void>.makeStream()
+        let operation = PixelOperation<Int>(timeLimit: .seconds(60)) {
+            cancellation throws(PhotoStageStop) in
+            began.continuation.yield()
+            while !cancellation.isCancelled {}
+            throw .cancelled
+        }
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        for await _ in began.stream { break }
+        operation.cancel()
+        await queue.waitUntilAllOperationsAreFinished()
+        #expect(operation.isFinished)
+    }
+
+    @Test func theTimeLimitEndsWorkThatTakesTooLong() async throws {
+        let operation = PixelOperation<Int>(timeLimit: .zero) { cancellation throws(PhotoStageStop) in
+            try pixelStage(.decode) { () throws(ImagingError) in
+                try cancellation.check()
+                return 1
+            }
+        }
+        await run(operation)
+        #expect(failure(operation.outcome)?.isRetryable == true)
+    }
+
+    @Test func downloadingCanBeCancelledInEveryPhase() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let downloader = PhotoDownloader()
+            let url = try #require(URL(string: origin.url(for: .neverAnswers)))
+            let queue = OperationQueue()
+            for round in 0..<30 {
+                let download = DownloadOperation(url: url, with: downloader)
+                queue.addOperation(download)
+                for _ in 0..<round { await Task.yield() }
+                download.cancel()
+                await queue.waitUntilAllOperationsAreFinished()
+                #expect(failure(download.outcome) == nil)
+            }
+            await downloader.shutdown()
+        }
+    }
+}

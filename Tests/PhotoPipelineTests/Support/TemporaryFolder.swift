@@ -1,0 +1,28 @@
+import FoundationEssentials
+
+/// Runs a closure with a new folder, which is gone afterwards.
+func withTemporaryFolder<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (URL) async throws -> Value
+) async throws -> Value {
+    let manager = FileManager.default
+    let folder = manager.temporaryDirectory.appending(path: "photos-\(UUID().uuidString)")
+    try manager.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? manager.removeItem(at: folder) }
+    return try await body(folder)
+}
+
+extension URL {
+    /// The path, as the system calls it.
+    var systemPath: String { path(percentEncoded: false) }
+}
+
+/// The names of all files below a folder, hidden ones included.
+func files(below folder: URL) throws -> Set<String> {
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.systemPath)
+    return Set(
+        names.filter { name in
+            var isFolder = false
+            let path = folder.appending(path: name).systemPath
+            return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder
+        })
+}
