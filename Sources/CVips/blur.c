@@ -158,16 +158,23 @@ static cvips_status blur_small(
     return status;
 }
 
-VipsImage *cvips_blurred(VipsImage *in, double sigma, const cvips_token *token) {
-    // Below this a neighbour weighs less than half a level.
-    if (sigma < 0.25) return g_object_ref(in);
-    cvips_picture from = {(uint8_t *)VIPS_IMAGE_ADDR(in, 0, 0), in->Xsize, in->Ysize, in->Bands};
-    cvips_picture to = {NULL, 0, 0, 0};
+static cvips_status copy(const cvips_picture *in, cvips_picture *out) {
+    cvips_status status = cvips_picture_new(in->width, in->height, in->bands, out);
+    if (status == CVIPS_STATUS_OK)
+        memcpy(out->pixels, in->pixels, (size_t)row_length(in) * (size_t)in->height);
+    return status;
+}
+
+cvips_status cvips_blurred(
+    const cvips_picture *in, double sigma, const cvips_token *token, cvips_picture *out) {
     int factor = (int)(sigma / 4);
-    cvips_status status = factor > 1 ? blur_small(&from, sigma, factor, token, &to)
-                                     : blur_exactly(&from, sigma, token, &to);
-    VipsImage *out = status == CVIPS_STATUS_OK ? cvips_wrap_picture(&to) : NULL;
-    if (out) g_object_set_data_full(G_OBJECT(out), "cvips-pixels", to.pixels, g_free);
-    else g_free(to.pixels);
-    return out;
+    cvips_status status = sigma < 0.25 // A neighbour would weigh less than half a level.
+        ? copy(in, out)
+        : factor > 1 ? blur_small(in, sigma, factor, token, out)
+                     : blur_exactly(in, sigma, token, out);
+    if (status != CVIPS_STATUS_OK) {
+        g_free(out->pixels);
+        out->pixels = NULL;
+    }
+    return status;
 }

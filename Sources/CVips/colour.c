@@ -52,11 +52,9 @@ typedef struct tone_tables {
 } tone_tables;
 
 static void tone_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    (void)left;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
     (void)y;
-    const tone_tables *tables = kernel->tables;
+    const tone_tables *tables = data;
     const uint8_t *p = in[0];
     for (int x = 0; x < width; x++, p += bands, out += bands) {
         uint32_t luminance = (shared.luminance[0][p[0]] + shared.luminance[1][p[1]] +
@@ -82,8 +80,9 @@ cvips_status cvips_render_tone(
         for (int i = 1; i < LINEAR_STEPS; i++)
             tables->tone[c][i] = (uint16_t)lrint(scale * exp2(exponent[c] * shared.log2_of_step[i]));
     }
-    return cvips_render_replace(
-        render, cvips_kernel_image(&render->image, 1, tone_row, tables, render->token));
+    cvips_status status = cvips_render_rows(render, tone_row, tables, NULL, NULL);
+    g_free(tables);
+    return status;
 }
 
 // --- Recolour
@@ -96,16 +95,16 @@ typedef struct recolour_tables {
 } recolour_tables;
 
 static void recolour_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    (void)left;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
     (void)y;
-    const recolour_tables *tables = kernel->tables;
+    const recolour_tables *tables = data;
     const int32_t *m = tables->matrix;
     const uint8_t *p = in[0];
     for (int x = 0; x < width; x++, p += bands, out += bands) {
+        // Read first: `out` may be where `p` is.
+        int32_t red = p[0], green = p[1], blue = p[2];
         for (int c = 0; c < 3; c++) {
-            int32_t sum = m[3 * c] * p[0] + m[3 * c + 1] * p[1] + m[3 * c + 2] * p[2];
+            int32_t sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
             int32_t value = (sum + (1 << (MATRIX_BITS - 1))) >> MATRIX_BITS;
             out[c] = tables->curves[256 * c + CLAMP(value, 0, 255)];
         }
@@ -119,8 +118,9 @@ cvips_status cvips_render_recolour(
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     for (int i = 0; i < 9; i++) tables->matrix[i] = (int32_t)lrint(matrix[i] * (1 << MATRIX_BITS));
     memcpy(tables->curves, curves, sizeof tables->curves);
-    return cvips_render_replace(
-        render, cvips_kernel_image(&render->image, 1, recolour_row, tables, render->token));
+    cvips_status status = cvips_render_rows(render, recolour_row, tables, NULL, NULL);
+    g_free(tables);
+    return status;
 }
 
 // --- Vignette
@@ -136,13 +136,12 @@ typedef struct vignette_tables {
 } vignette_tables;
 
 static void vignette_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    const vignette_tables *tables = kernel->tables;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+    const vignette_tables *tables = data;
     double dy = y - tables->centre_y;
     const uint8_t *p = in[0];
     for (int x = 0; x < width; x++, p += bands, out += bands) {
-        double dx = left + x - tables->centre_x;
+        double dx = x - tables->centre_x;
         int step = (int)((dx * dx + dy * dy) * tables->scale + 0.5);
         uint32_t factor = tables->factor[MIN(step, VIGNETTE_STEPS)];
         for (int c = 0; c < 3; c++)
@@ -154,8 +153,8 @@ static void vignette_row(
 cvips_status cvips_render_vignette(cvips_render *render, double amount, double start) {
     vignette_tables *tables = g_try_new(vignette_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
-    tables->centre_x = (render->image->Xsize - 1) / 2.0;
-    tables->centre_y = (render->image->Ysize - 1) / 2.0;
+    tables->centre_x = (render->in.width - 1) / 2.0;
+    tables->centre_y = (render->in.height - 1) / 2.0;
     double corner =
         tables->centre_x * tables->centre_x + tables->centre_y * tables->centre_y;
     tables->scale = VIGNETTE_STEPS / MAX(corner, 1);
@@ -165,6 +164,7 @@ cvips_status cvips_render_vignette(cvips_render *render, double amount, double s
         double eased = t * t * (3 - 2 * t);
         tables->factor[i] = (uint32_t)lrint((1 - amount * eased) * VIGNETTE_ONE);
     }
-    return cvips_render_replace(
-        render, cvips_kernel_image(&render->image, 1, vignette_row, tables, render->token));
+    cvips_status status = cvips_render_rows(render, vignette_row, tables, NULL, NULL);
+    g_free(tables);
+    return status;
 }

@@ -12,11 +12,14 @@ cvips_status cvips_failure(const cvips_token *token, cvips_status otherwise) {
 // an evaluation starts, so a kill from another thread that comes too early is lost.
 static void on_evaluate(VipsImage *image, VipsProgress *progress, void *token) {
     (void)progress;
+    CVIPS_ACQUIRE(token);
     if (cvips_token_check(token) != CVIPS_STATUS_OK) vips_image_set_kill(image, TRUE);
+    CVIPS_RELEASE(token);
 }
 
 void cvips_watch(VipsImage *image, const cvips_token *token) {
     if (!token) return;
+    CVIPS_RELEASE(token);
     vips_image_set_progress(image, TRUE);
     g_signal_connect(image, "eval", G_CALLBACK(on_evaluate), (void *)token);
 }

@@ -7,6 +7,21 @@
 
 #include <vips/vips.h>
 
+// libvips calls back on a thread of its own, and hands over to it and back with glib's mutexes. Those
+// are not pthread's, so thread sanitizer does not see that one thread waits for the other. These two
+// tell it: what was done before `CVIPS_RELEASE(p)` is seen after `CVIPS_ACQUIRE(p)`.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#define CVIPS_RELEASE(pointer) __tsan_release((void *)(pointer))
+#define CVIPS_ACQUIRE(pointer) __tsan_acquire((void *)(pointer))
+#endif
+#endif
+#ifndef CVIPS_RELEASE
+#define CVIPS_RELEASE(pointer) ((void)(pointer))
+#define CVIPS_ACQUIRE(pointer) ((void)(pointer))
+#endif
+
 // The status to answer after a libvips call failed: why it was stopped, if it was; else `otherwise`.
 // Clears libvips' error buffer, which would grow for ever.
 cvips_status cvips_failure(const cvips_token *token, cvips_status otherwise);
@@ -38,40 +53,39 @@ uint32_t cvips_profile_space(const uint8_t *profile, size_t count);
 #define CVIPS_SPACE_GREY 0x47524159u
 #define CVIPS_SPACE_CMYK 0x434D594Bu
 
-// --- Kernels: our own pixel loops, run by libvips as one operation each
-
-#define CVIPS_MAXIMUM_INPUTS 3
-
-typedef struct cvips_kernel cvips_kernel;
-
-// Computes `width` pixels of row `y` starting at column `left`. All inputs have `bands` bands.
-typedef void (*cvips_row_function)(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands);
-
-struct cvips_kernel {
-    cvips_row_function row;
-    const cvips_token *token;
-    // Freed with the operation; may be NULL.
-    void *tables;
-    VipsImage *inputs[CVIPS_MAXIMUM_INPUTS + 1];
-};
-
-// A new image computed by `row` from `inputs` (all of one size and band count). Takes ownership of
-// `tables` (from g_malloc), also on failure. NULL on failure.
-VipsImage *cvips_kernel_image(
-    VipsImage *const *inputs, int input_count, cvips_row_function row, void *tables,
-    const cvips_token *token);
-
-// `in`, which must be in memory, blurred with `sigma` pixels: a new reference, or NULL.
-VipsImage *cvips_blurred(VipsImage *in, double sigma, const cvips_token *token);
+// --- Filters. They are our own loops over memory, run by the calling thread: libvips would run them
+// on a thread of its own, which has neither the caller's priority nor its processor time account,
+// and a picture that is in memory already leaves it nothing to stream.
 
 struct cvips_render {
-    VipsImage *image;
+    // The caller's picture.
+    cvips_picture in;
+    // What the steps so far made of it; no pixels before the first step.
+    cvips_picture own;
     const cvips_token *token;
 };
 
-// Puts `next` (owned; NULL means the step failed) in the place of the render's image.
-cvips_status cvips_render_replace(cvips_render *render, VipsImage *next);
+// The picture as it is now.
+static inline const cvips_picture *cvips_render_current(const cvips_render *render) {
+    return render->own.pixels ? &render->own : &render->in;
+}
+
+// Computes one row. `in` has the same row of the current picture, which may be `out` itself, and of
+// the step's other pictures.
+typedef void (*cvips_row_function)(
+    const void *tables, uint8_t *out, const uint8_t *const *in, int y, int width, int bands);
+
+// A step that makes each row from the same row of the current picture and of up to two others, all
+// of one size and band count. The token is asked before every row.
+cvips_status cvips_render_rows(
+    cvips_render *render, cvips_row_function row, const void *tables, const cvips_picture *first,
+    const cvips_picture *second);
+
+// A step's result takes the place of the current picture.
+void cvips_render_replace(cvips_render *render, cvips_picture next);
+
+// A new picture: `in` blurred with `sigma` pixels.
+cvips_status cvips_blurred(
+    const cvips_picture *in, double sigma, const cvips_token *token, cvips_picture *out);
 
 #endif

@@ -1,5 +1,4 @@
-// Steps that look at neighbouring pixels. They read from memory: computing the steps before them
-// again for every overlapping region would cost more than one copy of the picture.
+// Steps that look at neighbouring pixels.
 //
 // With alpha they work on premultiplied colours, or the hidden colour of transparent pixels would
 // bleed into visible ones.
@@ -9,10 +8,8 @@
 #include <math.h>
 
 static void premultiply_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    (void)kernel;
-    (void)left;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+    (void)data;
     (void)y;
     const uint8_t *p = in[0];
     for (int x = 0; x < width; x++, p += bands, out += bands) {
@@ -22,10 +19,8 @@ static void premultiply_row(
 }
 
 static void unpremultiply_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    (void)kernel;
-    (void)left;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+    (void)data;
     (void)y;
     const uint8_t *p = in[0];
     for (int x = 0; x < width; x++, p += bands, out += bands) {
@@ -36,42 +31,28 @@ static void unpremultiply_row(
     }
 }
 
-// `image` in memory. Takes the reference.
-static VipsImage *settle(VipsImage *image, const cvips_token *token) {
-    if (!image) return NULL;
-    // A picture in memory is settled, and may be watched only once.
-    if (image->dtype == VIPS_IMAGE_SETBUF || image->dtype == VIPS_IMAGE_SETBUF_FOREIGN)
-        return image;
-    cvips_watch(image, token);
-    VipsImage *memory = vips_image_copy_memory(image);
-    g_object_unref(image);
-    return memory;
+// Before and after a step of this file.
+static cvips_status begin(cvips_render *render) {
+    if (render->in.bands != 4) return CVIPS_STATUS_OK;
+    return cvips_render_rows(render, premultiply_row, NULL, NULL, NULL);
 }
 
-// The render's picture, ready for reading neighbours.
-static VipsImage *begin(cvips_render *render) {
-    VipsImage *image = render->image;
-    if (image->Bands == 4)
-        image = cvips_kernel_image(&image, 1, premultiply_row, NULL, render->token);
-    else g_object_ref(image);
-    return settle(image, render->token);
+static cvips_status end(cvips_render *render) {
+    if (render->in.bands != 4) return CVIPS_STATUS_OK;
+    return cvips_render_rows(render, unpremultiply_row, NULL, NULL, NULL);
 }
 
-// Takes the reference to `next`, the step's result.
-static cvips_status end(cvips_render *render, VipsImage *next) {
-    if (next && next->Bands == 4) {
-        VipsImage *premultiplied = next;
-        next = cvips_kernel_image(&premultiplied, 1, unpremultiply_row, NULL, render->token);
-        g_object_unref(premultiplied);
-    }
-    return cvips_render_replace(render, next);
+static cvips_status blur_current(cvips_render *render, double sigma, cvips_picture *out) {
+    return cvips_blurred(cvips_render_current(render), sigma, render->token, out);
 }
 
 cvips_status cvips_render_blur(cvips_render *render, double sigma) {
-    VipsImage *in = begin(render);
-    VipsImage *out = in ? cvips_blurred(in, sigma, render->token) : NULL;
-    VIPS_UNREF(in);
-    return end(render, out);
+    cvips_picture soft = {NULL, 0, 0, 0};
+    cvips_status status = begin(render);
+    if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &soft);
+    if (status != CVIPS_STATUS_OK) return status;
+    cvips_render_replace(render, soft);
+    return end(render);
 }
 
 // --- Tilt-shift
@@ -85,10 +66,8 @@ typedef struct tilt_tables {
 } tilt_tables;
 
 static void tilt_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    (void)left;
-    const tilt_tables *tables = kernel->tables;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+    const tilt_tables *tables = data;
     int weight = tables->weights[y];
     const uint8_t *a = weight < TILT_ONE ? in[0] : in[1];
     const uint8_t *b = weight < TILT_ONE ? in[1] : in[2];
@@ -110,16 +89,18 @@ static tilt_tables *make_tilt_tables(int height, double centre, double band, dou
 
 cvips_status cvips_render_tilt_shift(
     cvips_render *render, double centre, double band, double transition, double sigma) {
-    tilt_tables *tables = make_tilt_tables(render->image->Ysize, centre, band, transition);
+    tilt_tables *tables = make_tilt_tables(render->in.height, centre, band, transition);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
-    VipsImage *images[3] = {begin(render), NULL, NULL};
-    if (images[0]) images[1] = cvips_blurred(images[0], sigma * 0.45, render->token);
-    if (images[1]) images[2] = cvips_blurred(images[0], sigma, render->token);
-    VipsImage *out = NULL;
-    if (images[2]) out = cvips_kernel_image(images, 3, tilt_row, tables, render->token);
-    else g_free(tables);
-    for (int i = 0; i < 3; i++) VIPS_UNREF(images[i]);
-    return end(render, out);
+    cvips_picture half = {NULL, 0, 0, 0}, full = {NULL, 0, 0, 0};
+    cvips_status status = begin(render);
+    if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma * 0.45, &half);
+    if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &full);
+    if (status == CVIPS_STATUS_OK)
+        status = cvips_render_rows(render, tilt_row, tables, &half, &full);
+    g_free(tables);
+    g_free(half.pixels);
+    g_free(full.pixels);
+    return status == CVIPS_STATUS_OK ? end(render) : status;
 }
 
 // --- Sharpen
@@ -133,11 +114,9 @@ static int luma(const uint8_t *p) { return (54 * p[0] + 183 * p[1] + 19 * p[2] +
 
 // The same difference goes to all three channels, so that edges get no coloured fringes.
 static void sharpen_row(
-    const cvips_kernel *kernel, uint8_t *out, const uint8_t *const *in, int left, int y, int width,
-    int bands) {
-    (void)left;
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
     (void)y;
-    int32_t amount = ((const sharpen_tables *)kernel->tables)->amount;
+    int32_t amount = ((const sharpen_tables *)data)->amount;
     const uint8_t *p = in[0], *soft = in[1];
     for (int x = 0; x < width; x++, p += bands, soft += bands, out += bands) {
         int difference = (luma(p) - luma(soft)) * amount / 256;
@@ -148,14 +127,12 @@ static void sharpen_row(
 }
 
 cvips_status cvips_render_sharpen(cvips_render *render, double sigma, double amount) {
-    sharpen_tables *tables = g_try_new(sharpen_tables, 1);
-    if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
-    tables->amount = (int32_t)lrint(amount * 256);
-    VipsImage *images[2] = {begin(render), NULL};
-    if (images[0]) images[1] = cvips_blurred(images[0], sigma, render->token);
-    VipsImage *out = NULL;
-    if (images[1]) out = cvips_kernel_image(images, 2, sharpen_row, tables, render->token);
-    else g_free(tables);
-    for (int i = 0; i < 2; i++) VIPS_UNREF(images[i]);
-    return end(render, out);
+    sharpen_tables tables = {(int32_t)lrint(amount * 256)};
+    cvips_picture soft = {NULL, 0, 0, 0};
+    cvips_status status = begin(render);
+    if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &soft);
+    if (status == CVIPS_STATUS_OK)
+        status = cvips_render_rows(render, sharpen_row, &tables, &soft, NULL);
+    g_free(soft.pixels);
+    return status == CVIPS_STATUS_OK ? end(render) : status;
 }

@@ -11,8 +11,7 @@ typedef struct writer {
     const cvips_token *token;
 } writer;
 
-static gint64 on_write(VipsTargetCustom *target, const void *data, gint64 length, writer *writer) {
-    (void)target;
+static gint64 write_bytes(writer *writer, const void *data, gint64 length) {
     if (cvips_token_check(writer->token) != CVIPS_STATUS_OK) return -1;
     gint64 end = writer->position + length;
     // GByteArray counts in 32 bits and aborts beyond.
@@ -24,8 +23,7 @@ static gint64 on_write(VipsTargetCustom *target, const void *data, gint64 length
 }
 
 // TIFF goes back to what it has written.
-static gint64 on_read(VipsTargetCustom *target, void *data, gint64 length, writer *writer) {
-    (void)target;
+static gint64 read_bytes(writer *writer, void *data, gint64 length) {
     gint64 left = (gint64)writer->bytes->len - writer->position;
     gint64 count = MAX(0, MIN(length, left));
     if (count > 0) memcpy(data, writer->bytes->data + writer->position, (size_t)count);
@@ -33,8 +31,7 @@ static gint64 on_read(VipsTargetCustom *target, void *data, gint64 length, write
     return count;
 }
 
-static gint64 on_seek(VipsTargetCustom *target, gint64 offset, int whence, writer *writer) {
-    (void)target;
+static gint64 seek_bytes(writer *writer, gint64 offset, int whence) {
     gint64 base = 0;
     if (whence == SEEK_CUR) base = writer->position;
     else if (whence == SEEK_END) base = writer->bytes->len;
@@ -51,7 +48,32 @@ static gint64 on_seek(VipsTargetCustom *target, gint64 offset, int whence, write
     return position;
 }
 
+static gint64 on_write(VipsTargetCustom *target, const void *data, gint64 length, writer *writer) {
+    (void)target;
+    CVIPS_ACQUIRE(writer);
+    gint64 count = write_bytes(writer, data, length);
+    CVIPS_RELEASE(writer);
+    return count;
+}
+
+static gint64 on_read(VipsTargetCustom *target, void *data, gint64 length, writer *writer) {
+    (void)target;
+    CVIPS_ACQUIRE(writer);
+    gint64 count = read_bytes(writer, data, length);
+    CVIPS_RELEASE(writer);
+    return count;
+}
+
+static gint64 on_seek(VipsTargetCustom *target, gint64 offset, int whence, writer *writer) {
+    (void)target;
+    CVIPS_ACQUIRE(writer);
+    gint64 position = seek_bytes(writer, offset, whence);
+    CVIPS_RELEASE(writer);
+    return position;
+}
+
 static void writer_free(writer *writer) {
+    CVIPS_ACQUIRE(writer);
     g_byte_array_unref(writer->bytes);
     g_free(writer);
 }
@@ -60,6 +82,7 @@ VipsTarget *cvips_target_new(const cvips_token *token) {
     writer *state = g_try_new(writer, 1);
     if (!state) return NULL;
     *state = (writer){g_byte_array_new(), 0, token};
+    CVIPS_RELEASE(state);
     VipsTargetCustom *target = vips_target_custom_new();
     if (!target) {
         writer_free(state);
@@ -75,6 +98,7 @@ VipsTarget *cvips_target_new(const cvips_token *token) {
 
 cvips_bytes cvips_target_take(VipsTarget *target) {
     writer *state = g_object_get_data(G_OBJECT(target), "cvips-writer");
+    CVIPS_ACQUIRE(state);
     gsize count = 0;
     guint8 *bytes = g_byte_array_steal(state->bytes, &count);
     return (cvips_bytes){bytes, count};

@@ -28,7 +28,10 @@ cvips_token *cvips_token_new(int64_t nanoseconds) {
     return token;
 }
 
-void cvips_token_free(cvips_token *token) { free(token); }
+void cvips_token_free(cvips_token *token) {
+    CVIPS_ACQUIRE(token);
+    free(token);
+}
 
 void cvips_token_cancel(cvips_token *token) {
     atomic_store_explicit(&token->cancelled, true, memory_order_release);

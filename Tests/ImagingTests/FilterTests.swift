@@ -3,7 +3,7 @@ import Imaging
 import Testing
 
 @Suite struct FilterTests {
-    /// Full strength for each, chosen so that something must change.
+    /// With their defaults; each of them changes a colourful picture.
     private static let everyFilter = ImageFilter.Kind.allCases
 
     @Test(arguments: everyFilter)

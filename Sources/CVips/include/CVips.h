@@ -116,7 +116,7 @@ cvips_status cvips_decode(
 
 typedef struct cvips_render cvips_render;
 
-// The pixels of `in`, and the token, must outlive the render. NULL when out of memory or libvips is unavailable.
+// The pixels of `in`, and the token, must outlive the render. NULL when out of memory.
 cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token);
 void cvips_render_free(cvips_render *render);
 
