@@ -11,6 +11,14 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// On Linux vips' own pkg-config file brings in flags of all that vips uses itself; one of them makes
+// the package manager print a warning for every target. Its headers need no more than GObject's flags.
+#if os(Linux)
+let vips = "gobject-2.0"
+#else
+let vips = "vips"
+#endif
+
 let package = Package(
     name: "swift-operations",
     platforms: [.macOS(.v15)],
@@ -29,8 +37,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
-        .systemLibrary(name: "Clibvips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
-        .target(name: "CVips", dependencies: ["Clibvips"]),
+        .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
+        .target(name: "CVips", dependencies: ["Clibvips"], linkerSettings: [.linkedLibrary("vips")]),
         .target(name: "Imaging", dependencies: ["CVips"], swiftSettings: settings),
         .target(
             name: "PhotoPipeline",

@@ -4,6 +4,14 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// How one attempt at a download ended badly.
 enum DownloadProblem: Error {
     /// `retry` is nil if the same answer is to be expected; a person may still ask for another try.
@@ -38,8 +46,10 @@ enum DownloadProblem: Error {
         case is CancellationError: self = .cancelled
         case let error as HTTPClientError: self.init(error, host: host, limits: limits)
         case let error as NIOConnectionError: self.init(error)
+        case let error as IOError where Self.unreachable.contains(error.errnoCode):
+            self = .unreachable(host, port: url.port ?? (url.scheme == "https" ? 443 : 80))
         case is HTTPParserError, is IOError, is ChannelError:
-            self = .because("\(host) broke the connection off.", mayPass: true)
+            self = .closedEarly(host)
         default: self = .because("The download failed: \(error).", mayPass: true)
         }
     }
@@ -58,8 +68,7 @@ enum DownloadProblem: Error {
             self = .because(
                 "The download took longer than \(limits.totalTimeout.inWords).", mayPass: true)
         case .remoteConnectionClosed, .bodyLengthMismatch, .uncleanShutdown:
-            self = .because(
-                "\(host) closed the connection before the file was complete.", mayPass: true)
+            self = .closedEarly(host)
         case .redirectLimitReached:
             self = .because("\(host) redirects more than \(limits.maximumRedirects) times.")
         case .redirectCycleDetected:
@@ -72,10 +81,21 @@ enum DownloadProblem: Error {
         if error.connectionErrors.isEmpty {
             self = .because("There is no host named \(error.host).", mayPass: true)
         } else {
-            self = .because(
-                "\(error.host), port \(error.port), refuses connections or cannot be reached.",
-                mayPass: true)
+            self = .unreachable(error.host, port: error.port)
         }
+    }
+
+    /// What the system says when nobody can be connected to.
+    private static let unreachable: Set<Int32> = [
+        ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, EADDRNOTAVAIL,
+    ]
+
+    private static func unreachable(_ host: String, port: Int) -> DownloadProblem {
+        .because("\(host), port \(port), refuses connections or cannot be reached.", mayPass: true)
+    }
+
+    private static func closedEarly(_ host: String) -> DownloadProblem {
+        .because("\(host) closed the connection before the file was complete.", mayPass: true)
     }
 
     private static func because(_ reason: String, mayPass: Bool = false) -> DownloadProblem {

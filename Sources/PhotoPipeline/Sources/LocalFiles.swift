@@ -1,5 +1,13 @@
 import FoundationEssentials
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// The few questions that sources ask the disk, with errors that say what a person should do.
 enum LocalFiles {
     enum Kind: Equatable {
@@ -11,19 +19,17 @@ enum LocalFiles {
 
     /// What lies at a place; links are not followed.
     static func kind(of url: URL, named name: String) throws(PhotoSourceError) -> Kind {
-        do {
-            let path = url.path(percentEncoded: false)
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            switch attributes[.type] as? FileAttributeType {
-            case .typeDirectory: return .folder
-            case .typeSymbolicLink: return .link
-            case .typeRegular:
-                let size = attributes[.size] as? any BinaryInteger
-                return .file(byteCount: size.flatMap { Int(exactly: $0) } ?? 0)
-            default: return .other
-            }
-        } catch {
-            throw PhotoSourceError(reading: name, error)
+        // Not by FileManager: the type of the size in its answer depends on whether another module
+        // of the program has brought in all of Foundation.
+        var status = stat()
+        guard lstat(url.path(percentEncoded: false), &status) == 0 else {
+            throw PhotoSourceError(reading: name, errno: errno)
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: return .folder
+        case S_IFLNK: return .link
+        case S_IFREG: return .file(byteCount: Int(status.st_size))
+        default: return .other
         }
     }
 
@@ -84,11 +90,19 @@ extension PhotoSourceError {
     /// The error of a failed look at the disk.
     fileprivate init(reading source: String, _ error: any Error) {
         switch (error as? CocoaError)?.code {
-        case .fileReadNoSuchFile?, .fileNoSuchFile?:
+        case .fileReadNoSuchFile?, .fileNoSuchFile?: self.init(reading: source, errno: ENOENT)
+        case .fileReadNoPermission?: self.init(reading: source, errno: EACCES)
+        default: self.init(reading: source, errno: EIO)
+        }
+    }
+
+    fileprivate init(reading source: String, errno code: Int32) {
+        switch code {
+        case ENOENT, ENOTDIR:
             self.init(
                 .notFound, source: source, problem: "there is no such file or folder",
                 advice: "check the name")
-        case .fileReadNoPermission?:
+        case EACCES, EPERM:
             self.init(
                 .notReadable, source: source, problem: "reading it is not permitted",
                 advice: "check its permissions")

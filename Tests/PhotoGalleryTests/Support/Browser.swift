@@ -45,7 +45,9 @@ struct Browser {
     private static func announcedPort(_ output: FileHandle) async throws -> Int {
         try await Task.detached {
             var text = ""
-            while let data = try output.read(upToCount: 4096), !data.isEmpty {
+            while true {
+                let data = output.availableData
+                guard !data.isEmpty else { break }
                 text += String(decoding: data, as: UTF8.self)
                 if let range = text.range(of: "successfully on port "), text.hasSuffix("\n") {
                     let digits = text[range.upperBound...].prefix { $0.isNumber }

@@ -71,7 +71,7 @@ struct PhotoListSessionTests {
                     "refuses connections",
                 ]
                 for (reason, part) in zip(reasons, expected) {
-                    #expect(part.isEmpty || reason.contains(part), "\(reason)")
+                    #expect(part.isEmpty || reason.contains(part), "\(reason) should contain \(part)")
                     #expect(reason.hasSuffix("."))
                 }
             }
@@ -86,7 +86,7 @@ struct PhotoListSessionTests {
                 await session.scrolled(to: Row(30)..<Row(40), .decelerating)
                 let during = await session.allNews()
                 #expect(during.rows.isEmpty)
-                #expect(during.queues.allSatisfy(\.isSuspended))
+                #expect(during.queues.allSatisfy { $0.isSuspended })
                 await session.scrolled(to: Row(60)..<Row(70), .settled)
                 let news = await wait(for: session) { $0.counts.filtered == 10 }
                 #expect(news.rows.map(\.change.row) == Array(Row(60)..<Row(70)))
