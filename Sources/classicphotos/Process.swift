@@ -44,28 +44,33 @@ struct Process: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let downloader = PhotoDownloader()
-        var failures = 0
-        var isInterrupted = false
-        try await stopping {
-            let loaded = try await LoadedSource(source, with: downloader)
-            let folder = try OutputFolder(out)
-            let records = try folder.recordsToProcess(of: loaded.list.records)
-            let options = PhotoBatch.Options(
-                filters: try filtering.filters(),
-                size: size.map { PixelSize(width: $0, height: $0) }, format: format,
-                quality: quality, folder: folder.path)
-            let batch = PhotoBatch(options: options, downloader: downloader)
-            let report = ProgressReport(
-                total: records.count, skipped: loaded.list.skippedFileCount)
-            isInterrupted = await Interrupt.run {
-                await batch.run(records) { record, result in await report.add(record, result) }
+        let (failures, isInterrupted) = try await stopping {
+            try await PhotoDownloader.run { downloader in
+                let loaded = try await LoadedSource(source, with: downloader)
+                return try await process(loaded, with: downloader)
             }
-            failures = await report.finish(folder: folder.path, isInterrupted: isInterrupted)
         }
-        await downloader.shutdown()
         if isInterrupted { throw ExitCode(130) }
         if failures > 0 { throw ExitCode(1) }
+    }
+
+    private func process(
+        _ loaded: LoadedSource, with downloader: PhotoDownloader
+    ) async throws -> (failures: Int, isInterrupted: Bool) {
+        let folder = try OutputFolder(out)
+        let records = try folder.recordsToProcess(of: loaded.list.records)
+        let options = PhotoBatch.Options(
+            filters: try filtering.filters(),
+            size: size.map { PixelSize(width: $0, height: $0) }, format: format, quality: quality,
+            folder: folder.path)
+        let batch = PhotoBatch(options: options, downloader: downloader)
+        let report = ProgressReport(total: records.count, remark: loaded.remark)
+        let isInterrupted = await Interrupt.run {
+            await batch.run(records) { record, result in await report.add(record, result) }
+        }
+        return await (
+            report.finish(folder: folder.path, isInterrupted: isInterrupted), isInterrupted
+        )
     }
 }
 

@@ -3,7 +3,7 @@ import PhotoPipeline
 /// Tells a person how far a batch is: a bar on a terminal, a line for each photo elsewhere.
 actor ProgressReport {
     private let total: Int
-    private let skipped: Int
+    private let remark: String?
     private let showsBar: Bool
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
@@ -11,9 +11,9 @@ actor ProgressReport {
     private var done = 0
     private var failures: [(name: String, failure: PhotoFailure)] = []
 
-    init(total: Int, skipped: Int, showsBar: Bool = Terminal.canRewriteLines) {
+    init(total: Int, remark: String?, showsBar: Bool = Terminal.canRewriteLines) {
         self.total = total
-        self.skipped = skipped
+        self.remark = remark
         self.showsBar = showsBar
         self.start = clock.now
     }
@@ -52,7 +52,7 @@ actor ProgressReport {
         if seconds >= 1 { sentence += " (\(ProgressLine.rate(Double(done) / seconds)))" }
         sentence += "."
         if !failures.isEmpty { sentence += " \(failures.count) failed; the reasons are above." }
-        if skipped > 0 { sentence += " \(skipped) files are no pictures and were passed over." }
+        if let remark { sentence += " \(remark)" }
         if isInterrupted { sentence += " Interrupted: the same command does all of them again." }
         print(sentence)
         return failures.count

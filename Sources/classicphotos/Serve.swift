@@ -46,38 +46,28 @@ struct Serve: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if let source {
-            try await serve(source)
-        } else {
-            try await serveDemo()
-        }
-    }
-
-    private func serve(_ source: String) async throws {
-        let downloader = PhotoDownloader()
         try await stopping {
-            let loaded = try await LoadedSource(source, with: downloader)
-            if loaded.list.skippedFileCount > 0 {
-                print("\(loaded.list.skippedFileCount) files are no pictures and were passed over.")
+            try await PhotoDownloader.run { downloader in
+                if let source {
+                    let loaded = try await LoadedSource(source, with: downloader)
+                    if let remark = loaded.remark { print(remark) }
+                    try await serve(loaded.list.records, title: loaded.title, with: downloader)
+                } else {
+                    try await serveDemo(with: downloader)
+                }
             }
-            try await serve(loaded.list.records, title: loaded.title, with: downloader)
         }
-        await downloader.shutdown()
     }
 
-    private func serveDemo() async throws {
+    private func serveDemo(with downloader: PhotoDownloader) async throws {
         var configuration = DemoOriginServer.Configuration()
         let mean = Duration.milliseconds(latency)
         configuration.latency = mean * 0.4...mean * 1.6
-        let origin = try await DemoOriginServer.start(configuration)
-        print("No source was given: showing a demo. Its origin is \(origin.url)/")
-        let downloader = PhotoDownloader()
-        try await stopping {
-            let list = try await LoadedSource(origin.propertyListURL, with: downloader)
-            try await serve(list.list.records, title: "Classic Photos", with: downloader)
+        try await withDemoOrigin(configuration) { origin in
+            print("No source was given: showing a demo. Its origin is \(origin.url)/")
+            let loaded = try await LoadedSource(origin.propertyListURL, with: downloader)
+            try await serve(loaded.list.records, title: "Classic Photos", with: downloader)
         }
-        await downloader.shutdown()
-        await origin.stop()
     }
 
     private func serve(

@@ -32,6 +32,15 @@ struct LoadedSource {
         }
     }
 
+    /// A sentence about files that are no photos; nil if there are none.
+    var remark: String? {
+        switch list.skippedFileCount {
+        case 0: nil
+        case 1: "1 file is no picture and was passed over."
+        case let count: "\(count) files are no pictures and were passed over."
+        }
+    }
+
     /// Reading a folder takes a while, and must not hold up a thread that others need.
     private static func blocking(
         _ read: @escaping @Sendable () throws -> PhotoList

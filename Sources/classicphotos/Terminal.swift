@@ -32,9 +32,9 @@ func flushStandardOutput() {
 }
 
 /// Runs a command's body and ends the program with exit code 2 if it could not even begin.
-func stopping(_ body: () async throws -> Void) async throws {
+func stopping<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
-        try await body()
+        return try await body()
     } catch let stop as Stop {
         Terminal.writeError("Error: \(stop)\n")
         exit(2)

@@ -27,6 +27,22 @@ public final class PhotoDownloader: Sendable {
         self.limits = limits
     }
 
+    /// Runs a closure with a downloader that is shut down afterwards, whatever happened.
+    public static func run<Value>(
+        limits: DownloadLimits = DownloadLimits(),
+        _ body: (PhotoDownloader) async throws -> Value
+    ) async rethrows -> Value {
+        let downloader = PhotoDownloader(limits: limits)
+        do {
+            let value = try await body(downloader)
+            await downloader.shutdown()
+            return value
+        } catch {
+            await downloader.shutdown()
+            throw error
+        }
+    }
+
     /// Closes all connections.
     public func shutdown() async {
         // The only error is that it was shut down before, which is what is wanted.

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import Subprocess
 
 /// A real browser without a window, steered by the WebDriver protocol.
 ///
@@ -15,47 +16,41 @@ struct Browser {
     }
 
     /// Runs a closure with a new browser.
-    static func run<Value>(
-        width: Int, height: Int, _ body: (Browser) async throws -> Value
-    ) async throws -> Value {
-        let driver = Process()
-        driver.executableURL = URL(fileURLWithPath: "/usr/bin/chromedriver")
-        driver.arguments = ["--port=0"]
-        let output = Pipe()
-        driver.standardOutput = output
-        driver.standardError = FileHandle.nullDevice
-        try driver.run()
-        defer {
-            driver.terminate()
-            driver.waitUntilExit()
+    static func run(
+        width: Int, height: Int, _ body: @escaping @Sendable (Browser) async throws -> Void
+    ) async throws {
+        _ = try await Subprocess.run(
+            .name("chromedriver"), arguments: ["--port=0"], input: .none, output: .sequence,
+            error: .discarded
+        ) { driver in
+            let result: Result<Void, any Error>
+            do {
+                let port = try await announcedPort(driver.standardOutput)
+                let browser = try await Browser(driver: "http://127.0.0.1:\(port)", width, height)
+                do {
+                    try await body(browser)
+                    result = .success(())
+                } catch {
+                    result = .failure(error)
+                }
+                try await browser.quit()
+            } catch {
+                try driver.send(signal: .kill)
+                throw error
+            }
+            try driver.send(signal: .kill)
+            try result.get()
         }
-        let port = try await Self.announcedPort(output.fileHandleForReading)
-        let browser = try await Browser(driver: "http://127.0.0.1:\(port)", width, height)
-        let result: Result<Value, any Error>
-        do {
-            result = .success(try await body(browser))
-        } catch {
-            result = .failure(error)
-        }
-        try await browser.quit()
-        return try result.get()
     }
 
     /// The driver says on which port it listens, in a sentence.
-    private static func announcedPort(_ output: FileHandle) async throws -> Int {
-        try await Task.detached {
-            var text = ""
-            while true {
-                let data = output.availableData
-                guard !data.isEmpty else { break }
-                text += String(decoding: data, as: UTF8.self)
-                if let range = text.range(of: "successfully on port "), text.hasSuffix("\n") {
-                    let digits = text[range.upperBound...].prefix { $0.isNumber }
-                    if let port = Int(digits) { return port }
-                }
-            }
-            throw Failure(description: "chromedriver did not start: \(text)")
-        }.value
+    private static func announcedPort(_ output: SubprocessOutputSequence) async throws -> Int {
+        for try await line in output.strings() {
+            guard let range = line.range(of: "successfully on port ") else { continue }
+            let digits = line[range.upperBound...].prefix { $0.isNumber }
+            if let port = Int(digits) { return port }
+        }
+        throw Failure(description: "chromedriver did not start")
     }
 
     private init(driver: String, _ width: Int, _ height: Int) async throws {

@@ -1,0 +1,155 @@
+import Foundation
+import Imaging
+import Subprocess
+import Testing
+
+/// `classicphotos process` as text in, text and files out.
+@Suite(.timeLimit(.minutes(3)))
+struct ProcessTests {
+    @Test func everyPhotoIsWrittenAndCountedLineByLine() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            try makePictures(12, in: source)
+            let outcome = try await classicphotos(
+                "process", source.path, "--filter", "sepia=0.8", "--size", "32", "--out", results.path)
+            #expect(outcome.code == .exited(0))
+            #expect(outcome.errors == "")
+            let lines = outcome.output.split(separator: "\n")
+            #expect(lines.count == 13)
+            #expect(lines[0].hasPrefix("[1/12] \(results.path)/photo"))
+            #expect(lines[12].hasPrefix("12 of 12 photos are in \(results.path), after "))
+            #expect(try files(below: results).count == 12)
+            let first = Array(try Data(contentsOf: results.appendingPathComponent("photo1.jpg")))
+            #expect(try ImageEngine.inspect(first).size == PixelSize(width: 32, height: 32))
+        }
+    }
+
+    @Test func brokenPhotosAreNamedWithReasonsAndTheExitCodeSaysSo() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            try makePictures(3, in: source)
+            try Data("<html>".utf8).write(to: source.appendingPathComponent("page.jpg"))
+            try Data().write(to: source.appendingPathComponent("empty.png"))
+            try Data("hello".utf8).write(to: source.appendingPathComponent("notes.txt"))
+            let outcome = try await classicphotos("process", source.path, "--out", results.path)
+            #expect(outcome.code == .exited(1))
+            #expect(outcome.errors.contains("page.jpg: "))
+            #expect(outcome.errors.contains("HTML page"))
+            #expect(outcome.errors.contains("empty.png: The file is empty."))
+            #expect(outcome.output.contains("3 of 5 photos are in "))
+            #expect(outcome.output.contains("2 failed; the reasons are above."))
+            #expect(outcome.output.contains("1 file is no picture and was passed over."))
+            #expect(try files(below: results) == ["photo1.jpg", "photo2.jpg", "photo3.jpg"])
+        }
+    }
+
+    @Test func aSourceThatDoesNotExistStopsWithAMessage() async throws {
+        let outcome = try await classicphotos("process", "/nowhere/at/all", "--out", "/tmp")
+        #expect(outcome.code == .exited(2))
+        #expect(
+            outcome.errors
+                == "Error: /nowhere/at/all: there is no such file or folder; check the name\n")
+        #expect(outcome.output == "")
+    }
+
+    @Test func aListThatDoesNotParseIsNamedWithItsLine() async throws {
+        try await withTemporaryFolder { folder in
+            let list = folder.appendingPathComponent("photos.json")
+            try Data("{\n  \"a\": \"https://example.org/a.jpg\",\n  oops\n}".utf8).write(to: list)
+            let results = folder.appendingPathComponent("out")
+            let outcome = try await classicphotos("process", list.path, "--out", results.path)
+            #expect(outcome.code == .exited(2))
+            #expect(outcome.errors.contains("photos.json, line 3: "))
+            #expect(!FileManager.default.fileExists(atPath: results.path), "nothing was started")
+        }
+    }
+
+    @Test(arguments: [
+        (["--filter", "spia"], "There is no filter \"spia\". Known: sepia,"),
+        (["--filter", "sepia=3"], "intensity of sepia must be 0 to 1, not 3."),
+        (["--size", "0"], "--size must be between 1 and 30000 pixels."),
+        (["--quality", "101"], "--quality must be between 1 and 100."),
+        (["--format", "heif"], "--format heif can be read, but not written."),
+    ])
+    func wrongOptionsSayWhatIsRight(options: [String], message: String) async throws {
+        let result = try await run(
+            program, arguments: Arguments(["process", "x", "--out", "y"] + options),
+            output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+        #expect(result.terminationStatus == .exited(64))
+        #expect(result.standardError.contains(message))
+    }
+
+    @Test func theOriginalsAreNeverReplaced() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(2, in: folder)
+            let before = try Data(contentsOf: folder.appendingPathComponent("photo1.jpg"))
+            let outcome = try await classicphotos("process", folder.path, "--out", folder.path)
+            #expect(outcome.code == .exited(2))
+            #expect(outcome.errors.contains("is where the originals are. Choose another folder"))
+            #expect(try Data(contentsOf: folder.appendingPathComponent("photo1.jpg")) == before)
+        }
+    }
+
+    @Test func resultsInsideTheSourceAreNotProcessedAgain() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(2, in: folder)
+            let results = folder.appendingPathComponent("out").path
+            for _ in 0..<2 {
+                let outcome = try await classicphotos("process", folder.path, "--out", results)
+                #expect(outcome.output.contains("2 of 2 photos are in "))
+            }
+            #expect(try files(below: folder).count == 4)
+        }
+    }
+
+    /// Kills the program while it writes, and looks at what is there.
+    @Test func beingKilledLeavesNoBrokenFile() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            try makePictures(300, in: source, side: 128)
+            _ = try await run(
+                program, arguments: ["process", source.path, "--out", results.path],
+                input: .none, output: .sequence, error: .discarded
+            ) { execution in
+                for try await line in execution.standardOutput.strings() where line.hasPrefix("[20/") {
+                    try execution.send(signal: .kill)
+                }
+            }
+            let names = try files(below: results)
+            #expect(names.count >= 20 && names.count < 300)
+            for name in names {
+                let data = try Data(contentsOf: results.appendingPathComponent(name))
+                #expect(name.hasPrefix("photo"))
+                _ = try ImageEngine.decode(Array(data))
+            }
+        }
+    }
+
+    @Test func ctrlCStopsCleanlyAndSaysHowToGoOn() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            try makePictures(300, in: source, side: 128)
+            let result = try await run(
+                program, arguments: ["process", source.path, "--out", results.path],
+                input: .none, output: .sequence, error: .discarded
+            ) { execution in
+                var last = ""
+                for try await line in execution.standardOutput.strings() {
+                    if line.hasPrefix("[10/") { try execution.send(signal: .interrupt) }
+                    last = line
+                }
+                return last
+            }
+            #expect(result.terminationStatus == .exited(130))
+            #expect(result.closureResult.contains("Interrupted: the same command does all of them again."))
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import Subprocess
+import Testing
+
+@Suite(.timeLimit(.minutes(3)))
+struct ServeTests {
+    /// Runs `serve` until it has said where it listens, does something, and interrupts it.
+    private func serving(
+        _ arguments: [String], _ body: @escaping @Sendable (_ port: Int, _ line: String) async throws -> Void
+    ) async throws -> TerminationStatus {
+        let result = try await run(
+            program, arguments: Arguments(["serve", "--port", "0"] + arguments),
+            input: .none, output: .sequence, error: .discarded
+        ) { execution in
+            for try await line in execution.standardOutput.strings() {
+                guard let range = line.range(of: "http://localhost:") else { continue }
+                let port = Int(line[range.upperBound...].prefix { $0.isNumber }) ?? 0
+                do {
+                    try await body(port, line)
+                } catch {
+                    try execution.send(signal: .kill)
+                    throw error
+                }
+                try execution.send(signal: .interrupt)
+            }
+        }
+        return result.terminationStatus
+    }
+
+    private func get(_ url: String) async throws -> String {
+        let response = try await HTTPClient.shared.execute(
+            HTTPClientRequest(url: url), timeout: .seconds(30))
+        return String(buffer: try await response.body.collect(upTo: 1 << 20))
+    }
+
+    @Test func withoutASourceItServesTheDemoAndCtrlCEndsIt() async throws {
+        let status = try await serving([]) { port, line in
+            #expect(line.hasPrefix("240 photos are at http://localhost:\(port)/"))
+            let page = try await get("http://localhost:\(port)/")
+            #expect(page.contains("<!doctype html>"))
+            let list = try await get("http://localhost:\(port)/api/photos?limit=1")
+            #expect(list.contains("\"total\":240"))
+        }
+        #expect(status == .exited(0))
+    }
+
+    /// A page that listens keeps a connection open; the program must end all the same.
+    @Test func ctrlCEndsItWhileAPageIsOpen() async throws {
+        let page = String(repeating: "ab", count: 16)
+        let status = try await serving([]) { port, _ in
+            let response = try await HTTPClient.shared.execute(
+                HTTPClientRequest(url: "http://localhost:\(port)/api/events?page=\(page)"),
+                timeout: .seconds(30))
+            for try await chunk in response.body {
+                #expect(String(buffer: chunk).hasPrefix("event: hello"))
+                break
+            }
+        }
+        #expect(status == .exited(0))
+    }
+
+    @Test func aFolderIsServed() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(3, in: folder)
+            let status = try await serving([folder.path, "--filter", "noir"]) { port, line in
+                #expect(line.hasPrefix("3 photos are at "))
+                let list = try await get("http://localhost:\(port)/api/photos")
+                #expect(list.contains("photo1.jpg") && list.contains("noir"))
+            }
+            #expect(status == .exited(0))
+        }
+    }
+
+    @Test func aTakenPortIsAnErrorThatNamesTheFlag() async throws {
+        _ = try await serving([]) { port, _ in
+            let second = try await classicphotos("serve", "--port", "\(port)")
+            #expect(second.code == .exited(1))
+            #expect(
+                second.errors
+                    == "Error: Port \(port) is taken by another program. Choose another one with --port, "
+                    + "or --port 0 for any that is free.\n")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Imaging
+import Subprocess
+import SystemPackage
+
+/// The program that was built beside these tests.
+let program: Executable = {
+    let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    let folder = bundle.deletingLastPathComponent()
+    return .path(FilePath(folder.appendingPathComponent("classicphotos").path))
+}()
+
+/// What the program printed, and how it ended.
+struct Outcome {
+    let code: TerminationStatus
+    let output: String
+    let errors: String
+}
+
+/// Runs the program to its end.
+func classicphotos(_ arguments: String...) async throws -> Outcome {
+    let result = try await run(
+        program, arguments: Arguments(arguments), output: .string(limit: 1 << 20),
+        error: .string(limit: 1 << 20))
+    return Outcome(
+        code: result.terminationStatus, output: result.standardOutput,
+        errors: result.standardError)
+}
+
+/// Runs a closure with a new folder, which is gone afterwards.
+func withTemporaryFolder(
+    _ body: (URL) async throws -> Void
+) async throws {
+    let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("photos-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+}
+
+/// Puts pictures into a folder, each different from the others.
+func makePictures(
+    _ count: Int, in folder: URL, side: Int = 64
+) throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for index in 0..<count {
+        let pixels = (0..<side * side * 3).map { UInt8(truncatingIfNeeded: $0 &* (index + 1) / 7) }
+        let bitmap = try Bitmap(size: PixelSize(width: side, height: side), pixels: pixels)
+        let bytes = try ImageEngine.encode(bitmap, as: .jpeg, quality: 80).bytes
+        try Data(bytes).write(to: folder.appendingPathComponent("photo\(index + 1).jpg"))
+    }
+}
+
+/// The names of everything below a folder that is no folder.
+func files(below folder: URL) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { name in
+        var isFolder: ObjCBool = false
+        let path = folder.appendingPathComponent(name).path
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            && !isFolder.boolValue
+    }.sorted()
+}
