@@ -42,7 +42,8 @@ struct OutputFolder {
     private static func reason(_ error: any Error) -> String {
         switch (error as? CocoaError)?.code {
         case .fileWriteFileExists?: "a file of that name exists. Choose another one with --out."
-        case .fileWriteNoPermission?: "writing there is not permitted. Choose another one with --out."
+        case .fileWriteNoPermission?:
+            "writing there is not permitted. Choose another one with --out."
         case .fileWriteOutOfSpace?: "the disk is full."
         default: "it cannot be made. Choose another one with --out."
         }

@@ -20,7 +20,8 @@ struct Process: AsyncParsableCommand {
     var out: String
 
     @Option(
-        help: "The side of the square that pictures are shrunk to fit in, in pixels; else full size.")
+        help:
+            "The side of the square that pictures are shrunk to fit in, in pixels; else full size.")
     var size: Int?
 
     @Option(help: "The format of the files: jpeg, png, webp, tiff or gif; else each photo's own.")

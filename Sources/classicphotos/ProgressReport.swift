@@ -77,7 +77,10 @@ actor ProgressReport {
 
     /// A text that other people wrote, on one line and without anything a terminal would obey.
     private static func line(_ text: String) -> String {
-        String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "·" : Character($0) })
+        String(
+            text.unicodeScalars.map {
+                $0.properties.generalCategory == .control ? "·" : Character($0)
+            })
     }
 }
 

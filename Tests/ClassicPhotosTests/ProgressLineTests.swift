@@ -1,5 +1,6 @@
-@testable import classicphotos
 import Testing
+
+@testable import classicphotos
 
 struct ProgressLineTests {
     private func line(

@@ -8,7 +8,8 @@ import Testing
 struct ServeTests {
     /// Runs `serve` until it has said where it listens, does something, and interrupts it.
     private func serving(
-        _ arguments: [String], _ body: @escaping @Sendable (_ port: Int, _ line: String) async throws -> Void
+        _ arguments: [String],
+        _ body: @escaping @Sendable (_ port: Int, _ line: String) async throws -> Void
     ) async throws -> TerminationStatus {
         let result = try await run(
             program, arguments: Arguments(["serve", "--port", "0"] + arguments),

@@ -1,6 +1,7 @@
-@testable import Operations
 import Synchronization
 import Testing
+
+@testable import Operations
 
 enum Label {
     @TaskLocal static var value = "none"

@@ -1,6 +1,7 @@
-@testable import Operations
 import Synchronization
 import Testing
+
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1)))
 struct DependencyTests {

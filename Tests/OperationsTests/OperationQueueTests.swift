@@ -134,17 +134,18 @@ struct OperationQueueTests {
         let queue = serialQueue()
         let (began, goOn) = (Signal(), Signal())
         let runs = Counter()
-        queue.addOperation {
+        let first = BlockOperation {
             began.send()
             goOn.wait()
             runs.increment()
         }
+        queue.addOperation(first)
         let second = BlockOperation { runs.increment() }
         queue.addOperation(second)
         await Task.detached { _ = began.wait() }.value
         queue.isSuspended = true
         goOn.send()
-        await queue.operations[0].waitUntilFinished()
+        await first.waitUntilFinished()
         #expect(runs.value == 1)
         #expect(queue.operations == [second])
         queue.isSuspended = false

@@ -1,6 +1,7 @@
 import Dispatch
-@testable import Operations
 import Synchronization
+
+@testable import Operations
 
 /// Things seen by several threads, in order.
 final class Recorder<Value: Sendable>: Sendable {

@@ -3,9 +3,10 @@ import DemoOrigin
 import Foundation
 import NIOCore
 import NIOHTTP1
-@testable import PhotoGallery
 import PhotoPipeline
 import Testing
+
+@testable import PhotoGallery
 
 @Suite(.timeLimit(.minutes(2)))
 struct GalleryServerTests {
@@ -19,7 +20,9 @@ struct GalleryServerTests {
             #expect(status == 200)
             #expect(headers.first(name: "content-type") == "text/html; charset=utf-8")
             #expect(html.contains("<script type=\"module\" src=\"/app.js\">"))
-            var waiting = ["/app.js", "/app.css", "/favicon.svg", "/placeholder.svg", "/failed.svg"]
+            var waiting = [
+                "/app.js", "/app.css", "/favicon.svg", "/placeholder.svg", "/failed.svg",
+            ]
             var seen: Set<String> = []
             while let path = waiting.popLast() {
                 guard seen.insert(path).inserted else { continue }
@@ -45,12 +48,15 @@ struct GalleryServerTests {
 
     // MARK: Who may ask
 
-    @Test(arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
+    @Test(arguments: [
+        "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1",
+    ])
     func otherHostNamesAreRefused(host: String) async throws {
         try await withGallery { gallery in
             let (status, headers, text) = try await gallery.get("/", headers: [("Host", host)])
             #expect(status == 403)
-            #expect(text == "Open this gallery by its own address, http://localhost and its port.\n")
+            #expect(
+                text == "Open this gallery by its own address, http://localhost and its port.\n")
             #expect(headers.first(name: "content-security-policy") != nil)
         }
     }
@@ -99,8 +105,10 @@ struct GalleryServerTests {
                 return try JSONDecoder().decode(Photos.self, from: Data(text.utf8))
             }
             let first = try await photos("?offset=0&limit=3")
-            #expect(first.title == "Test Photos" && first.filter == "sepia=0.8" && first.total == 240)
-            #expect(first.photos.map(\.name) == gallery.origin.catalog.entries.prefix(3).map(\.name))
+            #expect(
+                first.title == "Test Photos" && first.filter == "sepia=0.8" && first.total == 240)
+            #expect(
+                first.photos.map(\.name) == gallery.origin.catalog.entries.prefix(3).map(\.name))
             let last = try await photos("?offset=238&limit=500")
             #expect(last.photos.count == 2)
             #expect(try await photos("?offset=9999").photos.isEmpty)
@@ -124,7 +132,8 @@ struct GalleryServerTests {
 
     @Test func unknownPagesAndPicturesAreNotFound() async throws {
         try await withGallery { gallery in
-            let report = #"{"page":"\#(Self.page)","first":0,"last":1,"phase":"settled","sequence":1}"#
+            let report =
+                #"{"page":"\#(Self.page)","first":0,"last":1,"phase":"settled","sequence":1}"#
             let (status, _, text) = try await gallery.post("/api/viewport", report)
             #expect(status == 410)
             #expect(text.contains("This page is not known any more. Reload it."))
@@ -168,7 +177,8 @@ struct GalleryServerTests {
                 }
                 return event.contains("\"filtered\":3")
             }
-            #expect(seen.contains { $0.hasPrefix("event: queues") && $0.contains("Download queue") })
+            #expect(
+                seen.contains { $0.hasPrefix("event: queues") && $0.contains("Download queue") })
             let picture = try await gallery.get("/api/pictures/\(Self.page)/0/filtered?v=99999")
             #expect(picture.status == 200)
             #expect(picture.headers.first(name: "content-type") == "image/jpeg")
@@ -187,7 +197,8 @@ struct GalleryServerTests {
                 return event.contains("\"filtered\":1")
             }
             let again = try await events(gallery) { $0.hasPrefix("event: counts") }
-            #expect(again.contains { $0.contains(#""state":"filtered""#) && $0.contains(#""row":0"#) })
+            #expect(
+                again.contains { $0.contains(#""state":"filtered""#) && $0.contains(#""row":0"#) })
         }
     }
 

@@ -85,7 +85,9 @@ struct PageTests {
                     "return document.querySelector('.row-name').textContent")
                 #expect(shown == name)
                 #expect(try await browser.evaluate("return document.title") != "owned")
-                #expect(try await browser.evaluate("return document.querySelectorAll('.row b').length") == "0")
+                #expect(
+                    try await browser.evaluate("return document.querySelectorAll('.row b').length")
+                        == "0")
             }
         }
     }

@@ -20,7 +20,8 @@ struct Protected<Value: ~Copyable>: ~Copyable {
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         #if THREAD_SANITIZER
-        return try mutex.withLock { (value: inout sending Value) throws(Failure) -> sending Result in
+        return try mutex.withLock {
+            (value: inout sending Value) throws(Failure) -> sending Result in
             _ = handover.load(ordering: .acquiring)
             defer { handover.store(true, ordering: .releasing) }
             return try body(&value)

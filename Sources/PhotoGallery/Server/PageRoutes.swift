@@ -17,7 +17,8 @@ struct PageRoutes {
             File(path: "/", mediaType: "text/html; charset=utf-8", bytes: resources.index_html),
             File(path: "app.css", mediaType: "text/css; charset=utf-8", bytes: resources.app_css),
             File(path: "favicon.svg", mediaType: Self.picture, bytes: resources.favicon_svg),
-            File(path: "placeholder.svg", mediaType: Self.picture, bytes: resources.placeholder_svg),
+            File(
+                path: "placeholder.svg", mediaType: Self.picture, bytes: resources.placeholder_svg),
             File(path: "failed.svg", mediaType: Self.picture, bytes: resources.failed_svg),
             File(path: "api.js", mediaType: Self.script, bytes: resources.api_js),
             File(path: "app.js", mediaType: Self.script, bytes: resources.app_js),

@@ -74,7 +74,9 @@ final class OutputNames: Sendable {
     private static func stem(of name: String) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
         let ending = name[name.index(after: dot)...].lowercased()
-        let known = ["jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff", "heic", "heif", "avif"]
+        let known = [
+            "jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff", "heic", "heif", "avif",
+        ]
         return known.contains(ending) ? String(name[..<dot]) : name
     }
 }

@@ -104,7 +104,8 @@ public struct PhotoBatch: Sendable {
         decode.queuePriority = .low
         return await withTaskCancellationHandler {
             downloadQueue.addOperation(download)
-            await pixelQueue.addOperations([decode, filter, encode, write], waitUntilFinished: true)
+            await pixelQueue.addOperations(
+                [decode, filter, encode, write], waitUntilFinished: true)
             return Self.result(of: write)
         } onCancel: {
             for operation in [download, decode, filter, encode, write] { operation.cancel() }

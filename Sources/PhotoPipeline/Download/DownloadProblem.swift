@@ -24,7 +24,8 @@ enum DownloadProblem: Error {
     }
 
     static func tooLarge(limit: Int) -> DownloadProblem {
-        .because("The file is larger than \(limit >> 20) MiB. Use a smaller one, or raise the limit.")
+        .because(
+            "The file is larger than \(limit >> 20) MiB. Use a smaller one, or raise the limit.")
     }
 
     /// The server answered, but not with the photo.

@@ -147,7 +147,9 @@ public actor PhotoListSession {
     public func picture(
         _ row: Row, _ stage: PictureStage
     ) -> (image: EncodedImage, version: PictureVersion)? {
-        guard let kept = pictures[row], let look = controller.currentLook(of: row) else { return nil }
+        guard let kept = pictures[row], let look = controller.currentLook(of: row) else {
+            return nil
+        }
         let image = stage == .filtered ? kept.filtered : kept.downloaded
         return image.map { ($0, look.version) }
     }
@@ -217,7 +219,8 @@ public actor PhotoListSession {
         let filtration = filtration(
             row, generation, FilterOperation(options.filters, after: decode))
         pending.downloadQueue.addOperation(download)
-        pending.filtrationQueue.addOperations([decode, encode] + filtration, waitUntilFinished: false)
+        pending.filtrationQueue.addOperations(
+            [decode, encode] + filtration, waitUntilFinished: false)
     }
 
     /// Pixels that are there already → filter → encode.

@@ -4,8 +4,9 @@ import FoundationEssentials
 import Imaging
 import NIOCore
 import NIOHTTP1
-@testable import PhotoGallery
 import PhotoPipeline
+
+@testable import PhotoGallery
 
 /// A gallery that runs, and a client to ask it.
 struct Gallery: Sendable {

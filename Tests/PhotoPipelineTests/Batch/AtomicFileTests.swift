@@ -1,6 +1,7 @@
 import FoundationEssentials
-@testable import PhotoPipeline
 import Testing
+
+@testable import PhotoPipeline
 
 #if canImport(Glibc)
 import Glibc
@@ -31,7 +32,9 @@ struct AtomicFileTests {
                     try AtomicFile.write([UInt8](repeating: 0, count: 100_000), to: path)
                     exit(1)
                 } catch {
-                    guard error.sentence.contains("cannot be written: File too large") else { exit(2) }
+                    guard error.sentence.contains("cannot be written: File too large") else {
+                        exit(2)
+                    }
                 }
                 guard try files(below: folder) == ["a.jpg"] else { exit(3) }
                 guard try Array(Data(contentsOf: folder.appending(path: "a.jpg"))) == [7] else {
@@ -45,7 +48,8 @@ struct AtomicFileTests {
     @Test func aFullDiskIsNamedWithAdvice() {
         let problem = FileProblem("/photos/a.jpg", errno: ENOSPC)
         #expect(
-            problem.sentence == "/photos/a.jpg cannot be written: No space left on device. Free some "
+            problem.sentence
+                == "/photos/a.jpg cannot be written: No space left on device. Free some "
                 + "space, then run the same command again.")
     }
 }

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Imaging
-@testable import PhotoPipeline
 import Synchronization
 import Testing
+
+@testable import PhotoPipeline
 
 @Suite(.timeLimit(.minutes(3)))
 struct PhotoBatchTests {
@@ -36,7 +37,8 @@ struct PhotoBatchTests {
         try PhotoList.read(folder: folder).records
     }
 
-    private func reasons(_ results: [(name: String, result: PhotoBatch.Result)]) -> [String: String] {
+    private func reasons(_ results: [(name: String, result: PhotoBatch.Result)]) -> [String: String]
+    {
         var reasons: [String: String] = [:]
         for case (let name, .failed(let failure)) in results { reasons[name] = failure.reason }
         return reasons
@@ -86,7 +88,10 @@ struct PhotoBatchTests {
             #expect(outcome.count == 4)
             let names = try files(below: results)
             #expect(names.count == 4)
-            #expect(Set(names.map { $0.lowercased() }) == ["sea.jpg", "sea-2.jpg", "sea-3.jpg", "sea-4.jpg"])
+            #expect(
+                Set(names.map { $0.lowercased() }) == [
+                    "sea.jpg", "sea-2.jpg", "sea-3.jpg", "sea-4.jpg",
+                ])
         }
     }
 

@@ -1,7 +1,8 @@
 import DemoOrigin
 import FoundationEssentials
-@testable import PhotoPipeline
 import Testing
+
+@testable import PhotoPipeline
 
 /// Downloads from a real server on this machine that misbehaves on purpose.
 @Suite(.timeLimit(.minutes(2)))
@@ -75,14 +76,16 @@ struct PhotoDownloaderTests {
     @Test func aFileThatAnnouncesTooManyBytesIsRefused() async throws {
         let (result, requests) = try await fetch(.huge(bytes: 2 << 20))
         #expect(
-            reason(result) == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
+            reason(result)
+                == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
         #expect(requests == 1)
     }
 
     @Test func aFileThatDoesNotSayHowLongItIsIsCutOffAtTheLimit() async throws {
         let (result, _) = try await fetch(.endless(bytes: 100 << 20))
         #expect(
-            reason(result) == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
+            reason(result)
+                == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
     }
 
     @Test func whatWillNotPassIsNotTriedAgain() async throws {

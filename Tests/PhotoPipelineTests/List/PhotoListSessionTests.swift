@@ -1,8 +1,9 @@
 import DemoOrigin
 import FoundationEssentials
 import Imaging
-@testable import PhotoPipeline
 import Testing
+
+@testable import PhotoPipeline
 
 /// The session with real queues, a real server and real pictures.
 @Suite(.timeLimit(.minutes(3)))
@@ -13,7 +14,8 @@ struct PhotoListSessionTests {
     ) async throws {
         let records = urls.enumerated().map { index, address in
             guard let url = URL(string: address) else { preconditionFailure(address) }
-            return PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "Photo \(index)", url: url)
+            return PhotoRecord(
+                id: PhotoID(rawValue: UInt64(index)), name: "Photo \(index)", url: url)
         }
         let downloader = PhotoDownloader()
         let session = PhotoListSession(records: records, options: options, downloader: downloader)
@@ -56,7 +58,8 @@ struct PhotoListSessionTests {
         try await withDemoOrigin(.quick) { origin in
             let dead = try await withDemoOrigin(.quick) { $0.url }
             let faults: [DemoFault] = [
-                .status(404), .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader, .redirectLoop,
+                .status(404), .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader,
+                .redirectLoop,
             ]
             let good = origin.url(for: .none)
             let bad = faults.map { origin.url(for: $0) } + [dead + "/photo.jpg"]
@@ -67,11 +70,13 @@ struct PhotoListSessionTests {
                 }
                 let reasons = news.rows.compactMap(\.change.state.failure?.reason)
                 let expected = [
-                    "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000", "in a circle",
+                    "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000",
+                    "in a circle",
                     "refuses connections",
                 ]
                 for (reason, part) in zip(reasons, expected) {
-                    #expect(part.isEmpty || reason.contains(part), "\(reason) should contain \(part)")
+                    #expect(
+                        part.isEmpty || reason.contains(part), "\(reason) should contain \(part)")
                     #expect(reason.hasSuffix("."))
                 }
             }
@@ -102,7 +107,9 @@ struct PhotoListSessionTests {
             let good = origin.url(for: .none)
             try await withSession([never, never, good, good]) { session in
                 await session.scrolled(to: Row(0)..<Row(2), .settled)
-                while origin.requestCount(for: DemoFault.neverAnswers.path) < 2 { await Task.yield() }
+                while origin.requestCount(for: DemoFault.neverAnswers.path) < 2 {
+                    await Task.yield()
+                }
                 await session.scrolled(to: Row(2)..<Row(4), .settled)
                 let news = await wait(for: session) {
                     $0.counts.filtered == 2 && $0.queues[0].cancelled == 2
@@ -110,7 +117,9 @@ struct PhotoListSessionTests {
                 #expect(news.counts.new == 2)
                 #expect(news.queues[0].running == 0)
                 await session.scrolled(to: Row(0)..<Row(2), .settled)
-                while origin.requestCount(for: DemoFault.neverAnswers.path) < 4 { await Task.yield() }
+                while origin.requestCount(for: DemoFault.neverAnswers.path) < 4 {
+                    await Task.yield()
+                }
             }
         }
     }
@@ -139,7 +148,9 @@ struct PhotoListSessionTests {
                     let rows = Row(start)..<Row(start + 5)
                     await session.scrolled(to: rows, .settled)
                     _ = await wait(for: session) { news in
-                        news.rows.count { rows.contains($0.change.row) && $0.change.state == .filtered }
+                        news.rows.count {
+                            rows.contains($0.change.row) && $0.change.state == .filtered
+                        }
                             == 5
                     }
                 }

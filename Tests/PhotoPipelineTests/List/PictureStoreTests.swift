@@ -1,6 +1,7 @@
 import Imaging
-@testable import PhotoPipeline
 import Testing
+
+@testable import PhotoPipeline
 
 struct PictureStoreTests {
     private let nothing = Row(0)..<Row(0)
@@ -14,7 +15,9 @@ struct PictureStoreTests {
     @Test func whatWasUsedLongestAgoIsDroppedFirst() {
         var store = PictureStore(byteLimit: 300)
         for index in 0..<3 {
-            let dropped = store.update(Row(index), keeping: nothing) { $0.downloaded = image(bytes: 100) }
+            let dropped = store.update(Row(index), keeping: nothing) {
+                $0.downloaded = image(bytes: 100)
+            }
             #expect(dropped == [])
         }
         store.touch(Row(0))

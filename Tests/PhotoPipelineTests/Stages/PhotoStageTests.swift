@@ -2,9 +2,10 @@ import DemoOrigin
 import FoundationEssentials
 import Imaging
 import Operations
-@testable import PhotoPipeline
 import Synchronization
 import Testing
+
+@testable import PhotoPipeline
 
 @Suite(.timeLimit(.minutes(2)))
 struct PhotoStageTests {
@@ -107,7 +108,8 @@ struct PhotoStageTests {
     }
 
     @Test func theTimeLimitEndsWorkThatTakesTooLong() async throws {
-        let operation = PixelOperation<Int>(timeLimit: .zero) { cancellation throws(PhotoStageStop) in
+        let operation = PixelOperation<Int>(timeLimit: .zero) {
+            cancellation throws(PhotoStageStop) in
             try pixelStage(.decode) { () throws(ImagingError) in
                 try cancellation.check()
                 return 1
