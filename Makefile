@@ -9,7 +9,7 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint thread-sanitizer unit-tests clean
+.PHONY: run test build install-run install-test lint thread-sanitizer unit-tests screenshots clean
 
 run: install-run
 	swift build -c release --product classicphotos
@@ -37,6 +37,10 @@ thread-sanitizer:
 	OPERATIONS_ONLY=1 swift build --build-tests $(TSAN)
 	TSAN_OPTIONS=halt_on_error=1 OPERATIONS_ONLY=1 \
 	    swift test --skip-build --disable-xctest $(TSAN)
+
+# The pictures in the README: the page, seen by the tests' own browser.
+screenshots: install-test
+	SCREENSHOTS="$(CURDIR)/docs/images" swift test --disable-xctest --filter PageTests
 
 install-run:
 	@Scripts/install-packages libvips-dev pkg-config

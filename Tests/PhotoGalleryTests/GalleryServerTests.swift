@@ -106,7 +106,8 @@ struct GalleryServerTests {
             }
             let first = try await photos("?offset=0&limit=3")
             #expect(
-                first.title == "Test Photos" && first.filter == "sepia=0.8" && first.total == 240)
+                first.title == "Classic Photos" && first.filter == "sepia=0.8" && first.total == 240
+            )
             #expect(
                 first.photos.map(\.name) == gallery.origin.catalog.entries.prefix(3).map(\.name))
             let last = try await photos("?offset=238&limit=500")

@@ -20,7 +20,7 @@ struct PageTests {
         """
 
     @Test func rowsReachFilteredAndAFailedOneSaysSo() async throws {
-        try await withGallery { gallery in
+        try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
                 try await browser.open(gallery.url)
                 try await browser.wait(for: Self.allDone, "every row on the screen is done")
@@ -38,7 +38,7 @@ struct PageTests {
                 #expect(reason == "The server answered 404 Not Found.")
 
                 #expect(try await browser.consoleMessages() == [])
-                try Screenshots.save(try await browser.screenshot(), as: "list")
+                try await Screenshots.take(browser, as: "list")
             }
         }
     }
@@ -93,7 +93,7 @@ struct PageTests {
     }
 
     @Test func itFitsANarrowDarkScreen() async throws {
-        try await withGallery { gallery in
+        try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 500, height: 800) { browser in
                 try await browser.command(
                     "Emulation.setDeviceMetricsOverride",
@@ -106,7 +106,7 @@ struct PageTests {
                 let overflow = try await browser.evaluate(
                     "return document.documentElement.scrollWidth > innerWidth")
                 #expect(overflow == "false" || overflow == "0")
-                try Screenshots.save(try await browser.screenshot(), as: "narrow-dark")
+                try await Screenshots.take(browser, as: "narrow-dark")
             }
         }
     }
@@ -114,7 +114,22 @@ struct PageTests {
 
 /// Pictures of the page, kept for whoever wants to look, in the folder that SCREENSHOTS names.
 enum Screenshots {
-    static func save(_ png: Data, as name: String) throws {
+    /// Small photos for tests; for pictures that people look at, larger ones, which take their time.
+    static var origin: DemoOriginServer.Configuration {
+        var configuration = DemoOriginServer.Configuration.quick
+        if ProcessInfo.processInfo.environment["SCREENSHOTS"] != nil {
+            configuration.longestSide = 480
+        }
+        return configuration
+    }
+
+    /// Waits until nothing fades or moves, spinners aside, and takes the picture.
+    static func take(_ browser: Browser, as name: String) async throws {
+        try await browser.wait(
+            for:
+                "document.getAnimations().every(a => a.effect.getTiming().iterations === Infinity)",
+            "the page is at rest")
+        let png = try await browser.screenshot()
         #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
         guard let folder = ProcessInfo.processInfo.environment["SCREENSHOTS"] else { return }
         try FileManager.default.createDirectory(

@@ -51,7 +51,8 @@ func withGallery(
         let records = try photos ?? list(of: origin)
         let downloader = PhotoDownloader()
         let server = GalleryServer(
-            configuration: .init(title: "Test Photos", records: records, options: .init(), port: 0),
+            configuration: .init(
+                title: "Classic Photos", records: records, options: .init(), port: 0),
             downloader: downloader)
         let (ports, announced) = AsyncStream<Int>.makeStream()
         let running = Task {
