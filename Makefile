@@ -24,7 +24,7 @@ test: install-test lint unit-tests thread-sanitizer
 # Each check alone, for whoever works on one thing.
 
 lint:
-	swift format lint --strict --parallel --recursive Package.swift Sources Tests
+	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
 
 unit-tests: install-test
 	swift build --build-tests
