@@ -3,6 +3,9 @@
 #include <pthread.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+// Set on each thread that has used libvips: its destructor frees what libvips keeps for the thread,
+// so that threads may come and go without anybody thinking of it.
+static pthread_key_t thread_key;
 static cvips_status setup_status = CVIPS_STATUS_UNAVAILABLE;
 
 static void ignore_log(
@@ -11,6 +14,11 @@ static void ignore_log(
     (void)level;
     (void)message;
     (void)data;
+}
+
+static void thread_ended(void *unused) {
+    (void)unused;
+    vips_thread_shutdown();
 }
 
 static void set_up(void) {
@@ -29,14 +37,13 @@ static void set_up(void) {
     // A damaged file is an answer, not a line on somebody's terminal.
     g_log_set_handler(
         "VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, ignore_log, NULL);
+    if (pthread_key_create(&thread_key, thread_ended)) return;
     setup_status = CVIPS_STATUS_OK;
 }
 
 cvips_status cvips_setup(void) {
     pthread_once(&once, set_up);
+    // Any value but NULL makes the destructor run.
+    if (setup_status == CVIPS_STATUS_OK) pthread_setspecific(thread_key, &once);
     return setup_status;
-}
-
-void cvips_thread_will_exit(void) {
-    if (cvips_setup() == CVIPS_STATUS_OK) vips_thread_shutdown();
 }

@@ -11,8 +11,8 @@ import CVips
 /// cooperative pool or an event loop. Calls on different threads run at the same time; each uses
 /// one processor, and how many run at once is the caller's choice.
 ///
-/// libvips starts with the first call (some 30 ms; ``prepare()`` does it earlier). A thread that
-/// has called the engine and ends should call ``threadWillExit()`` last.
+/// libvips starts with the first call (some 30 ms; ``prepare()`` does it earlier). What it keeps for a
+/// thread is freed when the thread ends.
 public enum ImageEngine {
     /// Starts libvips now instead of with the first picture.
     ///
@@ -20,12 +20,6 @@ public enum ImageEngine {
     public static func prepare() throws(ImagingError) {
         guard cvips_setup() == .ok else { throw .engineUnavailable }
     }
-
-    /// Frees what libvips keeps for the calling thread.
-    ///
-    /// To be called as the last thing of a worker thread that ends. A thread that never ends need
-    /// not; one that ends without calling it leaks a few kilobytes.
-    public static func threadWillExit() { cvips_thread_will_exit() }
 
     /// Reads a picture's header and checks it against the limits. No pixel is decoded.
     ///

@@ -115,7 +115,8 @@ open class Operation: @unchecked Sendable {
     /// Blocks the calling thread until the operation has finished.
     ///
     /// Returns at once if it has. On return the operation has left its queue; its completion block may
-    /// still be running. A worker thread that waits here is replaced by another one meanwhile.
+    /// still be running. A worker thread that waits here is replaced by another one meanwhile. The main
+    /// thread should never wait: nothing else of the program gets to it meanwhile.
     ///
     /// - Precondition: not called from inside the operation itself.
     @available(*, noasync, message: "write: await operation.waitUntilFinished()")
@@ -125,6 +126,7 @@ open class Operation: @unchecked Sendable {
         }
         let gate = Gate()
         guard state.withLock({ $0.waiterArrived(.thread(gate)) }) else { return }
+        OperationsDiagnostics.waitBegins(for: label)
         gate.waitOnWorker()
     }
 

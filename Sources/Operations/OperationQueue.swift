@@ -170,6 +170,7 @@ open class OperationQueue: @unchecked Sendable {
         if let operation = ThreadContext.operation(of: self) { misuseOfOwnWait(by: operation) }
         let gate = Gate()
         guard state.withLock({ $0.waiterArrived(.thread(gate)) }) else { return }
+        OperationsDiagnostics.waitBegins(for: "the operations of queue \(name ?? address)")
         gate.waitOnWorker()
     }
 

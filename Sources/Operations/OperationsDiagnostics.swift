@@ -6,6 +6,9 @@ public enum OperationsDiagnostics {
     public enum Finding: Sendable, CustomStringConvertible {
         /// Operations that wait for each other, by name; the first is repeated at the end.
         case dependencyCycle([String])
+        /// The main thread waits for what is named here, while operations of the main queue wait for
+        /// the main thread.
+        case mainThreadWait(String)
 
         /// A sentence that says what was found and what to do.
         public var description: String {
@@ -13,6 +16,9 @@ public enum OperationsDiagnostics {
             case .dependencyCycle(let names):
                 "dependency cycle: \(names.joined(separator: " → ")). None of these can start until "
                     + "one of them is cancelled or one of these dependencies is removed"
+            case .mainThreadWait(let name):
+                "the main thread waits for \(name) while operations of OperationQueue.main wait for the "
+                    + "main thread. Wait with await, or add a completion block, or wait on another thread"
             }
         }
     }
@@ -25,5 +31,11 @@ public enum OperationsDiagnostics {
     public static var handler: @Sendable (Finding) -> Void {
         get { currentHandler.withLock { $0 } }
         set { currentHandler.withLock { $0 = newValue } }
+    }
+
+    /// Called by waits, before they block.
+    static func waitBegins(for name: @autoclosure () -> String) {
+        guard isMainThread, OperationQueue.main.operationCount > 0 else { return }
+        handler(.mainThreadWait(name()))
     }
 }

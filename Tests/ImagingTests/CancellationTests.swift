@@ -70,7 +70,6 @@ import Testing
             } catch {
                 thrown.withLock { $0 = error }
             }
-            ImageEngine.threadWillExit()
             ended.signal()
         }
         thread.start()

@@ -11,7 +11,6 @@ import Testing
             group.enter()
             Thread {
                 body(number)
-                ImageEngine.threadWillExit()
                 group.leave()
             }.start()
         }

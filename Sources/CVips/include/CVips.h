@@ -52,9 +52,6 @@ typedef enum CVIPS_CLOSED_ENUM cvips_format {
 // Starts libvips once for the process; later calls are cheap and answer the same.
 cvips_status cvips_setup(void);
 
-// Frees what libvips keeps for the calling thread. To be called last by a thread that ends.
-void cvips_thread_will_exit(void);
-
 // --- Cancellation: a flag and a deadline, both safe to touch from any thread
 
 typedef struct cvips_token cvips_token;

@@ -1,0 +1,78 @@
+import Operations
+import Testing
+
+/// Serialized, because the handler of findings belongs to the whole process.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct DiagnosticsTests {
+    private func findings(during body: () -> Void) -> [String] {
+        let recorder = Recorder<String>()
+        let previous = OperationsDiagnostics.handler
+        OperationsDiagnostics.handler = { recorder.record($0.description) }
+        body()
+        OperationsDiagnostics.handler = previous
+        return recorder.values
+    }
+
+    private func named(_ name: String) -> Operation {
+        let operation = Operation()
+        operation.name = name
+        return operation
+    }
+
+    @Test func aCycleIsReportedWithItsNamesAndBrokenByCancellingAMember() async {
+        let (download, decode, resize) = (named("download"), named("decode"), named("resize"))
+        let found = findings {
+            decode.addDependency(download)
+            resize.addDependency(decode)
+            download.addDependency(resize)
+        }
+        #expect(
+            found == [
+                "dependency cycle: 'download' → 'resize' → 'decode' → 'download'. None of these can "
+                    + "start until one of them is cancelled or one of these dependencies is removed"
+            ])
+        let queue = OperationQueue()
+        await queue.addOperations([download, decode, resize], waitUntilFinished: false)
+        #expect(queue.operationCount == 3)
+        decode.cancel()
+        await queue.drain()
+        #expect(resize.isFinished && download.isFinished)
+    }
+
+    @Test func graphsWithoutCyclesAreNotReported() {
+        let found = findings {
+            let operations = (0..<50).map { named("\($0)") }
+            for later in 1..<50 {
+                for earlier in 0..<later where (later + earlier) % 3 == 0 {
+                    operations[later].addDependency(operations[earlier])
+                }
+            }
+            // Edges added against the order in which the operations were made.
+            let reversed = (0..<50).map { named("\($0)") }
+            for earlier in 1..<50 { reversed[earlier - 1].addDependency(reversed[earlier]) }
+        }
+        #expect(found == [])
+    }
+
+    @Test func waitingOnTheMainThreadForWhatCannotHaveFinishedIsReported() async {
+        let found = Recorder<String>()
+        await MainActor.run {
+            let queue = suspendedQueue()
+            queue.name = "Download queue"
+            queue.addOperation {}
+            let messages = findings {
+                OperationQueue.main.addOperation {}
+                // The report itself lets the queue go on, so that the wait ends.
+                OperationsDiagnostics.handler = { [inner = OperationsDiagnostics.handler] finding in
+                    inner(finding)
+                    queue.isSuspended = false
+                }
+                queue.waitUntilAllOperationsAreFinished()
+            }
+            for message in messages { found.record(message) }
+        }
+        await OperationQueue.main.drain()
+        #expect(found.values.count == 1)
+        #expect(found.values.first?.contains("the operations of queue Download queue") == true)
+    }
+}
