@@ -45,7 +45,7 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// On the main thread outside of operations it is ``main``; elsewhere nil.
     public static var current: OperationQueue? {
-        TaskContext.queue ?? ThreadContext.currentQueue ?? (isMainThread ? main : nil)
+        TaskContext.queue ?? ThreadContext.currentQueue ?? (MainThread.isCurrent ? main : nil)
     }
 
     // MARK: Adding

@@ -35,7 +35,7 @@ public enum OperationsDiagnostics {
 
     /// Called by waits, before they block.
     static func waitBegins(for name: @autoclosure () -> String) {
-        guard isMainThread, OperationQueue.main.operationCount > 0 else { return }
+        guard MainThread.isCurrent, OperationQueue.main.operationCount > 0 else { return }
         handler(.mainThreadWait(name()))
     }
 }

@@ -116,7 +116,8 @@ struct ThreadLocalPointer: Sendable {
     }
 }
 
-var isMainThread: Bool {
+/// Whether the calling thread is the one that the process began with.
+var isFirstThread: Bool {
     #if canImport(Darwin)
     pthread_main_np() == 1
     #else
