@@ -81,7 +81,8 @@ struct Serve: AsyncParsableCommand {
             configuration: .init(title: title, records: records, options: options, port: port),
             downloader: downloader)
         try await gallery.run { port in
-            print("\(records.count) photos are at http://localhost:\(port)/ (Ctrl-C ends this.)")
+            let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
+            print("\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
             flushStandardOutput()
         }
     }

@@ -16,6 +16,12 @@ final class Monitor<State>: @unchecked Sendable {
     /// What a lock body may wait for.
     enum Signal: Int, CaseIterable { case work, watch }
 
+    #if canImport(Darwin)
+    private static var clock: clockid_t { CLOCK_REALTIME }
+    #else
+    private static var clock: clockid_t { CLOCK_MONOTONIC }
+    #endif
+
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let conditions = UnsafeMutablePointer<pthread_cond_t>.allocate(
         capacity: Signal.allCases.count)
@@ -24,7 +30,16 @@ final class Monitor<State>: @unchecked Sendable {
     init(_ state: State) {
         self.state = state
         pthread_mutex_init(mutex, nil)
-        for signal in Signal.allCases { pthread_cond_init(conditions + signal.rawValue, nil) }
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        #if !canImport(Darwin)
+        // Time limits must not depend on somebody setting the clock.
+        pthread_condattr_setclock(&attributes, Self.clock)
+        #endif
+        for signal in Signal.allCases {
+            pthread_cond_init(conditions + signal.rawValue, &attributes)
+        }
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -56,7 +71,7 @@ final class Monitor<State>: @unchecked Sendable {
     /// As ``wait(for:)``; returns false when the time was up.
     func wait(for signal: Signal, milliseconds: Int) -> Bool {
         var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
+        clock_gettime(Self.clock, &deadline)
         deadline.tv_nsec += (milliseconds % 1000) * 1_000_000
         deadline.tv_sec += milliseconds / 1000 + deadline.tv_nsec / 1_000_000_000
         deadline.tv_nsec %= 1_000_000_000

@@ -36,6 +36,8 @@ struct PoolState {
     /// How to look at each active worker.
     private var activeProbes: [WorkerID: ThreadProbe] = [:]
     private var lastWorker = 0
+    /// While this is set the foreman wakes up by itself and need not be called to watch.
+    var foremanIsWatching = false
 
     init(cores: Int, maximumThreads: Int) {
         self.cores = cores
@@ -63,7 +65,9 @@ struct PoolState {
                 threadsWanted += 1
                 action.wakesForeman = true
             }
-        } else if needsWatching {
+        } else if needsWatching, !foremanIsWatching {
+            // Once is enough, until the foreman has come.
+            foremanIsWatching = true
             action.wakesForeman = true
         }
         return action

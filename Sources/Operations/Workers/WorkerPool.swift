@@ -90,22 +90,38 @@ final class WorkerPool: Sendable {
     private func superviseForever() -> Never {
         var watch = SleepWatch()
         while true {
-            let (orders, workers) = monitor.withLock { state in
-                var orders = state.foremanTakesOrders()
-                if orders == 0 {
-                    if state.needsWatching {
-                        _ = monitor.wait(for: .watch, milliseconds: Self.watchMilliseconds)
-                    } else {
-                        watch.forget()
-                        monitor.wait(for: .watch)
-                    }
-                    orders = state.foremanTakesOrders()
-                }
-                return (orders, state.workersToWatch)
+            switch nextDuty(forgetting: &watch) {
+            case .makeThreads(let count):
+                for _ in 0..<count { startThread { self.work() } }
+            case .look(let workers):
+                let asleep = watch.countSleeping(workers)
+                monitor.withLock { perform($0.workersFoundAsleep(asleep)) }
             }
-            for _ in 0..<orders { startThread { self.work() } }
-            let asleep = watch.countSleeping(workers)
-            monitor.withLock { perform($0.workersFoundAsleep(asleep)) }
+        }
+    }
+
+    private enum Duty {
+        case makeThreads(Int)
+        case look([WorkerID: ThreadProbe])
+    }
+
+    /// Waits for orders, or for the next look while there is something to watch.
+    ///
+    /// Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps at two
+    /// moments close to each other need not have slept all the time.
+    private func nextDuty(forgetting watch: inout SleepWatch) -> Duty {
+        monitor.withLock { state in
+            while true {
+                let orders = state.foremanTakesOrders()
+                if orders > 0 { return .makeThreads(orders) }
+                state.foremanIsWatching = state.needsWatching
+                if !state.foremanIsWatching {
+                    watch.forget()
+                    monitor.wait(for: .watch)
+                } else if !monitor.wait(for: .watch, milliseconds: Self.watchMilliseconds) {
+                    return .look(state.workersToWatch)
+                }
+            }
         }
     }
 }
