@@ -37,9 +37,15 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         prepared?.run(nil)
     }
 
-    /// The work; override it. The default runs the body given to the initialiser.
+    /// The work; override it. The default runs the body given to the initialiser, or else the `main()`
+    /// that is not `async`, in case a subclass overrides that one.
     open func main() async throws {
-        try await body?()
+        if let body {
+            try await body()
+        } else {
+            let synchronous: () -> Void = main
+            synchronous()
+        }
     }
 
     /// What the work threw; nil while it has not ended, and if it returned.
@@ -55,8 +61,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         guard beginExecuting() else { return }
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
         let work: @Sendable () async -> Void = { [self] in
+            let frame = TaskContext.Frame(operation: self, task: TaskContext.currentTask)
             await TaskContext.$queue.withValue(queue) {
-                await TaskContext.$operation.withValue(self) { await run() }
+                await TaskContext.$frame.withValue(frame) { await run() }
             }
         }
         let task = prepared?.run(work) ?? Task(operation: work)
@@ -125,9 +132,13 @@ private final class PreparedTask: Sendable {
         func wait() async -> Work? {
             await withCheckedContinuation { continuation in
                 let told: Work?? = state.withLock { state in
-                    if case .told(let work) = state { return .some(work) }
-                    state = .waiting(continuation)
-                    return nil
+                    guard case .told(let work) = state else {
+                        state = .waiting(continuation)
+                        return nil
+                    }
+                    // Not kept: the work holds the operation, which holds this.
+                    state = .told(nil)
+                    return .some(work)
                 }
                 if let told { continuation.resume(returning: told) }
             }
@@ -156,5 +167,20 @@ private final class PreparedTask: Sendable {
 /// What an async body can ask about where it runs.
 enum TaskContext {
     @TaskLocal static var queue: OperationQueue?
-    @TaskLocal static var operation: Operation?
+    @TaskLocal static var frame: Frame?
+
+    /// The operation whose body runs in a task. Other tasks that the body makes inherit the frame, and may
+    /// outlive the operation: they must neither keep it nor be taken for its body.
+    struct Frame: Sendable {
+        private(set) weak var operation: AsyncOperation?
+        let task: Int?
+    }
+
+    static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+
+    /// The operation of which the current task is the body.
+    static var operation: AsyncOperation? {
+        guard let frame, let task = frame.task, task == currentTask else { return nil }
+        return frame.operation
+    }
 }

@@ -48,7 +48,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
         if let only = blocks.first, blocks.count == 1 {
             only()
         } else if !blocks.isEmpty {
-            SharedWork(blocks).run()
+            SharedWork(blocks, of: self).run()
         }
     }
 }
@@ -59,18 +59,24 @@ open class BlockOperation: Operation, @unchecked Sendable {
 /// block.
 private final class SharedWork: Sendable {
     private let blocks: [@Sendable () -> Void]
+    private let operation: Operation
+    private let queue = ThreadContext.currentQueue
     private let next = Atomic<Int>(0)
     private let unfinished: Atomic<Int>
     private let done = Gate()
 
-    init(_ blocks: [@Sendable () -> Void]) {
+    init(_ blocks: [@Sendable () -> Void], of operation: Operation) {
         self.blocks = blocks
+        self.operation = operation
         self.unfinished = Atomic(blocks.count)
     }
 
     func run() {
         for _ in 1..<blocks.count {
-            WorkerPool.shared.submit(.block { self.takeBlocks() })
+            WorkerPool.shared.submit(
+                .block { [self] in
+                    ThreadContext.withOperation(operation, of: queue) { takeBlocks() }
+                })
         }
         takeBlocks()
         done.waitOnWorker()

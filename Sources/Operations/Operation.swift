@@ -35,8 +35,12 @@ open class Operation: @unchecked Sendable {
     ///   program with a sentence that says what was wrong.
     open func start() {
         guard beginExecuting() else { return }
-        withThreadPriority { main() }
-        finish()
+        ThreadContext.withOperation(self) {
+            withThreadPriority { main() }
+        }
+        state.withLock { $0.returned() }
+        // A subclass that overrides `isFinished` may have more to do; it says so when it has.
+        finishIfReported()
     }
 
     /// The work; override it. The default does nothing.
@@ -63,10 +67,10 @@ open class Operation: @unchecked Sendable {
     open var isReady: Bool { state.withLock { $0.isReady } }
 
     /// Whether its work is going on.
-    open var isExecuting: Bool { state.withLock { $0.phase == .executing } }
+    open var isExecuting: Bool { state.withLock { $0.phase == .executing && !$0.hasReturned } }
 
     /// Whether it is over: the work is done, or was cancelled and left.
-    open var isFinished: Bool { state.withLock { $0.phase == .finished } }
+    open var isFinished: Bool { state.withLock { $0.phase == .finished || $0.hasReturned } }
 
     /// Whether ``cancel()`` was called before it finished.
     open var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -157,7 +161,10 @@ open class Operation: @unchecked Sendable {
     /// finished, it is never called.
     open var completionBlock: (@Sendable () -> Void)? {
         get { state.withLock { $0.completionBlock } }
-        set { state.withLock { if $0.phase != .finished { $0.completionBlock = newValue } } }
+        set {
+            let previous = state.withLock { $0.completionBlockSet(newValue) }
+            withExtendedLifetime(previous) {}
+        }
     }
 
     /// Orders the ready operations of one queue; `normal` unless set.
@@ -166,7 +173,11 @@ open class Operation: @unchecked Sendable {
     /// A priority never replaces a dependency.
     open var queuePriority: QueuePriority {
         get { state.withLock { $0.priority } }
-        set { if state.withLock({ $0.priorityChanged(to: newValue) }) { considerStarting() } }
+        set {
+            let order = state.withLock { $0.queue }?.drawOrder()
+            let isFiledAnew = state.withLock { $0.priorityChanged(to: newValue, order: order) }
+            if isFiledAnew { considerStarting() }
+        }
     }
 
     /// How much the work matters; `default` unless set, or unless a queue made the operation.

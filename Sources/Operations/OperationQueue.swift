@@ -149,12 +149,13 @@ open class OperationQueue: @unchecked Sendable {
     open func cancelAllOperations() {
         let operations = state.withLock { state in
             let operations = state.operationsInOrder
-            for operation in operations { operation.markCancelled() }
+            for operation in operations { operation.doom() }
             return operations
         }
         for operation in operations {
             operation.cancel()
             // An override of `cancel()` may not call `super`.
+            operation.markCancelled()
             operation.considerStarting()
         }
     }

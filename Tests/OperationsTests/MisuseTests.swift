@@ -143,4 +143,37 @@ struct MisuseTests {
         }
         expect(result, says: "waits for all operations of its own queue Download queue")
     }
+
+    @Test func addingAnOperationThatWasStartedByHandAndGoesOn() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = StateKeepingOperation()
+            operation.name = "filter"
+            operation.start()
+            OperationQueue().addOperation(operation)
+        }
+        expect(result, says: "is executing already: add it to a queue or start it, not both")
+    }
+
+    @Test func waitingForItselfWhenStartedByHand() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Narcissus: Operation, @unchecked Sendable {
+                override func main() { waitUntilFinished() }
+            }
+            Narcissus().start()
+        }
+        expect(result, says: "waits for itself and would never finish")
+    }
+
+    @Test func anAsyncBodyThatWaitsForItself() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Narcissus: AsyncOperation, @unchecked Sendable {
+                override func main() async throws { await waitUntilFinished() }
+            }
+            await OperationQueue().addOperations([Narcissus()], waitUntilFinished: true)
+        }
+        expect(result, says: "waits for itself and would never finish")
+    }
 }

@@ -8,7 +8,10 @@ extension Operation {
     ///
     /// - Complexity: O(1), or O(edges behind `dependency`) if `self` has dependents.
     func reportCycle(through dependency: Operation) {
-        guard state.withLock({ !$0.dependents.isEmpty }) else { return }
+        guard
+            state.withLock({ !$0.dependents.isEmpty && !$0.isCancelled && $0.phase != .finished }),
+            dependency.state.withLock({ !$0.isCancelled })
+        else { return }
         guard let path = path(from: dependency) else { return }
         let names = ([self] + path).map(\.label)
         OperationsDiagnostics.handler(.dependencyCycle(names))
@@ -25,7 +28,10 @@ extension Operation {
             }
             if next === self { return path.map(\.operation) + [self] }
             guard visited.insert(ObjectIdentifier(next)).inserted else { continue }
-            guard next.state.withLock({ $0.phase != .finished }) else { continue }
+            // A cancelled operation waits for nothing, so no cycle holds at it.
+            guard next.state.withLock({ $0.phase != .finished && !$0.isCancelled }) else {
+                continue
+            }
             path.append((next, next.dependencies[...]))
         }
         return nil

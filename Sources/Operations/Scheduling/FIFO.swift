@@ -9,6 +9,8 @@ struct FIFO<Element> {
     var isEmpty: Bool { head == storage.count }
     var count: Int { storage.count - head }
 
+    var first: Element? { head < storage.count ? storage[head] : nil }
+
     mutating func append(_ element: Element) {
         storage.append(element)
     }
@@ -27,11 +29,6 @@ struct FIFO<Element> {
         }
         return element
     }
-
-    mutating func removeAll(where shouldBeRemoved: (Element) -> Bool) {
-        storage = storage[head...].filter { element in
-            element.map { !shouldBeRemoved($0) } ?? false
-        }
-        head = 0
-    }
 }
+
+extension FIFO: Sendable where Element: Sendable {}

@@ -12,7 +12,8 @@ extension Operation {
         guard mayBeFiled, isCancelled || isReady else { return }
         guard let filing = state.withLock({ $0.readinessConfirmed() }) else { return }
         filing.queue.file(
-            ReadyList.Entry(operation: self, ticket: filing.ticket), lane: filing.lane)
+            ReadyList.Entry(operation: self, ticket: filing.ticket, order: filing.order),
+            lane: filing.lane)
     }
 
     func claim(ticket: UInt64, takesSlot: Bool) -> Bool {
@@ -27,13 +28,14 @@ extension Operation {
 
     /// Runs a claimed operation on the calling thread.
     func runClaimed(in queue: OperationQueue) {
-        guard isCancelled || isReady else {
+        // Asked of the state, not of a possible override: it must be the answer that filed it.
+        guard state.withLock({ $0.isCancelled }) || isReady else {
             if state.withLock({ $0.claimReturned() }) { queue.returnSlot() }
             considerStarting()
             return
         }
         guard state.withLock({ $0.startingFromQueue() }) else { return }
-        ThreadContext.withOperation(self, in: queue) { start() }
+        ThreadContext.withOperation(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()
     }
@@ -69,10 +71,13 @@ extension Operation {
 
     // MARK: Cancelling
 
-    /// Sets the flag without telling anybody yet.
-    @discardableResult
-    final func markCancelled() -> Bool {
+    final func markCancelled() {
         state.withLock { $0.cancelRequested() }
+    }
+
+    /// Keeps the operation from beginning its work, without telling anybody yet.
+    final func doom() {
+        state.withLock { $0.doomed() }
     }
 
     // MARK: Finishing

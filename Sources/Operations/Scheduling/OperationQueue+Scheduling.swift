@@ -17,12 +17,30 @@ enum QueueExecutor {
 // The queue's side of the scheduling protocol; see Scheduling.md.
 
 extension OperationQueue {
+    /// One event of the state; what became stale by it is let go of after the lock is released.
+    private func event<Result: Sendable>(_ body: (inout QueueState) -> Result) -> Result {
+        let (result, discarded) = state.withLock { state in
+            let result = body(&state)
+            defer { state.discarded = [] }
+            return (result, state.discarded)
+        }
+        withExtendedLifetime(discarded) {}
+        return result
+    }
+
+    func drawOrder() -> UInt64 {
+        state.withLock { $0.sequenceDrawn() }
+    }
+
     func add(_ operations: [Operation]) {
         for operation in operations { enqueue(operation) }
         for operation in operations { operation.considerStarting() }
     }
 
     func enqueue(_ operation: Operation) {
+        // A subclass that keeps its own state may have been started by hand.
+        if operation.isExecuting { misuseOfExecuting(operation) }
+        if operation.isFinished { misuseOfFinished(operation) }
         let result = state.withLock { state in
             let sequence = state.sequenceDrawn()
             let result = operation.state.withLock { $0.enqueued(in: self, sequence: sequence) }
@@ -33,15 +51,21 @@ extension OperationQueue {
         case .accepted: break
         case .alreadyInQueue:
             misuse("\(operation) is in a queue already: make a new operation for each addition")
-        case .executing:
-            misuse("\(operation) is executing already: add it to a queue or start it, not both")
-        case .finished:
-            misuse("\(operation) has finished, and runs only once: make a new operation")
+        case .executing: misuseOfExecuting(operation)
+        case .finished: misuseOfFinished(operation)
         }
     }
 
+    private func misuseOfExecuting(_ operation: Operation) -> Never {
+        misuse("\(operation) is executing already: add it to a queue or start it, not both")
+    }
+
+    private func misuseOfFinished(_ operation: Operation) -> Never {
+        misuse("\(operation) has finished, and runs only once: make a new operation")
+    }
+
     func file(_ entry: ReadyList.Entry, lane: ReadyList.Lane) {
-        if state.withLock({ $0.operationFiled(entry, lane: lane) }) { executor.schedule(self) }
+        if event({ $0.operationFiled(entry, lane: lane) }) { executor.schedule(self) }
     }
 
     func change(_ change: QueueState.Change) {
@@ -51,7 +75,7 @@ extension OperationQueue {
 
     /// Runs the best operation, if there is one, on the calling thread.
     func runNext() {
-        let claim = state.withLock { $0.executorAsked() }
+        let claim = event { $0.executorAsked() }
         if claim.offersAgain { executor.schedule(self) }
         claim.operation?.runClaimed(in: self)
     }
@@ -62,7 +86,7 @@ extension OperationQueue {
 
     /// Ends an operation and takes it off the list, in one step.
     func remove(_ operation: Operation) -> OperationState.Ending? {
-        let result: (OperationState.Ending, QueueState.Departure)? = state.withLock { state in
+        let result: (OperationState.Ending, QueueState.Departure)? = event { state in
             let (ending, sequence) = operation.state.withLock { ($0.finished(), $0.sequence) }
             guard let ending else { return nil }
             let departure = state.operationLeft(

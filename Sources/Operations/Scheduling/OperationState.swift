@@ -23,6 +23,11 @@ struct OperationState {
 
     private(set) var phase = Phase.created
     private(set) var isCancelled = false
+    /// Its whole queue is being cancelled and its own `cancel()` is about to be called. Until then
+    /// ``isCancelled`` stays false, because overrides of `cancel()` look at it.
+    private(set) var isDoomed = false
+    /// `main()` has returned; over, unless a subclass says otherwise.
+    private(set) var hasReturned = false
     /// Tells the live entry in the ready list from stale ones.
     private(set) var ticket: UInt64 = 0
     /// True while the operation counts towards its queue's width.
@@ -32,6 +37,8 @@ struct OperationState {
     private(set) var queue: OperationQueue?
     /// Place in the queue's list.
     private(set) var sequence: UInt64 = 0
+    /// Turn among the ready operations of the same priority.
+    private(set) var order: UInt64 = 0
 
     private(set) var dependencies: [Operation] = []
     private var dependencyIDs: Set<ObjectIdentifier> = []
@@ -40,7 +47,7 @@ struct OperationState {
     private(set) var waiters: [Waiter] = []
 
     var name: String?
-    var completionBlock: (@Sendable () -> Void)?
+    private(set) var completionBlock: (@Sendable () -> Void)?
     private(set) var priority = Operation.QueuePriority.normal
     var qualityOfService = QualityOfService.default
     var threadPriority = 0.5
@@ -62,6 +69,7 @@ extension OperationState {
             phase = .waiting
             self.queue = queue
             self.sequence = sequence
+            order = sequence
             return .accepted
         case .waiting, .filed, .claimed:
             return .alreadyInQueue
@@ -78,6 +86,7 @@ extension OperationState {
     struct Filing {
         let queue: OperationQueue
         let ticket: UInt64
+        let order: UInt64
         let lane: ReadyList.Lane
     }
 
@@ -87,7 +96,8 @@ extension OperationState {
         phase = .filed
         ticket += 1
         return Filing(
-            queue: queue, ticket: ticket, lane: isCancelled ? .cancelled : .priority(priority))
+            queue: queue, ticket: ticket, order: order,
+            lane: isCancelled ? .cancelled : .priority(priority))
     }
 
     /// Takes the operation out of the ready list, where its entry becomes stale.
@@ -120,6 +130,7 @@ extension OperationState {
     mutating func startingFromQueue() -> Bool {
         guard phase == .claimed else { return false }
         phase = .starting
+        if isDoomed { isCancelled = true }
         return true
     }
 }
@@ -133,7 +144,7 @@ extension OperationState {
     mutating func startRequested(isCancelled: Bool) -> StartResult {
         switch phase {
         case .created, .starting:
-            if isCancelled { return .finishWithoutMain }
+            if isCancelled || isDoomed { return .finishWithoutMain }
             phase = .executing
             return .begun
         case .waiting, .filed, .claimed:
@@ -145,16 +156,22 @@ extension OperationState {
         }
     }
 
-    /// Returns true if this is news.
-    mutating func cancelRequested() -> Bool {
-        guard phase != .finished, !isCancelled else { return false }
+    mutating func cancelRequested() {
+        guard phase != .finished, !isCancelled else { return }
         isCancelled = true
         // From now on it belongs to the lane that needs no slot.
         unfile()
-        return true
     }
 
-    struct Ending {
+    /// Its queue cancels everything; its own turn comes in a moment.
+    mutating func doomed() {
+        if phase != .finished { isDoomed = true }
+    }
+
+    /// `main()` came back.
+    mutating func returned() { hasReturned = true }
+
+    struct Ending: Sendable {
         let waiters: [Waiter]
         let dependents: [WeakOperation]
         let completionBlock: (@Sendable () -> Void)?
@@ -183,13 +200,21 @@ extension OperationState {
         return true
     }
 
-    /// Returns true if the ready list must be told.
-    mutating func priorityChanged(to priority: Operation.QueuePriority) -> Bool {
+    /// Returns true if the ready list must be told. `order` is its turn among the new priority.
+    mutating func priorityChanged(to priority: Operation.QueuePriority, order: UInt64?) -> Bool {
         guard priority != self.priority else { return false }
         self.priority = priority
+        if let order { self.order = order }
         guard phase == .filed, !isCancelled else { return false }
         unfile()
         return true
+    }
+
+    /// Returns the block that was there, to be let go of after the lock is released.
+    mutating func completionBlockSet(_ block: (@Sendable () -> Void)?) -> (@Sendable () -> Void)? {
+        guard phase != .finished else { return block }
+        defer { completionBlock = block }
+        return completionBlock
     }
 }
 
@@ -222,12 +247,13 @@ extension OperationState {
     /// False if there is nothing to wait for: the caller takes the edge back.
     mutating func dependentArrived(_ dependent: Operation) -> Bool {
         guard phase != .finished else { return false }
-        dependents.append(WeakOperation(operation: dependent))
+        dependents.append(WeakOperation(dependent))
         return true
     }
 
     mutating func dependentLeft(_ dependent: Operation) {
-        dependents.removeAll { $0.operation === dependent || $0.operation == nil }
+        let id = ObjectIdentifier(dependent)
+        dependents.removeAll { $0.id == id }
     }
 
     mutating func takeDependencies() -> [Operation] {
@@ -237,12 +263,19 @@ extension OperationState {
 }
 
 /// A dependent is kept alive by its queue or its owner, not by what it waits for.
-struct WeakOperation {
-    weak var operation: Operation?
+struct WeakOperation: Sendable {
+    /// Compared instead of the reference, whose reading could make this the last owner, under a lock.
+    let id: ObjectIdentifier
+    private(set) weak var operation: Operation?
+
+    init(_ operation: Operation) {
+        self.id = ObjectIdentifier(operation)
+        self.operation = operation
+    }
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.
-enum Waiter {
+enum Waiter: Sendable {
     case thread(Gate)
     case task(CheckedContinuation<Void, Never>)
 

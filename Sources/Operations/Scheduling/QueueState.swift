@@ -2,7 +2,7 @@
 ///
 /// Pure, as `OperationState`; its methods take an operation's lock inside (the order is: queue, then
 /// operation) and nothing else.
-struct QueueState {
+struct QueueState: Sendable {
     private var operations: [UInt64: Operation] = [:]
     private var nextSequence: UInt64 = 0
     private var ready = ReadyList()
@@ -10,6 +10,9 @@ struct QueueState {
     private var waiters: [Waiter] = []
     /// True while a reference to the queue lies with its executor.
     private var isOffered = false
+    /// Entries that turned out to be stale. They may hold the last reference to an operation, whose
+    /// `deinit` is a user's code, so they are let go of only after the lock is released.
+    var discarded: [ReadyList.Entry] = []
 
     var name: String?
     var qualityOfService = QualityOfService.default
@@ -39,7 +42,7 @@ struct QueueState {
     /// Each operation has at most one entry that stands, so more than twice as many entries as
     /// operations are mostly stale. Without this a suspended queue would keep what was cancelled.
     private mutating func dropStaleEntries() {
-        if ready.count > 2 * operations.count + 64 { ready.removeStale() }
+        if ready.count > 2 * operations.count + 64 { discarded += ready.removeStale() }
     }
 
     // MARK: Events
@@ -74,7 +77,7 @@ struct QueueState {
         return offer()
     }
 
-    struct Claim {
+    struct Claim: Sendable {
         let operation: Operation?
         /// True if there is more: the caller hands the queue to its executor again.
         let offersAgain: Bool
@@ -92,6 +95,7 @@ struct QueueState {
             if entry.operation.claim(ticket: entry.ticket, takesSlot: false) {
                 return entry.operation
             }
+            discarded.append(entry)
         }
         return nil
     }
@@ -103,6 +107,7 @@ struct QueueState {
                 running += 1
                 return entry.operation
             }
+            discarded.append(entry)
         }
         return nil
     }
@@ -113,7 +118,7 @@ struct QueueState {
         return offer()
     }
 
-    struct Departure {
+    struct Departure: Sendable {
         let offers: Bool
         let waiters: [Waiter]
     }

@@ -1,18 +1,21 @@
-/// The ready operations of one queue: one first-in, first-out lane for each priority, and one for
-/// operations that were cancelled and need no slot.
-struct ReadyList {
+/// The ready operations of one queue: a lane for each priority, and one for operations that were
+/// cancelled and need no slot.
+struct ReadyList: Sendable {
     enum Lane {
         case priority(Operation.QueuePriority)
         case cancelled
     }
 
-    struct Entry {
+    struct Entry: Sendable {
         let operation: Operation
         let ticket: UInt64
+        /// Its turn among those of the same priority.
+        let order: UInt64
     }
 
-    private var lanes = [FIFO<Entry>](repeating: FIFO(), count: Operation.QueuePriority.count)
-    private var cancelled = FIFO<Entry>()
+    private var lanes = [ReadyLane](
+        repeating: ReadyLane(), count: Operation.QueuePriority.count)
+    private var cancelled = ReadyLane()
 
     mutating func append(_ entry: Entry, to lane: Lane) {
         switch lane {
@@ -33,14 +36,14 @@ struct ReadyList {
         return nil
     }
 
-    /// Drops the entries that no longer stand.
+    /// Takes out the entries that no longer stand, and returns them.
     ///
-    /// - Complexity: O(n); the queue calls it when at least half of the entries are stale.
-    mutating func removeStale() {
-        for lane in lanes.indices {
-            lanes[lane].removeAll { !$0.operation.isFiled(ticket: $0.ticket) }
-        }
-        cancelled.removeAll { !$0.operation.isFiled(ticket: $0.ticket) }
+    /// - Complexity: O(n log n); the queue calls it when at least half of the entries are stale.
+    mutating func removeStale() -> [Entry] {
+        let isStale: (Entry) -> Bool = { !$0.operation.isFiled(ticket: $0.ticket) }
+        var removed = cancelled.removeAll(where: isStale)
+        for lane in lanes.indices { removed += lanes[lane].removeAll(where: isStale) }
+        return removed
     }
 
     var count: Int { lanes.reduce(cancelled.count) { $0 + $1.count } }

@@ -14,8 +14,8 @@ final class Gate: Sendable {
     func waitOnWorker() {
         if isOpen.withLock({ $0 }) { return }
         WorkerPool.shared.blocking {
-            isOpen.withLock { isOpen in
-                while !isOpen { self.isOpen.wait(for: .work) }
+            isOpen.hold { held in
+                while !held.state { held.wait(for: .work) }
             }
         }
     }

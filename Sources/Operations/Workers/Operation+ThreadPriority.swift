@@ -2,10 +2,12 @@ extension Operation {
     /// Runs `work` with the thread's niceness set from ``threadPriority``, if that is not the default.
     func withThreadPriority(_ work: () -> Void) {
         let priority = threadPriority
-        guard priority != 0.5, setNiceness(Self.niceness(for: priority)) else { return work() }
+        guard priority != 0.5 else { return work() }
+        let usual = currentNiceness()
+        guard setNiceness(Self.niceness(for: priority)) else { return work() }
         work()
         // A process without the right to lower niceness cannot go back; the pool then ends the thread.
-        if !setNiceness(0) { ThreadContext.current.isSpoiled = true }
+        if !setNiceness(usual) { ThreadContext.current.isSpoiled = true }
     }
 
     /// 0.0 → 19, 0.5 → 0, 1.0 → -20.

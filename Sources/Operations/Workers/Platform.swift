@@ -9,11 +9,11 @@ import Musl
 import Darwin
 #endif
 
-/// A condition-variable mutex around a value: a lock body may wait until another one signals.
+/// A mutex with conditions around a value: whoever holds it may wait until another thread signals.
 ///
 /// Unchecked: the value is only touched with the mutex held.
 final class Monitor<State>: @unchecked Sendable {
-    /// What a lock body may wait for.
+    /// What a holder may wait for.
     enum Signal: Int, CaseIterable { case work, watch }
 
     #if canImport(Darwin)
@@ -25,10 +25,11 @@ final class Monitor<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let conditions = UnsafeMutablePointer<pthread_cond_t>.allocate(
         capacity: Signal.allCases.count)
-    private var state: State
+    private let state: UnsafeMutablePointer<State>
 
-    init(_ state: State) {
-        self.state = state
+    init(_ initial: State) {
+        state = .allocate(capacity: 1)
+        state.initialize(to: initial)
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -47,12 +48,52 @@ final class Monitor<State>: @unchecked Sendable {
         pthread_mutex_destroy(mutex)
         conditions.deallocate()
         mutex.deallocate()
+        state.deinitialize(count: 1)
+        state.deallocate()
     }
 
+    /// Runs a body that does not wait.
     func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return body(&state)
+        return body(&state.pointee)
+    }
+
+    /// Runs a body that may wait.
+    ///
+    /// It gets no `inout` value: that would promise the compiler that nobody else touches the state until
+    /// the body ends, and it would keep parts of it in registers across the wait. Each use of
+    /// ``Held/state`` is an access of its own.
+    func hold<Result>(_ body: (Held) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(Held(monitor: self))
+    }
+
+    /// The right to touch the state and to wait, inside ``hold(_:)``.
+    struct Held {
+        fileprivate let monitor: Monitor
+
+        var state: State {
+            unsafeAddress { UnsafePointer(monitor.state) }
+            nonmutating unsafeMutableAddress { monitor.state }
+        }
+
+        /// Waits; the mutex is free meanwhile. May wake for no reason.
+        func wait(for signal: Signal) {
+            pthread_cond_wait(monitor.conditions + signal.rawValue, monitor.mutex)
+        }
+
+        /// As ``wait(for:)``; returns false when the time was up.
+        func wait(for signal: Signal, milliseconds: Int) -> Bool {
+            var deadline = timespec()
+            clock_gettime(Monitor.clock, &deadline)
+            deadline.tv_nsec += (milliseconds % 1000) * 1_000_000
+            deadline.tv_sec += milliseconds / 1000 + deadline.tv_nsec / 1_000_000_000
+            deadline.tv_nsec %= 1_000_000_000
+            let condition = monitor.conditions + signal.rawValue
+            return pthread_cond_timedwait(condition, monitor.mutex, &deadline) != ETIMEDOUT
+        }
     }
 
     func signal(_ signal: Signal) {
@@ -62,25 +103,10 @@ final class Monitor<State>: @unchecked Sendable {
     func signalAll(_ signal: Signal) {
         pthread_cond_broadcast(conditions + signal.rawValue)
     }
-
-    /// Waits, inside a lock body of the same monitor; the lock is free meanwhile. May wake for no reason.
-    func wait(for signal: Signal) {
-        pthread_cond_wait(conditions + signal.rawValue, mutex)
-    }
-
-    /// As ``wait(for:)``; returns false when the time was up.
-    func wait(for signal: Signal, milliseconds: Int) -> Bool {
-        var deadline = timespec()
-        clock_gettime(Self.clock, &deadline)
-        deadline.tv_nsec += (milliseconds % 1000) * 1_000_000
-        deadline.tv_sec += milliseconds / 1000 + deadline.tv_nsec / 1_000_000_000
-        deadline.tv_nsec %= 1_000_000_000
-        return pthread_cond_timedwait(conditions + signal.rawValue, mutex, &deadline) != ETIMEDOUT
-    }
 }
 
-/// Makes a detached thread.
-func startThread(_ body: @escaping @Sendable () -> Void) {
+/// Makes a detached thread; false if the system refuses.
+func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -106,9 +132,9 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
         }, context)
     if result == 0 { pthread_detach(thread) }
     #endif
-    guard result == 0 else {
-        misuse("the system refused a thread (error \(result)): raise its limit of threads")
-    }
+    // Nobody else will take the reference.
+    if result != 0 { Unmanaged<Body>.fromOpaque(context).release() }
+    return result == 0
 }
 
 /// One pointer for each thread.
@@ -137,6 +163,18 @@ var isFirstThread: Bool {
     pthread_main_np() == 1
     #else
     ThreadProbe()?.id == getpid()
+    #endif
+}
+
+/// The niceness of the calling thread, or of the thread that the process began with.
+func currentNiceness(ofFirstThread: Bool = false) -> Int32 {
+    #if canImport(Darwin)
+    0
+    #elseif canImport(Glibc)
+    getpriority(
+        __priority_which_t(PRIO_PROCESS.rawValue), ofFirstThread ? id_t(getpid()) : 0)
+    #else
+    getpriority(PRIO_PROCESS, ofFirstThread ? id_t(getpid()) : 0)
     #endif
 }
 

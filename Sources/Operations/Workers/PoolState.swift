@@ -36,8 +36,10 @@ struct PoolState {
     /// How to look at each active worker.
     private var activeProbes: [WorkerID: ThreadProbe] = [:]
     private var lastWorker = 0
-    /// While this is set the foreman wakes up by itself and need not be called to watch.
-    var foremanIsWatching = false
+    /// How often the foreman looks by itself, so that it need not be called to watch.
+    private var watching = Watching.no
+
+    private enum Watching { case no, lazily, closely }
 
     init(cores: Int, maximumThreads: Int) {
         self.cores = cores
@@ -45,6 +47,8 @@ struct PoolState {
     }
 
     private var mayTakeWork: Bool { !items.isEmpty && active < cores + asleep }
+
+    var isWorkPending: Bool { !items.isEmpty }
 
     /// Whether the foreman has to look again soon.
     var needsWatching: Bool { asleep > 0 || (!items.isEmpty && !mayTakeWork) }
@@ -65,9 +69,9 @@ struct PoolState {
                 threadsWanted += 1
                 action.wakesForeman = true
             }
-        } else if needsWatching, !foremanIsWatching {
+        } else if needsWatching, watching != .closely, isWorkPending || watching == .no {
             // Once is enough, until the foreman has come.
-            foremanIsWatching = true
+            watching = .closely
             action.wakesForeman = true
         }
         return action
@@ -117,12 +121,26 @@ struct PoolState {
     }
 
     /// It goes on at once, even if that makes one too many; others park as they finish.
-    mutating func workerDidUnblock(_ worker: WorkerID, _ probe: ThreadProbe?) {
+    mutating func workerDidUnblock(_ worker: WorkerID, _ probe: ThreadProbe?) -> Action {
         becameActive(worker, probe)
+        // Work that was about to be taken may now have to wait, and be watched.
+        return balance()
+    }
+
+    /// The system made no thread; how many there are.
+    mutating func threadRefused() -> Int {
+        threads -= 1
+        return threads
     }
 
     /// The workers among which some may be asleep, if it matters.
     var workersToWatch: [WorkerID: ThreadProbe] { needsWatching ? activeProbes : [:] }
+
+    /// False if there is nothing to watch.
+    mutating func foremanBeginsToWatch() -> Bool {
+        watching = !needsWatching ? .no : isWorkPending ? .closely : .lazily
+        return watching != .no
+    }
 
     mutating func foremanTakesOrders() -> Int {
         defer { threadsWanted = 0 }

@@ -4,7 +4,7 @@
 final class ThreadContext: @unchecked Sendable {
     private struct Frame {
         let operation: Operation
-        let queue: OperationQueue
+        let queue: OperationQueue?
     }
 
     private static let pointer = ThreadLocalPointer { context in
@@ -32,9 +32,15 @@ final class ThreadContext: @unchecked Sendable {
 
     static var currentQueue: OperationQueue? { existing?.frames.last?.queue }
 
-    static func withOperation(_ operation: Operation, in queue: OperationQueue, run: () -> Void) {
+    /// Runs a part of an operation, on whatever thread.
+    ///
+    /// - Parameter queue: the queue that runs it; nil to stay in the one that the caller is in.
+    static func withOperation(
+        _ operation: Operation, of queue: OperationQueue? = nil, run: () -> Void
+    ) {
         let context = current
-        context.frames.append(Frame(operation: operation, queue: queue))
+        if queue == nil, context.frames.last?.operation === operation { return run() }
+        context.frames.append(Frame(operation: operation, queue: queue ?? currentQueue))
         run()
         context.frames.removeLast()
     }

@@ -7,12 +7,18 @@ final class WorkerPool: Sendable {
 
     private static let idleMilliseconds = 5_000
     private static let watchMilliseconds = 5
+    private static let idleWatchMilliseconds = 100
 
     private let monitor: Monitor<PoolState>
 
     private init(cores: Int, maximumThreads: Int) {
         self.monitor = Monitor(PoolState(cores: cores, maximumThreads: maximumThreads))
-        startThread { self.superviseForever() }
+        let hasForeman = startThread {
+            // The thread that happened to need the pool first may be a favoured or a nice one.
+            _ = setNiceness(currentNiceness(ofFirstThread: true))
+            self.superviseForever()
+        }
+        if !hasForeman { misuse("the system refuses the first thread: raise its limit of threads") }
     }
 
     func submit(_ item: WorkItem) {
@@ -28,7 +34,7 @@ final class WorkerPool: Sendable {
         context.activeWorker = nil
         wait()
         context.activeWorker = worker
-        monitor.withLock { $0.workerDidUnblock(worker.id, worker.probe) }
+        monitor.withLock { perform($0.workerDidUnblock(worker.id, worker.probe)) }
     }
 
     private func perform(_ action: PoolState.Action) {
@@ -60,28 +66,28 @@ final class WorkerPool: Sendable {
 
     /// Waits for work; nil when the worker should end.
     private func nextItem(for worker: Worker, wasActive: Bool) -> WorkItem? {
-        monitor.withLock { state in
-            if wasActive { state.workerDone(worker.id) }
+        monitor.hold { held in
+            if wasActive { held.state.workerDone(worker.id) }
             while true {
-                if let (item, action) = state.workerAsked(worker.id, worker.probe) {
+                if let (item, action) = held.state.workerAsked(worker.id, worker.probe) {
                     perform(action)
                     return item
                 }
-                guard park(&state) else { return nil }
+                guard park(held) else { return nil }
             }
         }
     }
 
     /// False when a superfluous worker has been idle for long.
-    private func park(_ state: inout PoolState) -> Bool {
-        state.workerParked()
-        defer { state.workerUnparked() }
-        guard state.mayEndWhenIdle else {
-            monitor.wait(for: .work)
+    private func park(_ held: Monitor<PoolState>.Held) -> Bool {
+        held.state.workerParked()
+        defer { held.state.workerUnparked() }
+        guard held.state.mayEndWhenIdle else {
+            held.wait(for: .work)
             return true
         }
-        return monitor.wait(for: .work, milliseconds: Self.idleMilliseconds)
-            || !state.mayEndWhenIdle
+        let wasCalled = held.wait(for: .work, milliseconds: Self.idleMilliseconds)
+        return wasCalled || !held.state.mayEndWhenIdle
     }
 
     // MARK: Foreman
@@ -92,11 +98,19 @@ final class WorkerPool: Sendable {
         while true {
             switch nextDuty(forgetting: &watch) {
             case .makeThreads(let count):
-                for _ in 0..<count { startThread { self.work() } }
+                for _ in 0..<count where !startThread({ self.work() }) { threadWasRefused() }
             case .look(let workers):
                 let asleep = watch.countSleeping(workers)
                 monitor.withLock { perform($0.workersFoundAsleep(asleep)) }
             }
+        }
+    }
+
+    /// Those that exist go on; there has to be one.
+    private func threadWasRefused() {
+        let remaining = monitor.withLock { $0.threadRefused() }
+        if remaining == 0 {
+            misuse("the system refuses to make a thread: raise its limit of threads or of memory")
         }
     }
 
@@ -110,16 +124,20 @@ final class WorkerPool: Sendable {
     /// Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps at two
     /// moments close to each other need not have slept all the time.
     private func nextDuty(forgetting watch: inout SleepWatch) -> Duty {
-        monitor.withLock { state in
+        monitor.hold { held in
             while true {
-                let orders = state.foremanTakesOrders()
+                let orders = held.state.foremanTakesOrders()
                 if orders > 0 { return .makeThreads(orders) }
-                state.foremanIsWatching = state.needsWatching
-                if !state.foremanIsWatching {
+                guard held.state.foremanBeginsToWatch() else {
                     watch.forget()
-                    monitor.wait(for: .watch)
-                } else if !monitor.wait(for: .watch, milliseconds: Self.watchMilliseconds) {
-                    return .look(state.workersToWatch)
+                    held.wait(for: .watch)
+                    continue
+                }
+                // With nothing pending nobody waits for a look; it only has to find sleepers awake.
+                let pause =
+                    held.state.isWorkPending ? Self.watchMilliseconds : Self.idleWatchMilliseconds
+                if !held.wait(for: .watch, milliseconds: pause) {
+                    return .look(held.state.workersToWatch)
                 }
             }
         }

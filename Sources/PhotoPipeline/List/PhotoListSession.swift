@@ -275,8 +275,7 @@ public actor PhotoListSession {
         case (.produced(let image), .produced(let bitmap)):
             keep(row) {
                 $0.downloaded = image
-                // Already filtered, if that report came first: the pixels have served.
-                if $0.filtered == nil { $0.bitmap = bitmap }
+                $0.bitmap = bitmap
             }
             perform(controller.rowDownloaded(row, generation: generation))
         case (.failed(let failure), _):

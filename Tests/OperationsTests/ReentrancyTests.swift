@@ -1,0 +1,179 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// What users' code may do in the places from which the library calls it, or lets go of it.
+@Suite(.timeLimit(.minutes(1)))
+struct ReentrancyTests {
+    /// Does something when the last reference to it goes.
+    final class Farewell: Sendable {
+        private let action: @Sendable () -> Void
+        init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+        deinit { action() }
+    }
+
+    @Test func aDeinitMayUseTheQueueThatLetsGoOfIt() async {
+        let queue = suspendedQueue()
+        do {
+            let farewell = Farewell { _ = queue.operationCount }
+            let operation = BlockOperation { _ = farewell }
+            queue.addOperation(operation)
+            operation.cancel()
+        }
+        await queue.drain()
+        queue.isSuspended = false
+        queue.addOperation {}
+        await queue.drain()
+    }
+
+    @Test func aDeinitMayUseTheOperationWhoseCompletionBlockHeldIt() {
+        let operation = Operation()
+        do {
+            let farewell = Farewell { [unowned operation] in operation.cancel() }
+            operation.completionBlock = { _ = farewell }
+        }
+        operation.completionBlock = nil
+        #expect(operation.isCancelled)
+    }
+
+    /// The usual way to override `cancel()`: nothing happens the second time.
+    @Test func cancellingAllReachesRunningWorkThroughAGuardedOverride() async {
+        final class Fetch: Operation, @unchecked Sendable {
+            let began = Signal()
+            let stop = Signal()
+            let stopped = Counter()
+            override func main() {
+                began.send()
+                stop.wait()
+            }
+            override func cancel() {
+                guard !isCancelled else { return }
+                super.cancel()
+                stopped.increment()
+                stop.send()
+            }
+        }
+        let queue = OperationQueue()
+        let operation = Fetch()
+        queue.addOperation(operation)
+        await Task.detached { _ = operation.began.wait() }.value
+        queue.cancelAllOperations()
+        #expect(operation.stopped.value == 1)
+        await queue.drain()
+    }
+
+    @Test func anOverriddenIsCancelledDoesNotMakeTheQueueSpin() async {
+        final class Never: Operation, @unchecked Sendable {
+            let asked = Counter()
+            let over = Atomic(false)
+            override var isReady: Bool {
+                asked.increment()
+                return false
+            }
+            override var isCancelled: Bool { false }
+            override func main() {}
+        }
+        let queue = OperationQueue()
+        let operation = Never()
+        queue.addOperation(operation)
+        operation.cancel()
+        await queue.drain()
+        #expect(operation.asked.value < 10)
+    }
+
+    @Test func aSubclassThatIsNotFinishedAfterMainFinishesWhenItSaysSo() async {
+        final class Later: Operation, @unchecked Sendable {
+            let over = Atomic(false)
+            let began = Signal()
+            override var isFinished: Bool { over.load(ordering: .acquiring) }
+            override func main() { began.send() }
+        }
+        let queue = serialQueue()
+        let operation = Later()
+        let order = Recorder<Bool>()
+        queue.addOperation(operation)
+        queue.addOperation { order.record(operation.isFinished) }
+        await Task.detached { _ = operation.began.wait() }.value
+        #expect(queue.operationCount == 2)
+        operation.over.store(true, ordering: .releasing)
+        operation.didChangeValue(forKey: "isFinished")
+        await queue.drain()
+        #expect(order.values == [true])
+    }
+
+    @Test func blocksOnHelpingThreadsKnowTheirQueue() async {
+        let queue = OperationQueue()
+        let seen = Recorder<Bool>()
+        let operation = BlockOperation()
+        for _ in 0..<50 {
+            operation.addExecutionBlock { seen.record(OperationQueue.current === queue) }
+        }
+        await queue.addOperations([operation], waitUntilFinished: true)
+        #expect(seen.values == Array(repeating: true, count: 50))
+    }
+
+    @Test func aTaskMadeByABodyMayWaitForTheOperation() async {
+        let box = Protected<AsyncOperation?>(nil)
+        let waiting = Protected<Task<Void, Never>?>(nil)
+        let operation = AsyncOperation {
+            let operation = box.withLock { $0 }
+            let task = Task { _ = await operation?.waitUntilFinished() }
+            waiting.withLock { $0 = task }
+        }
+        box.withLock { $0 = operation }
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        await waiting.withLock { $0 }?.value
+    }
+
+    @Test func asyncOperationsMadeInsideATaskAreFreed() async {
+        final class Token: Sendable {
+            let gone: Counter
+            init(_ gone: Counter) { self.gone = gone }
+            deinit { gone.increment() }
+        }
+        let gone = Counter()
+        for _ in 0..<200 {
+            let token = Token(gone)
+            let operation = AsyncOperation { _ = token }
+            operation.start()
+            await operation.waitUntilFinished()
+        }
+        while gone.value < 200 { await Task.yield() }
+    }
+
+    @Test func aSynchronousMainOfAnAsyncSubclassRuns() async {
+        final class Plain: AsyncOperation, @unchecked Sendable {
+            let ran = Counter()
+            override func main() { ran.increment() }
+        }
+        let operation = Plain()
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(operation.ran.value == 1)
+    }
+
+    @Test func equalPrioritiesStartInTheOrderOfEnqueueingWheneverTheyBecameReady() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<Int>()
+        let gates = (0..<10).map { _ in Operation() }
+        for index in 0..<20 {
+            let operation = BlockOperation { order.record(index) }
+            if index % 2 == 0 { operation.addDependency(gates[index / 2]) }
+            queue.addOperation(operation)
+        }
+        for gate in gates.reversed() { gate.start() }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == Array(0..<20))
+    }
+
+    @Test func aCancelledMemberMakesNoCycle() {
+        let (a, b) = (Operation(), Operation())
+        b.addDependency(a)
+        a.cancel()
+        a.addDependency(b)
+        #expect(a.isReady)
+    }
+}
