@@ -9,7 +9,7 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint thread-sanitizer unit-tests screenshots clean
+.PHONY: run test build install-run install-test lint unit-tests release-tests thread-sanitizer screenshots clean
 
 run: install-run
 	swift build -c release --product classicphotos
@@ -18,7 +18,7 @@ run: install-run
 build: install-run
 	swift build -c release --product classicphotos
 
-test: install-test lint unit-tests thread-sanitizer
+test: install-test lint unit-tests release-tests thread-sanitizer
 	@echo "Everything passed."
 
 # Each check alone, for whoever works on one thing.
@@ -30,13 +30,19 @@ unit-tests: install-test
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
 
-# The framework once more under the thread sanitizer, alone, so that its dependencies need no second
-# build.
-TSAN = --sanitize thread --scratch-path .build-tsan -Xswiftc -DTHREAD_SANITIZER
+# The framework twice more, alone, so that its dependencies need no second build: optimised, as people
+# run it, and under the thread sanitizer.
+ALONE = OPERATIONS_ONLY=1 swift
+OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
+SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
+
+release-tests:
+	$(ALONE) build --build-tests $(OPTIMISED)
+	$(ALONE) test --skip-build --disable-xctest $(OPTIMISED)
+
 thread-sanitizer:
-	OPERATIONS_ONLY=1 swift build --build-tests $(TSAN)
-	TSAN_OPTIONS=halt_on_error=1 OPERATIONS_ONLY=1 \
-	    swift test --skip-build --disable-xctest $(TSAN)
+	$(ALONE) build --build-tests $(SANITIZED)
+	TSAN_OPTIONS=halt_on_error=1 $(ALONE) test --skip-build --disable-xctest $(SANITIZED)
 
 # The pictures in the README: the page, seen by the tests' own browser.
 screenshots: install-test
@@ -49,4 +55,4 @@ install-test:
 	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver
 
 clean:
-	rm -rf .build .build-tsan
+	rm -rf .build .build-release-tests .build-tsan

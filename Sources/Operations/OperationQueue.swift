@@ -13,7 +13,7 @@ open class OperationQueue: @unchecked Sendable {
     let executor: QueueExecutor
 
     /// Stands for "as many as make sense": as many as there are cores, and one more for each that
-    /// blocks.
+    /// blocks, up to 512 threads for all queues of the process together.
     public static let defaultMaxConcurrentOperationCount = -1
 
     /// Makes a queue whose operations run on worker threads.
