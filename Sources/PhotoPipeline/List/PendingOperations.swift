@@ -4,9 +4,9 @@ import Operations
 ///
 /// Downloads and work on pixels have a queue each, so that neither the network nor the processors
 /// wait for the other.
-struct PendingOperations {
+struct PendingOperations: Sendable {
     /// What was started for one row, as one attempt.
-    struct Attempt {
+    struct Attempt: Sendable {
         let generation: Generation
         let operations: [Operation]
     }
@@ -60,5 +60,10 @@ struct PendingOperations {
         }
         downloadEnded(row, generation: generation)
         filtrationEnded(row, generation: generation)
+    }
+
+    func cancelAll() {
+        downloadQueue.cancelAllOperations()
+        filtrationQueue.cancelAllOperations()
     }
 }

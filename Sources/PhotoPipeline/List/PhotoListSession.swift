@@ -56,6 +56,11 @@ public actor PhotoListSession {
         self.pictures = PictureStore(byteLimit: options.pictureBytes)
     }
 
+    deinit {
+        // Dropped without having been closed; suspended queues would keep their operations for ever.
+        pending.cancelAll()
+    }
+
     // MARK: What the person does
 
     /// The page scrolled, was resized, or came to rest.
