@@ -1,0 +1,130 @@
+import ArgumentParser
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Measures and prints.
+struct Measure: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measures workloads and prints medians and ratios. (default)")
+
+    @Option(help: "The workloads, such as W1,W2; all if not given.")
+    var only: String?
+
+    @Option(help: "Who takes part, such as operations,tbb; all if not given.")
+    var peers: String?
+
+    @Option(help: "How often each is measured; the slow ones fewer times.")
+    var rounds = 5
+
+    @Option(name: .customLong("n"), help: "How many operations, where a workload lets you choose.")
+    var size: Int?
+
+    @Flag(help: "Print one JSON object a line instead of tables.")
+    var json = false
+
+    @Flag(help: "Print the workloads and end.")
+    var list = false
+
+    func validate() throws {
+        guard rounds >= 1 else { throw ValidationError("--rounds must be at least 1.") }
+        guard size.map({ $0 >= 16 }) ?? true else {
+            throw ValidationError("--n must be at least 16.")
+        }
+        _ = try (workloads(), selectedPeers())
+    }
+
+    func run() throws {
+        let workloads = try workloads()
+        if list { return printList(workloads) }
+        let peers = try selectedPeers()
+        let options = self
+        let outcome = Outcome()
+        Threads.run {
+            do { try options.measure(workloads, peers) } catch { outcome.error = error }
+        }
+        if let error = outcome.error { throw error }
+    }
+
+    /// Unchecked: written before the thread ends, read after.
+    private final class Outcome: @unchecked Sendable {
+        var error: (any Error)?
+    }
+
+    private func measure(_ workloads: [Workload], _ peers: [Peer]) throws {
+        let entrants = entrants(peers)
+        let runner = Runner(entrants: entrants, rounds: rounds, progress: showProgress)
+        var tables: [Table] = []
+        for workload in workloads {
+            var smaller: [Int] = []
+            let sizes = workload.isScalable ? size.map { [$0] } ?? workload.sizes : workload.sizes
+            for size in sizes {
+                let table = try runner.run(workload, size: size, smaller: smaller)
+                smaller.append(size)
+                tables.append(table)
+                showProgress("")
+                let text =
+                    json ? table.json : table.text(isColoured: isatty(STDOUT_FILENO) == 1) + "\n"
+                if !text.isEmpty { print(text) }
+                fflush(nil)
+            }
+        }
+        if !json, peers.contains(.operations) {
+            print(Summary.text(tables, peers: entrants.map(\.peer)))
+        }
+    }
+
+    private func entrants(_ peers: [Peer]) -> [Workload.Entrant] {
+        peers.compactMap { peer in
+            showProgress("getting \(peer.title) ready")
+            defer { showProgress("") }
+            do {
+                return Workload.Entrant(peer: peer, contender: try peer.contender())
+            } catch {
+                say("\(peer.title) is left out: \(error)\n")
+                return nil
+            }
+        }
+    }
+
+    private func printList(_ workloads: [Workload]) {
+        for workload in workloads {
+            let sizes = workload.sizes.map(grouped).joined(separator: "  ")
+            print(workload.name.padded(6) + workload.title.padded(52) + sizes)
+        }
+    }
+
+    private func workloads() throws -> [Workload] {
+        guard let only else { return Workload.all }
+        let names = only.split(separator: ",").map { $0.lowercased() }
+        for name in names where !Workload.all.contains(where: { $0.name.lowercased() == name }) {
+            throw ValidationError("There is no workload \(name); --list shows them.")
+        }
+        return Workload.all.filter { names.contains($0.name.lowercased()) }
+    }
+
+    private func selectedPeers() throws -> [Peer] {
+        guard let peers else { return Peer.allCases }
+        let names = peers.split(separator: ",").map(String.init)
+        let known = Peer.allCases.map(\.rawValue)
+        for name in names where !known.contains(name) {
+            throw ValidationError(
+                "There is no peer \(name); there are \(known.joined(separator: ", ")).")
+        }
+        return Peer.allCases.filter { names.contains($0.rawValue) }
+    }
+
+    private func say(_ text: String) {
+        Array(text.utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// One line that is written over and over, if somebody sees it.
+    private func showProgress(_ text: String) {
+        if isatty(STDERR_FILENO) == 1 { say("\r\u{1B}[K\(text)") }
+    }
+}

@@ -1,0 +1,141 @@
+import Dispatch
+import Foundation
+
+/// Swift's own tasks, in a discarding task group where they are independent.
+///
+/// A group knows no dependencies. A graph is made of tasks that await those they depend on.
+struct TaskGroupPeer: Contender {
+    /// Runs a function in a task and blocks until it returns.
+    private func wait(_ body: @escaping @Sendable () async -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            await body()
+            done.signal()
+        }
+        done.wait()
+    }
+
+    func independent(_ count: Int) -> Duration? {
+        let marks = Marks(count: count)
+        let duration = time {
+            wait {
+                await withDiscardingTaskGroup { group in
+                    for index in 0..<count { group.addTask { marks.mark(index) } }
+                }
+            }
+        }
+        marks.release(expecting: 1, of: .taskgroup)
+        return duration
+    }
+
+    /// Tasks cannot be held back, so all threads of the pool are kept busy: all but one by a task that
+    /// blocks, the last by the task that adds.
+    func bytesQueued(_ count: Int) -> Double? {
+        let marks = Marks(count: count)
+        let began = DispatchSemaphore(value: 0)
+        let never = DispatchSemaphore(value: 0)
+        let blockers = ProcessInfo.processInfo.activeProcessorCount - 1
+        let result = Result()
+        let measured = DispatchSemaphore(value: 0)
+        for _ in 0..<blockers { block(began, never) }
+        for _ in 0..<blockers { began.wait() }
+        Task.detached {
+            await withDiscardingTaskGroup { group in
+                let before = ResidentMemory.bytes
+                for index in 0..<count { group.addTask { marks.mark(index) } }
+                if let before, let after = ResidentMemory.bytes {
+                    result.bytes = Double(after - before) / Double(count)
+                }
+                measured.signal()
+            }
+        }
+        measured.wait()
+        return result.bytes
+    }
+
+    private func block(_ began: DispatchSemaphore, _ never: DispatchSemaphore) {
+        Task.detached {
+            let wait = { never.wait() }
+            began.signal()
+            wait()
+        }
+    }
+
+    /// Unchecked: written before a semaphore is signalled, read after.
+    private final class Result: @unchecked Sendable {
+        var bytes: Double?
+    }
+
+    func run(_ graph: Graph) -> Duration? {
+        let marks = Marks(count: graph.count)
+        let duration = time {
+            wait {
+                var tasks: [Task<Void, Never>] = []
+                tasks.reserveCapacity(graph.count)
+                for node in 0..<graph.count {
+                    let before = graph.dependencies(of: node).map { tasks[$0] }
+                    tasks.append(
+                        Task.detached {
+                            for task in before { await task.value }
+                            marks.mark(node)
+                        })
+                }
+                for task in tasks { await task.value }
+            }
+        }
+        marks.release(expecting: 1, of: .taskgroup)
+        return duration
+    }
+
+    /// A task always begins; a polite one looks whether it is cancelled. Some begin before the others
+    /// are cancelled, because nothing holds them back.
+    func cancelled(_ count: Int) -> Duration? {
+        let marks = Marks(count: count)
+        let duration = time {
+            wait {
+                await withDiscardingTaskGroup { group in
+                    for index in 0..<count {
+                        group.addTask { if !Task.isCancelled { marks.mark(index) } }
+                    }
+                    group.cancelAll()
+                }
+            }
+        }
+        marks.release()
+        return duration
+    }
+
+    func latencies(_ count: Int) -> [Duration]? {
+        Latency.measure(count) { block in Task.detached { block() } }
+    }
+
+    func blocking(_ count: Int, milliseconds: Int) -> Duration? {
+        time {
+            wait {
+                await withDiscardingTaskGroup { group in
+                    for _ in 0..<count {
+                        group.addTask { Threads.pause(milliseconds: milliseconds) }
+                    }
+                }
+            }
+        }
+    }
+
+    func asynchronous(_ count: Int) -> Duration? {
+        let marks = Marks(count: count)
+        let duration = time {
+            wait {
+                await withDiscardingTaskGroup { group in
+                    for index in 0..<count {
+                        group.addTask {
+                            await Task.yield()
+                            marks.mark(index)
+                        }
+                    }
+                }
+            }
+        }
+        marks.release(expecting: 1, of: .taskgroup)
+        return duration
+    }
+}

@@ -1,0 +1,61 @@
+/// What one workload gave at one size.
+struct Table {
+    let workload: Workload
+    let size: Int
+    let rows: [Row]
+    let remarks: [String]
+
+    struct Row {
+        let peer: Peer
+        let size: Int
+        /// One for each of the workload's metrics.
+        let spreads: [Spread]
+    }
+
+    /// How many times as much as ours a row needs; nil for our own and if ours is not there.
+    func ratio(of row: Row, metric: Int) -> Double? {
+        guard row.peer != .operations, let ours = rows.first(where: { $0.peer == .operations })
+        else { return nil }
+        return row.spreads[metric].median / ours.spreads[metric].median
+    }
+}
+
+extension Table {
+    /// For people: a heading, then a line for each peer and metric; at most 80 columns.
+    func text(isColoured: Bool) -> String {
+        var lines = ["\(workload.name)  \(workload.title), N = \(grouped(size))"]
+        if isColoured { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
+        for (index, metric) in workload.metrics.enumerated() where !rows.isEmpty {
+            lines.append(
+                "    " + metric.title.padded(20) + "median".padded(-11) + "min – max".padded(-24)
+                    + "÷ ours".padded(-11))
+            for row in rows { lines.append(line(row, index, isColoured)) }
+        }
+        return (lines + remarks.map { "    \($0)" }).joined(separator: "\n")
+    }
+
+    private func line(_ row: Row, _ metric: Int, _ isColoured: Bool) -> String {
+        let spread = row.spreads[metric]
+        let name =
+            row.size == size
+            ? row.peer.title : "\(row.peer.title) (\(grouped(row.size)))"
+        var line = "    " + name.padded(20) + figure(spread.median).padded(-11)
+        line += "\(figure(spread.min)) – \(figure(spread.max))".padded(-24)
+        guard let ratio = ratio(of: row, metric: metric) else { return line }
+        let text = "\(figure(ratio)) ×".padded(-11)
+        guard isColoured else { return line + text }
+        return line + "\u{1B}[\(ratio < 1 ? 31 : 32)m\(text)\u{1B}[0m"
+    }
+
+    /// For programs: one object a line.
+    var json: String {
+        rows.flatMap { row in
+            zip(workload.metrics, row.spreads).map { metric, spread in
+                let variant = workload.variant.map { #""variant":"\#($0)","# } ?? ""
+                return #"{"workload":"\#(workload.name)",\#(variant)"n":\#(row.size),"#
+                    + #""peer":"\#(row.peer.rawValue)","metric":"\#(metric.key)","#
+                    + #""median":\#(spread.median),"min":\#(spread.min),"max":\#(spread.max)}"#
+            }
+        }.joined(separator: "\n")
+    }
+}

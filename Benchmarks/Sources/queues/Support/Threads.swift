@@ -1,0 +1,50 @@
+import Dispatch
+
+import class Foundation.Thread
+
+/// Threads of our own, outside of any peer's pool.
+enum Threads {
+    /// Runs a body on a new thread and waits for it.
+    ///
+    /// Measurements run here and not on the main thread, where a wait may be a diagnosis. The stack is
+    /// large because peers may release long chains by recursion.
+    static func run(_ body: @escaping @Sendable () -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            body()
+            done.signal()
+        }
+        thread.stackSize = 1 << 29
+        thread.start()
+        done.wait()
+    }
+
+    /// Runs a body on several threads that are let go at the same moment, and waits for all.
+    ///
+    /// - Returns: that moment.
+    static func race(_ count: Int, _ body: @escaping @Sendable (Int) -> Void)
+        -> ContinuousClock.Instant
+    {
+        let ready = DispatchSemaphore(value: 0)
+        let go = DispatchSemaphore(value: 0)
+        let done = DispatchSemaphore(value: 0)
+        for index in 0..<count {
+            Thread {
+                ready.signal()
+                go.wait()
+                body(index)
+                done.signal()
+            }.start()
+        }
+        for _ in 0..<count { ready.wait() }
+        let start = ContinuousClock.now
+        for _ in 0..<count { go.signal() }
+        for _ in 0..<count { done.wait() }
+        return start
+    }
+
+    /// Lets every pool go to sleep.
+    static func pause(milliseconds: Int) {
+        Thread.sleep(forTimeInterval: Double(milliseconds) / 1000)
+    }
+}

@@ -1,0 +1,15 @@
+extension Workload {
+    /// Measured: from letting go all producers, which are threads that exist already (Go's are
+    /// goroutines), until the queue is empty. They add equal shares to one queue, one by one.
+    static let producers = [1, 2, 4, 8].map { producers in
+        Workload(
+            name: "W10", variant: "\(producers) producers",
+            title: producers == 1 ? "added by one thread" : "added by \(producers) threads at once",
+            sizes: [100_000], maximumRounds: 3
+        ) { entrant, size in
+            try entrant.perOperation(size, ["W10", "\(size)", "\(producers)"]) {
+                $0.produced(size, by: producers)
+            }
+        }
+    }
+}

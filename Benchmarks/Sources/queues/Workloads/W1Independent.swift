@@ -1,0 +1,8 @@
+extension Workload {
+    /// Measured: making and adding the operations, one call each, and waiting until all have ended.
+    static let independent = Workload(
+        name: "W1", title: "independent blocks, added one by one", sizes: [100_000]
+    ) { entrant, size in
+        try entrant.perOperation(size, ["W1", "\(size)"]) { $0.independent(size) }
+    }
+}

@@ -1,0 +1,9 @@
+extension Workload {
+    /// A square of 128 or 512 a side, where each operation depends on the ones above and to the left.
+    /// Measured as W2.
+    static let wavefronts = [
+        graph(
+            "W4", "wavefront", variant: "wavefront", external: "W4-wavefront",
+            sizes: [128 * 128, 512 * 512], rounds: 3, make: Graph.wavefront)
+    ]
+}

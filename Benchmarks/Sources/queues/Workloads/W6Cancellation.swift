@@ -1,0 +1,9 @@
+extension Workload {
+    /// Measured: making and adding operations to a suspended queue, cancelling all, resuming, and
+    /// waiting. Task groups cannot be suspended: there some run before they are cancelled.
+    static let cancellation = Workload(
+        name: "W6", title: "queued, all cancelled, drained", sizes: [100_000]
+    ) { entrant, size in
+        try entrant.perOperation(size, ["W6", "\(size)"]) { $0.cancelled(size) }
+    }
+}
