@@ -26,6 +26,8 @@ struct DispatchPeer: Contender {
         let marks = Marks(count: count)
         let queue = makeQueue()
         queue.suspend()
+        // Dispatch stops the program if a suspended queue is released.
+        _ = Unmanaged.passRetained(queue)
         guard let before = ResidentMemory.bytes else { return nil }
         for index in 0..<count { queue.async { marks.mark(index) } }
         guard let after = ResidentMemory.bytes else { return nil }

@@ -19,7 +19,7 @@ extension Workload {
     ) -> Workload {
         Workload(
             name: name, variant: variant, title: title, sizes: sizes,
-            limits: limits.merging([.foundation: .quadratic(16_384)]) { $1 }, maximumRounds: rounds
+            limits: limits.merging([.foundation: .quadratic(4_096)]) { $1 }, maximumRounds: rounds
         ) { entrant, size in
             let graph = make(size)
             return try entrant.perOperation(graph.count, [external ?? name, "\(size)"]) {
