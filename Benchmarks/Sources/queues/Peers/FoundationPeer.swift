@@ -38,7 +38,8 @@ struct FoundationPeer: Contender {
                     operations[index].addDependency(operations[dependency])
                 }
             }
-            queue.addOperations(operations, waitUntilFinished: false)
+            // Far quicker here than all in one call.
+            for operation in operations { queue.addOperation(operation) }
             queue.waitUntilAllOperationsAreFinished()
         }
         marks.release(expecting: 1, of: .foundation)

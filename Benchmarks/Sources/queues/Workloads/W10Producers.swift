@@ -3,9 +3,9 @@ extension Workload {
     /// goroutines), until the queue is empty. They add equal shares to one queue, one by one.
     static let producers = [1, 2, 4, 8].map { producers in
         Workload(
-            name: "W10", variant: "\(producers) producers",
+            name: "W10", variant: producers == 1 ? "1 producer" : "\(producers) producers",
             title: producers == 1 ? "added by one thread" : "added by \(producers) threads at once",
-            sizes: [100_000], maximumRounds: 3
+            sizes: [100_000], maximumRounds: 2
         ) { entrant, size in
             try entrant.perOperation(size, ["W10", "\(size)", "\(producers)"]) {
                 $0.produced(size, by: producers)

@@ -4,6 +4,6 @@ extension Workload {
     static let wavefronts = [
         graph(
             "W4", "wavefront", variant: "wavefront", external: "W4-wavefront",
-            sizes: [128 * 128, 512 * 512], rounds: 3, make: Graph.wavefront)
+            sizes: [128 * 128, 512 * 512], make: Graph.wavefront)
     ]
 }

@@ -8,7 +8,8 @@ extension Workload {
         metrics: [
             Metric(key: "p50_us", title: "µs, half of all"),
             Metric(key: "p99_us", title: "µs, 99 %"),
-        ]
+        ],
+        maximumRounds: 3, warmsUp: false
     ) { entrant, size in
         let samples =
             if let latencies = entrant.contender.latencies(size) {
