@@ -5,34 +5,45 @@ import Synchronization
 /// It has finished when all of them have returned. Cancelling it while it runs does not skip blocks
 /// that have not begun.
 open class BlockOperation: Operation, @unchecked Sendable {
-    private let blocks = Protected<[@Sendable () -> Void]>([])
+    /// The first block. Set before anybody else sees the operation.
+    private(set) var block: (@Sendable () -> Void)?
 
     /// Makes an operation without blocks, which finishes at once.
     public override init() {
         super.init()
+        if type(of: self) == BlockOperation.self {
+            update { word in
+                word.insert(.plain)
+                return true
+            }
+        }
     }
 
     /// Makes an operation of one block; more can be added.
     public convenience init(block: @escaping @Sendable () -> Void) {
         self.init()
-        blocks.withLock { $0.append(block) }
+        self.block = block
     }
 
     /// The blocks, in the order added.
     public var executionBlocks: [@Sendable () -> Void] {
-        blocks.withLock { $0 }
+        let further = existingExtras == nil ? [] : withExtras { $0.furtherBlocks }
+        return (block.map { [$0] } ?? []) + further
     }
 
     /// Adds a block.
     ///
     /// - Precondition: the operation has not begun to execute.
     public func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
-        // `main()` reads the blocks after the phase has changed and under the same lock, so it either
-        // sees this block or this sees the phase.
-        let isTooLate = blocks.withLock { blocks in
-            let phase = state.withLock { $0.phase }
+        // An operation begins only while its lock is free, and looks for further blocks after that.
+        let isTooLate = withExtras { extras in
+            let phase = status.phase
             guard phase != .executing, phase != .finished else { return true }
-            blocks.append(block)
+            extras.furtherBlocks.append(block)
+            update { word in
+                word.insert(.elaborate)
+                return true
+            }
             return false
         }
         if isTooLate {
@@ -50,6 +61,69 @@ open class BlockOperation: Operation, @unchecked Sendable {
         } else if !blocks.isEmpty {
             SharedWork(blocks, of: self).run()
         }
+    }
+}
+
+extension BlockOperation {
+    /// Runs a plain operation that was claimed with a batch: what `start()` and `finish()` do, without
+    /// asking what cannot have been overridden.
+    @inline(__always)
+    func runPlain(_ batch: Batch, in queue: OperationQueue) {
+        guard let begun = updateUnlocked({ $0.plainBegun() })?.after else {
+            // It was given a dependency at the last moment.
+            return queue.unbegin(batch)
+        }
+        if begun.phase == .executing {
+            if begun.has(.elaborate) {
+                withThreadPriority { main() }
+            } else {
+                block?()
+            }
+        }
+        guard let before = updateUnlocked({ $0.finished() })?.before else { return }
+        if before.has([.hasAudience, .hasSuccessors, .hasDependencies])
+            || before.unfinishedDependencies > 0
+        {
+            conclude(before, batch, in: queue)
+        }
+    }
+
+    /// What follows from the end of a plain operation that has more than its block.
+    private func conclude(_ before: OperationWord, _ batch: Batch, in queue: OperationQueue) {
+        if before.unfinishedDependencies > 0 { detachFromDependencies() }
+        if before.has(.hasAudience) { tellAudience() }
+        if before.has(.hasSuccessors) {
+            var only: Unmanaged<Operation>?
+            var ready: [Unmanaged<Operation>] = []
+            releaseSuccessors { dependent in
+                if only == nil, ready.isEmpty {
+                    only = dependent
+                } else {
+                    if let first = only { ready.append(first) }
+                    only = nil
+                    ready.append(dependent)
+                }
+            }
+            if let only, !queue.continues(batch, with: only) { ready.append(only) }
+            if !ready.isEmpty { Self.bringOn(ready) }
+        }
+        if before.has(.hasDependencies) { forgetOldDependencies() }
+    }
+}
+
+extension OperationQueue {
+    /// Lets the operation that just became ready follow at once in the same batch, if nothing else comes
+    /// before it.
+    fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
+        guard batch.holdsSlot, batch.canContinue, !hasPrecedence.load(ordering: .relaxed) else {
+            return false
+        }
+        let isOurs = operation._withUnsafeGuaranteedRef {
+            $0.status.has(.plain)
+                && $0.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+        }
+        if isOurs { batch.append(operation) }
+        return isOurs
     }
 }
 
@@ -75,7 +149,7 @@ private final class SharedWork: Sendable {
         for _ in 1..<blocks.count {
             WorkerPool.shared.submit(
                 .block { [self] in
-                    ThreadContext.withOperation(operation, of: queue) { takeBlocks() }
+                    ThreadContext.current.inside(operation, of: queue) { takeBlocks() }
                 })
         }
         takeBlocks()

@@ -10,17 +10,28 @@ import Synchronization
 /// Usually an ``OperationQueue`` calls `start()`, on a worker thread. Every property and method can be
 /// used from any thread.
 open class Operation: @unchecked Sendable {
-    // Unchecked because it is open: the base class itself keeps all it has inside this mutex, and a
-    // subclass answers for what it adds.
-    let state: Protected<OperationState>
+    // Unchecked because it is open: the base class itself keeps all it has in these atomics and in what
+    // they point at, which Scheduling.md says who may touch; a subclass answers for what it adds.
+
+    /// An `OperationWord`.
+    let word = Atomic<UInt64>(OperationWord().bits)
+    /// The queue, once the operation has its place there.
+    let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
+    /// The place in the queue's ring; changes under the queue's lock.
+    let sequence = Atomic<Int>(OperationRing.nowhere)
+    /// Its place in the order of the graph; see `OrderSearch`.
+    let rank = Atomic<Int>(0)
+    let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
+    let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
 
     /// Makes an operation that does nothing until it is subclassed.
     public init() {
-        self.state = Protected(OperationState())
+        rank.store(OrderSearch.nextRank(), ordering: .relaxed)
     }
 
     deinit {
-        releaseDependencies()
+        releaseEdges()
+        extras.load(ordering: .acquiring)?.release()
     }
 
     // MARK: Running
@@ -35,10 +46,10 @@ open class Operation: @unchecked Sendable {
     ///   program with a sentence that says what was wrong.
     open func start() {
         guard beginExecuting() else { return }
-        ThreadContext.withOperation(self) {
+        ThreadContext.current.inside(self) {
             withThreadPriority { main() }
         }
-        state.withLock { $0.returned() }
+        update { $0.mainReturned() }
         // A subclass that overrides `isFinished` may have more to do; it says so when it has.
         finishIfReported()
     }
@@ -64,16 +75,25 @@ open class Operation: @unchecked Sendable {
     ///
     /// An override must include `super.isReady` and call `didChangeValue(forKey: "isReady")` whenever
     /// its own answer changes.
-    open var isReady: Bool { state.withLock { $0.isReady } }
+    open var isReady: Bool {
+        let word = status
+        return word.isReady || word.phase == .finished
+    }
 
     /// Whether its work is going on.
-    open var isExecuting: Bool { state.withLock { $0.phase == .executing && !$0.hasReturned } }
+    open var isExecuting: Bool {
+        let word = status
+        return word.phase == .executing && !word.has(.returned)
+    }
 
     /// Whether it is over: the work is done, or was cancelled and left.
-    open var isFinished: Bool { state.withLock { $0.phase == .finished || $0.hasReturned } }
+    open var isFinished: Bool {
+        let word = status
+        return word.phase == .finished || word.has(.returned)
+    }
 
     /// Whether ``cancel()`` was called before it finished.
-    open var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    open var isCancelled: Bool { status.isCancelled }
 
     /// Whether the work may go on after ``start()`` has returned; false unless overridden.
     ///
@@ -87,8 +107,10 @@ open class Operation: @unchecked Sendable {
 
     /// What the operation waits for, in the order added; finished ones stay in the list.
     ///
-    /// - Complexity: O(1).
-    open var dependencies: [Operation] { state.withLock { $0.dependencies } }
+    /// When an operation has finished, its dependencies forget theirs.
+    ///
+    /// - Complexity: O(number of dependencies).
+    open var dependencies: [Operation] { listedDependencies }
 
     /// Makes the operation wait for another one, in any queue or none.
     ///
@@ -105,6 +127,7 @@ open class Operation: @unchecked Sendable {
             misuse("\(self) cannot depend on itself: remove this addDependency call")
         }
         connect(to: dependency)
+        OrderSearch.check(dependency, before: self)
     }
 
     /// Takes a dependency away; the operation may become ready by that.
@@ -129,7 +152,7 @@ open class Operation: @unchecked Sendable {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
         let gate = Gate()
-        guard state.withLock({ $0.waiterArrived(.thread(gate)) }) else { return }
+        guard addWaiter(.thread(gate)) else { return }
         OperationsDiagnostics.waitBegins(for: label)
         gate.waitOnWorker()
     }
@@ -142,8 +165,7 @@ open class Operation: @unchecked Sendable {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
         await withCheckedContinuation { continuation in
-            let waits = state.withLock { $0.waiterArrived(.task(continuation)) }
-            if !waits { continuation.resume() }
+            if !addWaiter(.task(continuation)) { continuation.resume() }
         }
     }
 
@@ -151,8 +173,8 @@ open class Operation: @unchecked Sendable {
 
     /// A name for people: it appears in messages about the operation.
     open var name: String? {
-        get { state.withLock { $0.name } }
-        set { state.withLock { $0.name = newValue } }
+        get { existingExtras == nil ? nil : withExtras { $0.name } }
+        set { withExtras { $0.name = newValue } }
     }
 
     /// Called once after the operation has finished, also when it was cancelled; then dropped.
@@ -160,9 +182,18 @@ open class Operation: @unchecked Sendable {
     /// It runs on a worker thread, outside any queue; no wait includes it. Set after the operation has
     /// finished, it is never called.
     open var completionBlock: (@Sendable () -> Void)? {
-        get { state.withLock { $0.completionBlock } }
+        get { existingExtras == nil ? nil : withExtras { $0.completionBlock } }
         set {
-            let previous = state.withLock { $0.completionBlockSet(newValue) }
+            // What is replaced is let go of outside the lock.
+            let previous = withExtras { extras in
+                guard status.phase != .finished else { return newValue }
+                defer { extras.completionBlock = newValue }
+                update { word in
+                    word.insert(.hasAudience)
+                    return true
+                }
+                return extras.completionBlock
+            }
             withExtendedLifetime(previous) {}
         }
     }
@@ -172,18 +203,21 @@ open class Operation: @unchecked Sendable {
     /// A change while the operation waits in a queue puts it behind the others of the new priority.
     /// A priority never replaces a dependency.
     open var queuePriority: QueuePriority {
-        get { state.withLock { $0.priority } }
+        get { status.priority }
         set {
-            let order = state.withLock { $0.queue }?.drawOrder()
-            let isFiledAnew = state.withLock { $0.priorityChanged(to: newValue, order: order) }
-            if isFiledAnew { considerStarting() }
+            guard newValue != queuePriority else { return }
+            if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) { return }
+            update { word in
+                word.priority = newValue
+                return true
+            }
         }
     }
 
     /// How much the work matters; `default` unless set, or unless a queue made the operation.
     open var qualityOfService: QualityOfService {
-        get { state.withLock { $0.qualityOfService } }
-        set { state.withLock { $0.qualityOfService = newValue } }
+        get { existingExtras == nil ? .default : withExtras { $0.qualityOfService } }
+        set { withExtras { $0.qualityOfService = newValue } }
     }
 
     /// The priority of the thread while ``main()`` runs, from 0.0 to 1.0; 0.5 unless set.
@@ -193,8 +227,14 @@ open class Operation: @unchecked Sendable {
     /// range are moved to its ends. Set it before the operation starts. Only the default
     /// ``start()`` honours it.
     open var threadPriority: Double {
-        get { state.withLock { $0.threadPriority } }
-        set { state.withLock { $0.threadPriority = min(max(newValue, 0), 1) } }
+        get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }
+        set {
+            withExtras { $0.threadPriority = min(max(newValue, 0), 1) }
+            update { word in
+                word.insert(.elaborate)
+                return true
+            }
+        }
     }
 
     /// The five priorities an operation can have in its queue.
@@ -229,6 +269,21 @@ open class Operation: @unchecked Sendable {
     }
 }
 
+extension Operation {
+    /// False if it has finished already.
+    func addWaiter(_ waiter: Waiter) -> Bool {
+        withExtras { extras in
+            guard status.phase != .finished else { return false }
+            extras.waiters.append(waiter)
+            update { word in
+                word.insert(.hasAudience)
+                return true
+            }
+            return true
+        }
+    }
+}
+
 extension Operation: Hashable {
     /// Operations are equal if they are the same object.
     public static func == (a: Operation, b: Operation) -> Bool { a === b }
@@ -240,8 +295,8 @@ extension Operation: Hashable {
 extension Operation: CustomStringConvertible {
     /// The name, or the type and address, and the state.
     public var description: String {
-        let (phase, isCancelled) = state.withLock { ($0.phase, $0.isCancelled) }
-        return "\(label) (\(isCancelled ? "cancelled, " : "")\(phase.description))"
+        let word = status
+        return "\(label) (\(word.isCancelled ? "cancelled, " : "")\(word.phase.description))"
     }
 
     /// What messages call it.
@@ -252,13 +307,13 @@ extension Operation: CustomStringConvertible {
     }
 }
 
-extension OperationState.Phase {
+extension OperationWord.Phase {
     var description: String {
         switch self {
         case .created: "in no queue"
-        case .waiting: "waiting"
+        case .waiting, .asking: "waiting"
         case .filed: "ready"
-        case .claimed, .starting: "starting"
+        case .starting: "starting"
         case .executing: "executing"
         case .finished: "finished"
         }

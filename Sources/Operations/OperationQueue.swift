@@ -8,9 +8,21 @@ import Synchronization
 ///
 /// Every property and method can be used from any thread.
 open class OperationQueue: @unchecked Sendable {
-    // Unchecked because it is open: all the class has is in the mutex and in constants.
-    let state: Protected<QueueState>
+    // Unchecked because it is open: all the class has is guarded by locks or constant.
+
+    let lock = BriefLock()
+    /// Guarded by `lock`.
+    let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
+    /// What `state` says, for workers that look without the lock.
+    let attention = Atomic<UInt32>(0)
+    let hasPrecedence = Atomic<Bool>(false)
     let executor: QueueExecutor
+    private let settings: Protected<Settings>
+
+    struct Settings {
+        var name: String?
+        var qualityOfService = QualityOfService.default
+    }
 
     /// Stands for "as many as make sense": as many as there are cores, and one more for each that
     /// blocks, up to 512 threads for all queues of the process together.
@@ -18,18 +30,22 @@ open class OperationQueue: @unchecked Sendable {
 
     /// Makes a queue whose operations run on worker threads.
     public init() {
-        self.state = Protected(QueueState())
-        self.executor = .workers
+        state.initialize(to: QueueState())
+        executor = .workers
+        settings = Protected(Settings())
+    }
+
+    deinit {
+        state.deinitialize(count: 1)
+        state.deallocate()
     }
 
     /// The main queue.
     init(executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int) {
-        var state = QueueState()
-        state.name = name
-        state.qualityOfService = qualityOfService
-        _ = state.changed(.width(width))
-        self.state = Protected(state)
+        state.initialize(to: QueueState())
+        state.pointee.changed(.width(width))
         self.executor = executor
+        settings = Protected(Settings(name: name, qualityOfService: qualityOfService))
     }
 
     /// The queue that runs its operations one by one on the main thread.
@@ -55,7 +71,6 @@ open class OperationQueue: @unchecked Sendable {
     /// - Precondition: the operation is in no queue, not executing and not finished.
     open func addOperation(_ operation: Operation) {
         enqueue(operation)
-        operation.considerStarting()
     }
 
     /// Adds several operations at once.
@@ -81,7 +96,8 @@ open class OperationQueue: @unchecked Sendable {
     /// Adds a block as an operation with the queue's quality of service.
     open func addOperation(_ block: @escaping @Sendable () -> Void) {
         let operation = BlockOperation(block: block)
-        operation.qualityOfService = qualityOfService
+        let qualityOfService = qualityOfService
+        if qualityOfService != .default { operation.qualityOfService = qualityOfService }
         addOperation(operation)
     }
 
@@ -91,16 +107,16 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// A snapshot: by the time it is read some may have finished.
     ///
-    /// - Complexity: O(n log n).
-    open var operations: [Operation] { state.withLock { $0.operationsInOrder } }
+    /// - Complexity: O(n).
+    open var operations: [Operation] { snapshot { $0.operations() } }
 
     /// How many operations have not finished.
-    open var operationCount: Int { state.withLock { $0.operationCount } }
+    open var operationCount: Int { snapshot { $0.operationCount } }
 
     /// A name for people.
     open var name: String? {
-        get { state.withLock { $0.name } ?? "NSOperationQueue \(address)" }
-        set { if executor == .workers { state.withLock { $0.name = newValue } } }
+        get { settings.withLock { $0.name } ?? "NSOperationQueue \(address)" }
+        set { if executor == .workers { settings.withLock { $0.name = newValue } } }
     }
 
     private var address: String {
@@ -116,7 +132,7 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// - Precondition: not negative, or ``defaultMaxConcurrentOperationCount``.
     open var maxConcurrentOperationCount: Int {
-        get { state.withLock { $0.width } }
+        get { snapshot { $0.width } }
         set {
             guard newValue >= 0 || newValue == Self.defaultMaxConcurrentOperationCount else {
                 misuse(
@@ -131,14 +147,14 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// What runs goes on, and operations can be added. Cancelled operations still leave.
     open var isSuspended: Bool {
-        get { state.withLock { $0.isSuspended } }
+        get { snapshot { $0.isSuspended } }
         set { change(.suspended(newValue)) }
     }
 
     /// The quality of service of blocks added to the queue; `default` unless set.
     open var qualityOfService: QualityOfService {
-        get { state.withLock { $0.qualityOfService } }
-        set { if executor == .workers { state.withLock { $0.qualityOfService = newValue } } }
+        get { settings.withLock { $0.qualityOfService } }
+        set { if executor == .workers { settings.withLock { $0.qualityOfService = newValue } } }
     }
 
     // MARK: Cancelling and waiting
@@ -147,8 +163,8 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// All are marked before any leaves, so no dependent of a cancelled operation starts in between.
     open func cancelAllOperations() {
-        let operations = state.withLock { state in
-            let operations = state.operationsInOrder
+        let operations = snapshot { state in
+            let operations = state.operations(includingBarriers: true)
             for operation in operations { operation.doom() }
             return operations
         }
@@ -156,7 +172,6 @@ open class OperationQueue: @unchecked Sendable {
             operation.cancel()
             // An override of `cancel()` may not call `super`.
             operation.markCancelled()
-            operation.considerStarting()
         }
     }
 
@@ -170,7 +185,7 @@ open class OperationQueue: @unchecked Sendable {
     open func waitUntilAllOperationsAreFinished() {
         if let operation = ThreadContext.operation(of: self) { misuseOfOwnWait(by: operation) }
         let gate = Gate()
-        guard state.withLock({ $0.waiterArrived(.thread(gate)) }) else { return }
+        guard addWaiter(.thread(gate)) else { return }
         OperationsDiagnostics.waitBegins(for: "the operations of queue \(name ?? address)")
         gate.waitOnWorker()
     }
@@ -181,8 +196,7 @@ open class OperationQueue: @unchecked Sendable {
             misuseOfOwnWait(by: operation)
         }
         await withCheckedContinuation { continuation in
-            let waits = state.withLock { $0.waiterArrived(.task(continuation)) }
-            if !waits { continuation.resume() }
+            if !addWaiter(.task(continuation)) { continuation.resume() }
         }
     }
 }

@@ -12,7 +12,8 @@ struct PoolStateTests {
         _ = pool.submitted(item)
         _ = pool.foremanTakesOrders()
         let worker = pool.workerStarted()
-        #expect(pool.workerAsked(worker, nil) != nil)
+        pool.workerArrives()
+        #expect(pool.workerAsked(worker) != nil)
         return worker
     }
 
@@ -25,13 +26,26 @@ struct PoolStateTests {
         #expect(again == 0)
     }
 
-    @Test func aParkedWorkerIsSignalled() {
+    @Test func aParkedWorkerIsWoken() {
         var pool = pool()
         let worker = activeWorker(&pool)
         pool.workerDone(worker)
-        pool.workerParked()
+        pool.workerParks(worker)
         let action = pool.submitted(item)
-        #expect(action.signalsWorker && !action.wakesForeman)
+        #expect(action.wakes == worker && !action.wakesForeman)
+    }
+
+    @Test func nobodyIsWokenForWhatASearcherWillFind() {
+        var pool = pool()
+        let workers = [activeWorker(&pool), activeWorker(&pool)]
+        for worker in workers { pool.workerDone(worker) }
+        pool.workerParks(workers[0])
+        let searches = pool.workerSearches()
+        #expect(searches)
+        let first = pool.submitted(item)
+        #expect(first.wakes == nil)
+        let second = pool.submitted(item)
+        #expect(second.wakes == workers[0], "the searcher takes only one")
     }
 
     @Test func noMoreWorkIsTakenThanThereAreCores() {
@@ -42,11 +56,11 @@ struct PoolStateTests {
         let again = pool.submitted(item)
         #expect(!again.wakesForeman, "once is enough")
         let third = pool.workerStarted()
-        let refused = pool.workerAsked(third, nil)
+        let refused = pool.workerAsked(third)
         #expect(refused == nil)
         let made = pool.workerWillBlock(workers[0])
-        #expect(made.wakesForeman || made.signalsWorker)
-        let taken = pool.workerAsked(third, nil)
+        #expect(made.wakesForeman || made.wakes != nil)
+        let taken = pool.workerAsked(third)
         #expect(taken != nil)
     }
 
@@ -54,13 +68,31 @@ struct PoolStateTests {
     @Test func aWorkerThatComesBackLeavesNothingUnwatched() {
         var pool = pool()
         let waiting = activeWorker(&pool)
-        _ = activeWorker(&pool)
-        _ = pool.workerWillBlock(waiting)
-        pool.workerParked()
-        let signalled = pool.submitted(item)
-        #expect(signalled.signalsWorker)
-        let action = pool.workerDidUnblock(waiting, nil)
+        let parked = activeWorker(&pool)
+        let running = activeWorker(&pool, afterBlocking: waiting)
+        pool.workerDone(parked)
+        pool.workerParks(parked)
+        let woken = pool.submitted(item)
+        #expect(woken.wakes == parked)
+        let action = pool.workerDidUnblock(waiting)
         #expect(action.wakesForeman)
+        #expect(pool.active == [waiting, running])
+    }
+
+    private func activeWorker(_ pool: inout PoolState, afterBlocking blocked: WorkerID) -> WorkerID
+    {
+        _ = pool.workerWillBlock(blocked)
+        return activeWorker(&pool)
+    }
+
+    @Test func aWorkerThatIsBeingWokenDoesNotFallAsleepAgain() {
+        var pool = pool()
+        let worker = activeWorker(&pool)
+        pool.workerDone(worker)
+        pool.workerParks(worker)
+        _ = pool.submitted(item)
+        let unparks = pool.workerUnparks(worker)
+        #expect(!unparks, "somebody is about to post")
     }
 
     @Test func aRefusedThreadIsNotCounted() {
@@ -69,5 +101,19 @@ struct PoolStateTests {
         _ = pool.foremanTakesOrders()
         let remaining = pool.threadRefused()
         #expect(remaining == 0)
+        let action = pool.submitted(item)
+        #expect(action.wakesForeman, "one more try")
+    }
+
+    @Test func batchesAreWatchedUntilTheForemanSeesNone() {
+        var pool = pool()
+        _ = activeWorker(&pool)
+        let action = pool.batchStarted()
+        #expect(action.wakesForeman)
+        let watches = pool.foremanBeginsToWatch()
+        #expect(watches == .closely)
+        pool.foremanSawBatches(false)
+        let ends = pool.foremanBeginsToWatch()
+        #expect(ends == nil)
     }
 }

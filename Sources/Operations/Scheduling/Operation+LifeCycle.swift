@@ -1,64 +1,93 @@
 import Synchronization
 
-// The steps of an operation's life, each one event of its state and then what follows from it. The
-// order of the steps, and why none is lost, is in Scheduling.md.
+// The steps of an operation's life, each one event of its word and then what follows from it. The order of
+// the steps, and why none is lost, is in Scheduling.md.
 
 extension Operation {
+    /// The place in the queue's ring.
+    var place: Int {
+        @inline(__always) get { sequence.load(ordering: .relaxed) }
+    }
+
     // MARK: Becoming ready
 
-    /// Hands the operation to its queue if it may start now.
+    /// Something happened that may have made it ready.
     func considerStarting() {
-        let (mayBeFiled, isCancelled) = state.withLock { ($0.mayBeFiled, $0.isCancelled) }
-        guard mayBeFiled, isCancelled || isReady else { return }
-        guard let filing = state.withLock({ $0.readinessConfirmed() }) else { return }
-        filing.queue.file(
-            ReadyList.Entry(operation: self, ticket: filing.ticket, order: filing.order),
-            lane: filing.lane)
+        if let change = update({ $0.mayBeReady() }) { bringOn(after: change) }
     }
 
-    func claim(ticket: UInt64, takesSlot: Bool) -> Bool {
-        state.withLock { $0.claimed(ticket: ticket, takesSlot: takesSlot) }
+    /// Brings it to its queue if this event made it the caller's to do so.
+    func bringOn(after change: Change) {
+        guard change.before.phase == .waiting else { return }
+        switch change.after.phase {
+        case .filed: bringToQueue()
+        case .asking: ask()
+        default: break
+        }
     }
 
-    func isFiled(ticket: UInt64) -> Bool {
-        state.withLock { $0.isFiled(ticket: ticket) }
+    /// It is *filed*, by the caller.
+    func bringToQueue() {
+        ownQueue()._withUnsafeGuaranteedRef { $0.file(self) }
+    }
+
+    /// It is *asking*, on the caller's behalf.
+    func ask() {
+        while true {
+            let before = status
+            // The answer of an override does not count once the operation is cancelled.
+            if before.isReady, before.isCancelled || isReady {
+                guard update({ $0.confirmed() }) != nil else { return }
+                return bringToQueue()
+            }
+            guard let change = update({ $0.denied() }), change.after.phase == .asking else {
+                return
+            }
+        }
+    }
+
+    /// A dependency was added to it while it was *filed*.
+    func unfile() {
+        retainedQueue()?.unfile(self)
     }
 
     // MARK: Running
 
-    /// Runs a claimed operation on the calling thread.
+    /// Runs an operation that was claimed alone, on the calling thread.
     func runClaimed(in queue: OperationQueue) {
-        // Asked of the state, not of a possible override: it must be the answer that filed it.
-        guard state.withLock({ $0.isCancelled }) || isReady else {
-            if state.withLock({ $0.claimReturned() }) { queue.returnSlot() }
-            considerStarting()
+        guard status.isStopped || (status.isReady && isReady) else {
+            if let change = update({ $0.returnedToQueue() }) {
+                if change.before.has(.holdsSlot) { queue.returnSlot() }
+                considerStarting()
+            }
             return
         }
-        guard state.withLock({ $0.startingFromQueue() }) else { return }
-        ThreadContext.withOperation(self, of: queue) { start() }
+        guard update({ $0.startingFromQueue() }) != nil else { return }
+        ThreadContext.current.inside(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()
     }
 
     /// What the default `start()` does before `main()`; false if there is nothing to run.
     final func beginExecuting() -> Bool {
-        switch state.withLock({ $0.phase }) {
+        let word = status
+        switch word.phase {
         case .finished: return false
         case .executing: misuse("\(self) is already executing: start an operation only once")
         case .created where !(isCancelled || isReady):
             misuse("\(self) is not ready: \(unreadinessReason); start it when isReady is true")
-        case .created, .waiting, .filed, .claimed, .starting: break
+        case .created, .waiting, .asking, .filed, .starting: break
         }
         let isCancelled = self.isCancelled
-        switch state.withLock({ $0.startRequested(isCancelled: isCancelled) }) {
-        case .begun: return true
-        case .alreadyFinished: return false
-        case .finishWithoutMain:
+        if updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) != nil { return true }
+        switch status.phase {
+        case .created, .starting:
             finish()
             return false
+        case .finished: return false
         case .executing:
             misuse("\(self) was started by two threads at the same time: start it only once")
-        case .enqueued:
+        case .waiting, .asking, .filed:
             misuse("\(self) is in a queue, which will start it: do not call start() yourself")
         }
     }
@@ -72,41 +101,78 @@ extension Operation {
     // MARK: Cancelling
 
     final func markCancelled() {
-        state.withLock { $0.cancelRequested() }
+        guard let change = update({ $0.cancelRequested() }) else { return }
+        if change.before.phase == .filed {
+            retainedQueue()?.moveCancelled(self)
+        } else {
+            bringOn(after: change)
+        }
     }
 
     /// Keeps the operation from beginning its work, without telling anybody yet.
-    final func doom() {
-        state.withLock { $0.doomed() }
-    }
+    final func doom() { update { $0.doomed() } }
 
     // MARK: Finishing
 
     /// Ends the operation if `isFinished`, possibly overridden, says that it is over.
     final func finishIfReported() {
-        if state.withLock({ $0.phase != .finished }), isFinished { finish() }
+        if status.phase != .finished, isFinished { finish() }
     }
 
     /// Ends the operation; the first call does, later ones change nothing.
     final func finish() {
-        guard let ending = end() else { return }
-        for waiter in ending.waiters { waiter.wake() }
-        for dependent in ending.dependents { dependent.operation?.dependencyFinished(self) }
-        if let block = ending.completionBlock { WorkerPool.shared.submit(.block(block)) }
-    }
-}
-
-extension Operation {
-    /// The state's part of finishing: together with the queue's, if there is one by then.
-    private func end() -> OperationState.Ending? {
-        while true {
-            if let queue = state.withLock({ $0.queue }) { return queue.remove(self) }
-            // It may be enqueued at this moment; then the queue has to know.
-            let result: (isDecided: Bool, ending: OperationState.Ending?) = state.withLock {
-                state in
-                state.queue == nil ? (true, state.finished()) : (false, nil)
+        // The reference of its queue may be the last one.
+        withExtendedLifetime(self) {
+            guard let before = updateUnlocked({ $0.finished() })?.before else { return }
+            if before.unfinishedDependencies > 0 { detachFromDependencies() }
+            let queue =
+                before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
+            queue?._withUnsafeGuaranteedRef {
+                $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
-            if result.isDecided { return result.ending }
+            if before.has(.hasAudience) { tellAudience() }
+            if before.has(.hasSuccessors) {
+                var ready: [Unmanaged<Operation>] = []
+                releaseSuccessors { ready.append($0) }
+                Self.bringOn(ready)
+            }
+            if before.has(.hasDependencies) { forgetOldDependencies() }
+        }
+    }
+
+    /// Wakes those who wait, and hands the completion block to the pool.
+    func tellAudience() {
+        guard let extras = existingExtras else { return }
+        let (waiters, block) = withLock {
+            defer {
+                extras.waiters = []
+                extras.completionBlock = nil
+            }
+            return (extras.waiters, extras.completionBlock)
+        }
+        for waiter in waiters { waiter.wake() }
+        if let block { WorkerPool.shared.submit(.block(block)) }
+    }
+
+    /// Brings dependents on whose last dependency has gone; see `releaseSuccessors`.
+    static func bringOn(_ operations: [Unmanaged<Operation>]) {
+        var rest = operations[...]
+        while let first = rest.first {
+            guard first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+                rest.removeFirst()
+                first.takeRetainedValue().ask()
+                continue
+            }
+            // Those of one queue together.
+            let queue = first._withUnsafeGuaranteedRef { $0.ownQueue() }
+            let count = rest.firstIndex { other in
+                other._withUnsafeGuaranteedRef {
+                    !$0.status.has(.plain) || $0.ownQueue().toOpaque() != queue.toOpaque()
+                }
+            }
+            let group = rest[rest.startIndex..<(count ?? rest.endIndex)]
+            rest = rest[group.endIndex...]
+            queue._withUnsafeGuaranteedRef { $0.file(group) }
         }
     }
 }

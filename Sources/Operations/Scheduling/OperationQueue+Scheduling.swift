@@ -5,11 +5,13 @@ enum QueueExecutor {
     case workers
     case mainThread
 
-    /// Takes a reference to a queue that has something runnable.
-    func schedule(_ queue: OperationQueue) {
+    /// Takes a retained reference to a queue that has something runnable.
+    func schedule(_ queue: Unmanaged<OperationQueue>) {
         switch self {
-        case .workers: WorkerPool.shared.submit(.queue(queue))
-        case .mainThread: MainThread.perform { queue.runNext() }
+        case .workers: WorkerPool.shared.submit(.queue(queue.takeRetainedValue()))
+        case .mainThread:
+            let queue = queue.takeRetainedValue()
+            MainThread.perform { queue.runNext() }
         }
     }
 }
@@ -17,42 +19,86 @@ enum QueueExecutor {
 // The queue's side of the scheduling protocol; see Scheduling.md.
 
 extension OperationQueue {
-    /// One event of the state; what became stale by it is let go of after the lock is released.
-    private func event<Result: Sendable>(_ body: (inout QueueState) -> Result) -> Result {
-        let (result, discarded) = state.withLock { state in
-            let result = body(&state)
-            defer { state.discarded = [] }
-            return (result, state.discarded)
-        }
-        withExtendedLifetime(discarded) {}
+    /// One event of the state, under the lock.
+    @inline(__always)
+    private func event<Result>(_ body: (inout QueueState) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        let result = body(&state.pointee)
+        publish()
         return result
     }
 
-    func drawOrder() -> UInt64 {
-        state.withLock { $0.sequenceDrawn() }
+    /// One event of the state, and then the queue is handed to its executor if there is something to run.
+    ///
+    /// Nothing of the queue is touched after the lock was released: what became ready may be over by
+    /// then, and with it the queue. The reference that is handed on is taken before.
+    @inline(__always)
+    private func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
+        let executor = executor
+        let (result, offered): (Result, Unmanaged<OperationQueue>?) = event { state in
+            let result = body(&state)
+            return (result, state.offer() ? .passRetained(self) : nil)
+        }
+        if let offered { executor.schedule(offered) }
+        return result
+    }
+
+    /// Lets workers see, without the lock, what they look at before each operation.
+    @inline(__always)
+    private func publish() {
+        attention.store(state.pointee.attention, ordering: .relaxed)
+        hasPrecedence.store(state.pointee.hasPrecedence, ordering: .relaxed)
+    }
+
+    // MARK: Adding
+
+    @inline(__always)
+    func enqueue(_ operation: Operation) {
+        if !operation.status.has(.plain) { checkForeignState(of: operation) }
+        let word = eventOffering({ state in
+            let wasEmpty = state.isEmpty
+            let word = state.add(operation, to: self)
+            // A queue keeps itself while it holds something.
+            if wasEmpty, word != nil { _ = Unmanaged.passRetained(self) }
+            return word
+        })
+        guard let word else { misuseOfAddition(operation) }
+        if word.phase == .asking { operation.ask() }
     }
 
     func add(_ operations: [Operation]) {
-        for operation in operations { enqueue(operation) }
-        for operation in operations { operation.considerStarting() }
+        for operation in operations where !operation.status.has(.plain) {
+            checkForeignState(of: operation)
+        }
+        // Not all in one hold of the lock: workers want it too.
+        var rest = operations[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(256)
+            rest = rest.dropFirst(part.count)
+            let refused = eventOffering({ state in
+                let wasEmpty = state.isEmpty
+                let refused = part.first { state.add($0, to: self) == nil }
+                if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
+                return refused
+            })
+            if let refused { misuseOfAddition(refused) }
+        }
+        for operation in operations where operation.status.phase == .asking { operation.ask() }
     }
 
-    func enqueue(_ operation: Operation) {
-        // A subclass that keeps its own state may have been started by hand.
+    /// A subclass that keeps its own state may have been started by hand.
+    private func checkForeignState(of operation: Operation) {
         if operation.isExecuting { misuseOfExecuting(operation) }
         if operation.isFinished { misuseOfFinished(operation) }
-        let result = state.withLock { state in
-            let sequence = state.sequenceDrawn()
-            let result = operation.state.withLock { $0.enqueued(in: self, sequence: sequence) }
-            if result == .accepted { state.operationAdded(operation, sequence: sequence) }
-            return result
-        }
-        switch result {
-        case .accepted: break
-        case .alreadyInQueue:
-            misuse("\(operation) is in a queue already: make a new operation for each addition")
+    }
+
+    private func misuseOfAddition(_ operation: Operation) -> Never {
+        switch operation.status.phase {
         case .executing: misuseOfExecuting(operation)
         case .finished: misuseOfFinished(operation)
+        default:
+            misuse("\(operation) is in a queue already: make a new operation for each addition")
         }
     }
 
@@ -64,38 +110,118 @@ extension OperationQueue {
         misuse("\(operation) has finished, and runs only once: make a new operation")
     }
 
-    func file(_ entry: ReadyList.Entry, lane: ReadyList.Lane) {
-        if event({ $0.operationFiled(entry, lane: lane) }) { executor.schedule(self) }
+    // MARK: Ready lists
+
+    func file(_ operation: Operation) {
+        eventOffering({ $0.file(operation) })
+    }
+
+    func file(_ operations: ArraySlice<Unmanaged<Operation>>) {
+        eventOffering({ state in
+            for operation in operations {
+                operation._withUnsafeGuaranteedRef { state.file($0) }
+            }
+        })
+    }
+
+    func unfile(_ operation: Operation) {
+        event { $0.unfile(operation) }
+    }
+
+    func moveCancelled(_ operation: Operation) {
+        eventOffering({ $0.cancel(operation) })
+    }
+
+    /// False if the operation has left.
+    func changePriority(of operation: Operation, to priority: Operation.QueuePriority) -> Bool {
+        eventOffering({ state in
+            guard operation.status.phase != .finished else { return false }
+            state.changePriority(of: operation, to: priority)
+            return true
+        })
     }
 
     func change(_ change: QueueState.Change) {
         guard executor == .workers else { return }
-        if state.withLock({ $0.changed(change) }) { executor.schedule(self) }
+        eventOffering({ $0.changed(change) })
     }
 
-    /// Runs the best operation, if there is one, on the calling thread.
+    // MARK: Running
+
+    /// Claims work for a worker.
+    func claim(_ batch: Batch) -> QueueState.Work {
+        eventOffering({ $0.executorAsked(batch, cores: WorkerPool.shared.cores) })
+    }
+
+    /// Runs the best operation, if there is one, on the calling thread, which is not a worker.
     func runNext() {
-        let claim = event { $0.executorAsked() }
-        if claim.offersAgain { executor.schedule(self) }
-        claim.operation?.runClaimed(in: self)
+        let batch = Batch()
+        switch claim(batch) {
+        case .none: break
+        case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
+        case .batch: run(batch, context: .current)
+        }
+    }
+
+    /// Runs a batch on the calling thread.
+    ///
+    /// - Parameter end: called before the queue lets go of what has run.
+    @inline(__always)
+    func run(_ batch: Batch, context: ThreadContext, end: () -> Void = {}) {
+        let start = monotonicNanoseconds()
+        context.inside(nil, of: self) {
+            while true {
+                if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }
+                guard let operation = batch.takeNext() else { break }
+                context.operation = operation
+                operation._withUnsafeGuaranteedRef {
+                    unsafeDowncast($0, to: BlockOperation.self).runPlain(batch, in: self)
+                }
+            }
+        }
+        end()
+        fold(batch, nanoseconds: monotonicNanoseconds() - start)
+    }
+
+    func cut(_ batch: Batch) {
+        eventOffering({ $0.cut(batch) })
+    }
+
+    func unbegin(_ batch: Batch) {
+        eventOffering({ $0.unbegin(batch) })
+    }
+
+    private func fold(_ batch: Batch, nanoseconds: UInt64) {
+        let departure = eventOffering({ $0.fold(batch, nanoseconds: nanoseconds) })
+        for operation in batch.taken { operation.release() }
+        complete(departure)
     }
 
     func returnSlot() {
-        if state.withLock({ $0.slotReturned() }) { executor.schedule(self) }
+        eventOffering({ $0.slotReturned() })
     }
 
-    /// Ends an operation and takes it off the list, in one step.
-    func remove(_ operation: Operation) -> OperationState.Ending? {
-        let result: (OperationState.Ending, QueueState.Departure)? = event { state in
-            let (ending, sequence) = operation.state.withLock { ($0.finished(), $0.sequence) }
-            guard let ending else { return nil }
-            let departure = state.operationLeft(
-                sequence: sequence, gaveBackSlot: ending.gaveBackSlot)
-            return (ending, departure)
-        }
-        guard let (ending, departure) = result else { return nil }
-        if departure.offers { executor.schedule(self) }
+    /// A finished operation that is in no batch leaves.
+    func leave(_ operation: Operation, gaveBackSlot: Bool) {
+        let departure = eventOffering({ $0.leave(operation, gaveBackSlot: gaveBackSlot) })
+        Unmanaged.passUnretained(operation).release()
+        complete(departure)
+    }
+
+    private func complete(_ departure: QueueState.Departure) {
         for waiter in departure.waiters { waiter.wake() }
-        return ending
+        if departure.isEmpty { Unmanaged.passUnretained(self).release() }
+    }
+
+    // MARK: Whole queue
+
+    func addWaiter(_ waiter: Waiter) -> Bool {
+        event { $0.waiterArrived(waiter) }
+    }
+
+    func snapshot<Result>(_ body: (borrowing QueueState) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(state.pointee)
     }
 }

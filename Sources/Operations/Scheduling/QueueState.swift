@@ -1,143 +1,416 @@
+import Synchronization
+
 /// What a queue holds and what it may start next.
 ///
-/// Pure, as `OperationState`; its methods take an operation's lock inside (the order is: queue, then
-/// operation) and nothing else.
-struct QueueState: Sendable {
-    private var operations: [UInt64: Operation] = [:]
-    private var nextSequence: UInt64 = 0
-    private var ready = ReadyList()
-    private var running = 0
+/// Guarded by the queue's lock. Its methods are events; what must be done about one is returned and done
+/// after the lock is released. They touch operations only through their words.
+struct QueueState: ~Copyable {
+    typealias Reference = Unmanaged<Operation>
+
+    private var ring = OperationRing()
+    private var moved = MovedOperations()
+    /// Barriers that have not finished, in their order.
+    private var barriers: [Reference] = []
+    /// The batches of workers, which hold operations that are claimed.
+    private var batches: [Batch] = []
     private var waiters: [Waiter] = []
+    /// How many operations are in the lanes of priorities.
+    private(set) var readyCount = 0
+    /// Slots of the width that are taken: by batches and by single operations.
+    private var running = 0
+    /// Operations that are not plain: while there are any, there are no batches.
+    private var others = 0
     /// True while a reference to the queue lies with its executor.
     private var isOffered = false
-    /// Entries that turned out to be stale. They may hold the last reference to an operation, whose
-    /// `deinit` is a user's code, so they are let go of only after the lock is released.
-    var discarded: [ReadyList.Entry] = []
+    /// The lowest lane of which a batch may hold a rest.
+    private var lowestBatchedLane = Operation.QueuePriority.count
+    /// How long an operation of this queue takes, by the last batches.
+    private var typicalNanoseconds: UInt64 = 1_000_000
+    /// Raised whenever batches should give back what they have not begun.
+    private(set) var attention: UInt32 = 0
 
-    var name: String?
-    var qualityOfService = QualityOfService.default
     private(set) var isSuspended = false
     private(set) var width = OperationQueue.defaultMaxConcurrentOperationCount
 
-    var operationCount: Int { operations.count }
+    // MARK: Looking
 
-    /// In the order in which they were added.
-    var operationsInOrder: [Operation] {
-        operations.sorted { $0.key < $1.key }.map(\.value)
-    }
+    var isEmpty: Bool { ring.count == 0 }
 
     private var hasFreeSlot: Bool { width < 0 || running < width }
 
-    private var isRunnable: Bool {
-        ready.hasCancelled || (!isSuspended && hasFreeSlot && ready.hasReady)
+    /// The place of the first barrier, beyond which nothing is eligible.
+    private var barrierPlace: Int {
+        @inline(__always) get {
+            if barriers.isEmpty { return Int.max }
+            return barriers.first?._withUnsafeGuaranteedRef { $0.place } ?? Int.max
+        }
     }
 
-    /// True if the queue must be handed to its executor now.
-    private mutating func offer() -> Bool {
-        guard !isOffered, isRunnable else { return false }
-        isOffered = true
+    private var isRunnable: Bool {
+        mutating get {
+            if ring.readyCount(OperationRing.cancelledLane) > 0 { return true }
+            guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
+            return barriers.isEmpty || best() != nil
+        }
+    }
+
+    /// Operations that have finished, but lie in a batch that is not folded yet.
+    private var finishedInBatches: Int {
+        var count = 0
+        for batch in batches {
+            for operation in batch.taken
+            where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// Unfinished operations, barriers not counted.
+    var operationCount: Int { ring.count - barriers.count - finishedInBatches }
+
+    /// The unfinished operations in the order in which they were added.
+    func operations(includingBarriers: Bool = false) -> [Operation] {
+        var operations: [Operation] = []
+        operations.reserveCapacity(ring.count)
+        ring.forEach { _, operation in
+            let operation = operation.takeUnretainedValue()
+            let word = operation.status
+            guard word.phase != .finished, includingBarriers || !word.has(.barrier) else { return }
+            operations.append(operation)
+        }
+        return operations
+    }
+
+    // MARK: Adding
+
+    /// Gives an operation its place. The ring keeps a reference.
+    ///
+    /// Nil if it is in a queue, or was started, already.
+    @inline(__always)
+    mutating func add(_ operation: Operation, to queue: OperationQueue) -> OperationWord? {
+        guard let word = operation.update({ $0.reserved() })?.after else { return nil }
+        if ring.isFull { makeRoom() }
+        let reference = Unmanaged.passRetained(operation)
+        let place = ring.append(reference)
+        operation.sequence.store(place, ordering: .relaxed)
+        // From here on others may go from the operation to the queue.
+        operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
+        if !word.has(.plain) {
+            others += 1
+            if word.has(.barrier) {
+                barriers.append(reference)
+                callBack()
+            }
+        }
+        if word.phase == .filed { file(operation, place: place) }
+        return word
+    }
+
+    private mutating func makeRoom() {
+        var places: [(old: Int, new: Int)] = []
+        ring.makeRoom { operation, old, new in
+            operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
+            places.append((old, new))
+        }
+        if !places.isEmpty, !moved.isEmpty { moved.renumber(places, tail: ring.tail) }
+    }
+
+    // MARK: Ready lists
+
+    /// Brings an operation that is *filed* to its lane, or, if that is no longer right, back.
+    mutating func file(_ operation: Operation) { file(operation, place: operation.place) }
+
+    @inline(__always)
+    private mutating func file(_ operation: Operation, place: Int) {
+        var word = operation.status
+        while !word.isReady {
+            // Back to waiting; unless its last dependency has gone meanwhile, of which nobody else knows.
+            if operation.update({ $0.unfiled() }) != nil { return }
+            word = operation.status
+        }
+        guard word.phase == .filed else { return }
+        if word.has(.cancelled) {
+            ring.setReady(place, lane: OperationRing.cancelledLane)
+            return
+        }
+        if word.has(.moved) {
+            moved.setReady(place, lane: word.lane)
+        } else {
+            ring.setReady(place, lane: word.lane)
+        }
+        readyCount += 1
+        if word.lane > lowestBatchedLane { callBack() }
+    }
+
+    /// Takes an operation off its lane; false if it was in none: somebody has it in hand.
+    private mutating func clear(_ place: Int, word: OperationWord) -> Bool {
+        if ring.isReady(place, lane: word.lane) {
+            ring.clearReady(place, lane: word.lane)
+        } else if !word.has(.moved) || !moved.clearReady(place, lane: word.lane) {
+            return false
+        }
+        readyCount -= 1
         return true
     }
 
-    /// Each operation has at most one entry that stands, so more than twice as many entries as
-    /// operations are mostly stale. Without this a suspended queue would keep what was cancelled.
-    private mutating func dropStaleEntries() {
-        if ready.count > 2 * operations.count + 64 { discarded += ready.removeStale() }
+    /// A dependency was added to an operation that is *filed*.
+    mutating func unfile(_ operation: Operation) {
+        let word = operation.status
+        guard word.phase == .filed, !word.isReady, clear(operation.place, word: word) else {
+            return
+        }
+        file(operation)
     }
 
-    // MARK: Events
-
-    mutating func sequenceDrawn() -> UInt64 {
-        nextSequence += 1
-        return nextSequence
+    /// An operation that was *filed* is cancelled: it needs no slot any more.
+    mutating func cancel(_ operation: Operation) {
+        let word = operation.status
+        guard word.phase == .filed, clear(operation.place, word: word) else { return }
+        ring.setReady(operation.place, lane: OperationRing.cancelledLane)
     }
 
-    mutating func operationAdded(_ operation: Operation, sequence: UInt64) {
-        operations[sequence] = operation
+    mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
+        let place = operation.place
+        let wasReady = clear(place, word: operation.status)
+        operation.update { word in
+            word.priority = priority
+            word.insert(.moved)
+            return true
+        }
+        moved.move(place, turn: ring.tail)
+        if wasReady { file(operation) }
     }
 
-    /// Returns true if the queue must be handed to its executor.
-    mutating func operationFiled(_ entry: ReadyList.Entry, lane: ReadyList.Lane) -> Bool {
-        ready.append(entry, to: lane)
-        dropStaleEntries()
-        return offer()
+    // MARK: Claiming
+
+    /// The place of the operation to start next.
+    private mutating func best() -> (place: Int, lane: Int)? {
+        let limit = barrierPlace
+        for lane in (0..<Operation.QueuePriority.count).reversed() {
+            var place: Int?
+            if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
+            if !moved.isEmpty, let first = moved.first(lane), first.turn <= place ?? Int.max {
+                place = first.sequence
+            }
+            guard let place else { continue }
+            if place < limit || (place == limit && ring.head == limit) { return (place, lane) }
+        }
+        return nil
     }
+
+    private mutating func takeBest() -> (Reference, lane: Int)? {
+        guard let (place, lane) = best() else { return nil }
+        guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
+        if ring.isReady(place, lane: lane) {
+            ring.clearReady(place, lane: lane)
+        } else {
+            _ = moved.clearReady(place, lane: lane)
+        }
+        readyCount -= 1
+        return (operation, lane)
+    }
+
+    private mutating func takeCancelled() -> Reference? {
+        guard let place = ring.firstReady(OperationRing.cancelledLane) else { return nil }
+        ring.clearReady(place, lane: OperationRing.cancelledLane)
+        return ring[place]
+    }
+
+    enum Work {
+        case none
+        /// Retained for the worker.
+        case single(Reference)
+        case batch
+    }
+
+    /// The executor took the queue's reference and asks for work.
+    mutating func executorAsked(_ batch: Batch, cores: Int) -> Work {
+        isOffered = false
+        return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
+    }
+
+    private mutating func claimCancelled(_ batch: Batch) -> Work? {
+        while let first = takeCancelled() {
+            guard first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+                if claimSingle(first, takesSlot: false) { return .single(first) }
+                continue
+            }
+            batch.claimed(holdsSlot: false, attention: attention) { entries in
+                entries[0] = first
+                var count = 1
+                while others == 0, count < Batch.capacity, let next = takeCancelled() {
+                    entries[count] = next
+                    count += 1
+                }
+                return count
+            }
+            batches.append(batch)
+            return .batch
+        }
+        return nil
+    }
+
+    private mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
+        guard !isSuspended, hasFreeSlot else { return nil }
+        while let (first, firstLane) = takeBest() {
+            guard others == 0 || first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+                if claimSingle(first, takesSlot: true) { return .single(first) }
+                continue
+            }
+            var lowest = firstLane
+            let size = batchSize(cores: cores)
+            batch.claimed(holdsSlot: true, attention: attention) { entries in
+                entries[0] = first
+                var count = 1
+                while count < size, let (next, lane) = takeBest() {
+                    entries[count] = next
+                    lowest = lane
+                    count += 1
+                }
+                if count > 1 { lowestBatchedLane = min(lowestBatchedLane, lowest) }
+                return count
+            }
+            running += 1
+            batches.append(batch)
+            return .batch
+        }
+        return nil
+    }
+
+    private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
+        let isClaimed = operation._withUnsafeGuaranteedRef {
+            $0.update { $0.claimed(takesSlot: takesSlot) } != nil
+        }
+        guard isClaimed else { return false }
+        _ = operation.retain()
+        if takesSlot { running += 1 }
+        return true
+    }
+
+    /// One, unless there are many of which each takes no time.
+    private func batchSize(cores: Int) -> Int {
+        guard others == 0, typicalNanoseconds < 4_000 else { return 1 }
+        let share = (readyCount + 1) / cores
+        return max(1, min(share, 32, Int(64_000 / (typicalNanoseconds + 1))))
+    }
+
+    // MARK: Leaving
+
+    struct Departure {
+        /// True if the queue has become empty, and need not keep itself any more.
+        var isEmpty = false
+        var waiters: [Waiter] = []
+    }
+
+    private mutating func departure() -> Departure {
+        var departure = Departure()
+        if ring.count == 0 {
+            departure.isEmpty = true
+            departure.waiters = waiters
+            waiters = []
+        }
+        return departure
+    }
+
+    /// The worker has come to the end of its batch: what it ran leaves.
+    mutating func fold(_ batch: Batch, nanoseconds: UInt64) -> Departure {
+        let taken = batch.taken
+        for operation in taken {
+            operation._withUnsafeGuaranteedRef { operation in
+                remove(operation)
+            }
+        }
+        if !taken.isEmpty {
+            let time = nanoseconds / UInt64(taken.count)
+            typicalNanoseconds = max(time, (typicalNanoseconds + time) / 2)
+            if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
+        }
+        unregister(batch)
+        return departure()
+    }
+
+    private mutating func unregister(_ batch: Batch) {
+        if batch.holdsSlot { running -= 1 }
+        if let index = batches.firstIndex(where: { $0 === batch }) {
+            batches.swapAt(index, batches.count - 1)
+            batches.removeLast()
+        }
+        if batches.isEmpty { lowestBatchedLane = Operation.QueuePriority.count }
+    }
+
+    @inline(__always)
+    private mutating func remove(_ operation: Operation) {
+        let place = operation.place
+        if !moved.isEmpty { moved.forget(place) }
+        ring.remove(place)
+    }
+
+    /// A single operation has finished, by whatever way.
+    mutating func leave(_ operation: Operation, gaveBackSlot: Bool) -> Departure {
+        let (place, word) = (operation.place, operation.status)
+        if !clear(place, word: word) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
+        remove(operation)
+        if gaveBackSlot { running -= 1 }
+        if !word.has(.plain) { others -= 1 }
+        if word.has(.barrier) {
+            barriers.removeAll { $0.toOpaque() == Unmanaged.passUnretained(operation).toOpaque() }
+        }
+        return departure()
+    }
+
+    /// The operation that the worker took last has a dependency again: it goes back, and the rest too.
+    mutating func unbegin(_ batch: Batch) {
+        var rest: [Reference] = []
+        batch.cutRest { rest.append($0) }
+        rest.append(batch.dropLast())
+        for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
+    }
+
+    /// Gives back what the worker has not begun.
+    mutating func cut(_ batch: Batch) {
+        guard batches.contains(where: { $0 === batch }) else { return }
+        var rest: [Reference] = []
+        batch.cutRest { rest.append($0) }
+        for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
+    }
+
+    /// A claimed operation turned out not to be ready.
+    mutating func slotReturned() { running -= 1 }
+
+    // MARK: Changes
 
     enum Change {
         case suspended(Bool)
         case width(Int)
     }
 
-    /// Returns true if the queue must be handed to its executor.
-    mutating func changed(_ change: Change) -> Bool {
+    mutating func changed(_ change: Change) {
         switch change {
         case .suspended(let isSuspended): self.isSuspended = isSuspended
         case .width(let width): self.width = width
         }
-        return offer()
+        callBack()
     }
 
-    struct Claim: Sendable {
-        let operation: Operation?
-        /// True if there is more: the caller hands the queue to its executor again.
-        let offersAgain: Bool
+    /// False if an operation may run at once that became ready only now: nothing is before it.
+    var hasPrecedence: Bool { readyCount > 0 || isSuspended || !barriers.isEmpty }
+
+    /// True if the queue must be handed to its executor now.
+    mutating func offer() -> Bool {
+        guard !isOffered, isRunnable else { return false }
+        isOffered = true
+        return true
     }
 
-    /// The executor took the queue's reference and asks for the best operation.
-    mutating func executorAsked() -> Claim {
-        isOffered = false
-        let operation = claimCancelled() ?? claimReady()
-        return Claim(operation: operation, offersAgain: offer())
-    }
-
-    private mutating func claimCancelled() -> Operation? {
-        while let entry = ready.popCancelled() {
-            if entry.operation.claim(ticket: entry.ticket, takesSlot: false) {
-                return entry.operation
-            }
-            discarded.append(entry)
-        }
-        return nil
-    }
-
-    private mutating func claimReady() -> Operation? {
-        guard !isSuspended, hasFreeSlot else { return nil }
-        while let entry = ready.popBest() {
-            if entry.operation.claim(ticket: entry.ticket, takesSlot: true) {
-                running += 1
-                return entry.operation
-            }
-            discarded.append(entry)
-        }
-        return nil
-    }
-
-    /// A claimed operation turned out not to be ready; true if the queue must be handed on.
-    mutating func slotReturned() -> Bool {
-        running -= 1
-        return offer()
-    }
-
-    struct Departure: Sendable {
-        let offers: Bool
-        let waiters: [Waiter]
-    }
-
-    mutating func operationLeft(sequence: UInt64, gaveBackSlot: Bool) -> Departure {
-        operations[sequence] = nil
-        if gaveBackSlot { running -= 1 }
-        dropStaleEntries()
-        var released: [Waiter] = []
-        if operations.isEmpty {
-            released = waiters
-            waiters = []
-        }
-        return Departure(offers: offer(), waiters: released)
+    /// What lies in batches has to be considered anew.
+    private mutating func callBack() {
+        if !batches.isEmpty { attention &+= 1 }
     }
 
     /// False if there is nothing to wait for.
     mutating func waiterArrived(_ waiter: Waiter) -> Bool {
-        guard !operations.isEmpty else { return false }
+        guard ring.count > 0 else { return false }
         waiters.append(waiter)
         return true
     }

@@ -6,7 +6,7 @@ final class Gate: Sendable {
         isOpen.withLock { isOpen in
             isOpen = true
             // Signalled with the lock held: a waiter may give the gate up as soon as it sees it open.
-            self.isOpen.signalAll(.work)
+            self.isOpen.signalAll()
         }
     }
 
@@ -15,7 +15,7 @@ final class Gate: Sendable {
         if isOpen.withLock({ $0 }) { return }
         WorkerPool.shared.blocking {
             isOpen.hold { held in
-                while !held.state { held.wait(for: .work) }
+                while !held.state { held.wait() }
             }
         }
     }

@@ -13,9 +13,6 @@ import Darwin
 ///
 /// Unchecked: the value is only touched with the mutex held.
 final class Monitor<State>: @unchecked Sendable {
-    /// What a holder may wait for.
-    enum Signal: Int, CaseIterable { case work, watch }
-
     #if canImport(Darwin)
     private static var clock: clockid_t { CLOCK_REALTIME }
     #else
@@ -23,8 +20,7 @@ final class Monitor<State>: @unchecked Sendable {
     #endif
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let conditions = UnsafeMutablePointer<pthread_cond_t>.allocate(
-        capacity: Signal.allCases.count)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let state: UnsafeMutablePointer<State>
 
     init(_ initial: State) {
@@ -37,16 +33,14 @@ final class Monitor<State>: @unchecked Sendable {
         // Time limits must not depend on somebody setting the clock.
         pthread_condattr_setclock(&attributes, Self.clock)
         #endif
-        for signal in Signal.allCases {
-            pthread_cond_init(conditions + signal.rawValue, &attributes)
-        }
+        pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        for signal in Signal.allCases { pthread_cond_destroy(conditions + signal.rawValue) }
+        pthread_cond_destroy(condition)
         pthread_mutex_destroy(mutex)
-        conditions.deallocate()
+        condition.deallocate()
         mutex.deallocate()
         state.deinitialize(count: 1)
         state.deallocate()
@@ -80,29 +74,39 @@ final class Monitor<State>: @unchecked Sendable {
         }
 
         /// Waits; the mutex is free meanwhile. May wake for no reason.
-        func wait(for signal: Signal) {
-            pthread_cond_wait(monitor.conditions + signal.rawValue, monitor.mutex)
+        func wait() {
+            pthread_cond_wait(monitor.condition, monitor.mutex)
         }
 
-        /// As ``wait(for:)``; returns false when the time was up.
-        func wait(for signal: Signal, milliseconds: Int) -> Bool {
+        /// As ``wait()``; returns false when the time was up.
+        func wait(milliseconds: Int) -> Bool {
             var deadline = timespec()
             clock_gettime(Monitor.clock, &deadline)
             deadline.tv_nsec += (milliseconds % 1000) * 1_000_000
             deadline.tv_sec += milliseconds / 1000 + deadline.tv_nsec / 1_000_000_000
             deadline.tv_nsec %= 1_000_000_000
-            let condition = monitor.conditions + signal.rawValue
-            return pthread_cond_timedwait(condition, monitor.mutex, &deadline) != ETIMEDOUT
+            return pthread_cond_timedwait(monitor.condition, monitor.mutex, &deadline) != ETIMEDOUT
         }
     }
 
-    func signal(_ signal: Signal) {
-        pthread_cond_signal(conditions + signal.rawValue)
-    }
+    func signal() { pthread_cond_signal(condition) }
+    func signalAll() { pthread_cond_broadcast(condition) }
+}
 
-    func signalAll(_ signal: Signal) {
-        pthread_cond_broadcast(conditions + signal.rawValue)
-    }
+/// Nanoseconds of a clock that only ever goes forward.
+func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+/// Lets another thread have the processor, if one wants it.
+func yieldProcessor() { sched_yield() }
+
+/// Lets other threads have the processor for a moment, whatever their priority.
+func sleepBriefly() {
+    var time = timespec(tv_sec: 0, tv_nsec: 50_000)
+    nanosleep(&time, nil)
 }
 
 /// Makes a detached thread; false if the system refuses.

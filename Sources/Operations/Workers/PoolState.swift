@@ -1,19 +1,12 @@
 /// Something for a worker to do.
 enum WorkItem: Sendable {
-    /// Run the best operation of a queue.
+    /// Run the best operations of a queue.
     case queue(OperationQueue)
     /// Run a block: a completion block, or a share of a block operation.
     case block(@Sendable () -> Void)
-
-    func run() {
-        switch self {
-        case .queue(let queue): queue.runNext()
-        case .block(let block): block()
-        }
-    }
 }
 
-/// Names a worker thread for as long as the process lives.
+/// Names a worker thread for as long as it lives.
 struct WorkerID: Hashable, Sendable {
     let number: Int
 }
@@ -21,20 +14,25 @@ struct WorkerID: Hashable, Sendable {
 /// What the pool has to do and who does it. Pure; the rules are in Scheduling.md, "Threads".
 struct PoolState {
     private var items = FIFO<WorkItem>()
-    private let cores: Int
+    private var cores: Int
     private let maximumThreads: Int
 
     /// All threads, those being made included.
     private(set) var threads = 0
-    private var parked = 0
+    /// Those that sleep, the one that went to sleep last at the end.
+    private var parked: [WorkerID] = []
+    /// Those that were woken, or are being made, and have not looked for work yet.
+    private var arriving = 0
+    /// Whether one looks for work without being parked.
+    private var isSearching = false
     /// Workers that run something and are not inside a wait of ours.
-    private var active = 0
+    private(set) var active = Set<WorkerID>()
     /// Active workers that the foreman found asleep.
     private var asleep = 0
     /// Threads that the foreman has been asked for.
     private var threadsWanted = 0
-    /// How to look at each active worker.
-    private var activeProbes: [WorkerID: ThreadProbe] = [:]
+    /// Whether some worker may have operations waiting behind the one it runs.
+    private var hasBatches = false
     private var lastWorker = 0
     /// How often the foreman looks by itself, so that it need not be called to watch.
     private var watching = Watching.no
@@ -46,15 +44,19 @@ struct PoolState {
         self.maximumThreads = maximumThreads
     }
 
-    private var mayTakeWork: Bool { !items.isEmpty && active < cores + asleep }
+    private var limit: Int { cores + asleep }
+    private var mayTakeWork: Bool { !items.isEmpty && active.count < limit }
 
-    var isWorkPending: Bool { !items.isEmpty }
+    var pendingCount: Int { items.count }
+    private var isWorkPending: Bool { !items.isEmpty }
 
     /// Whether the foreman has to look again soon.
-    var needsWatching: Bool { asleep > 0 || (!items.isEmpty && !mayTakeWork) }
+    var needsWatching: Bool {
+        asleep > 0 || hasBatches || (isWorkPending && !mayTakeWork)
+    }
 
-    struct Action {
-        var signalsWorker = false
+    struct Action: Equatable {
+        var wakes: WorkerID?
         var wakesForeman = false
     }
 
@@ -62,11 +64,16 @@ struct PoolState {
     private mutating func balance() -> Action {
         var action = Action()
         if mayTakeWork {
-            if parked > 0 {
-                action.signalsWorker = true
-            } else if threadsWanted == 0, threads < maximumThreads {
+            // Those that are on their way take one each, as far as the limit goes.
+            let coming = arriving + (isSearching ? 1 : 0)
+            guard items.count > coming, active.count + coming < limit else { return action }
+            if let worker = parked.popLast() {
+                arriving += 1
+                action.wakes = worker
+            } else if threads < maximumThreads {
                 threads += 1
                 threadsWanted += 1
+                arriving += 1
                 action.wakesForeman = true
             }
         } else if needsWatching, watching != .closely, isWorkPending || watching == .no {
@@ -95,24 +102,35 @@ struct PoolState {
     }
 
     /// Work for a worker that is free, and what it must do for the others before it begins.
-    mutating func workerAsked(_ worker: WorkerID, _ probe: ThreadProbe?) -> (WorkItem, Action)? {
+    mutating func workerAsked(_ worker: WorkerID) -> (WorkItem, Action)? {
         guard mayTakeWork, let item = items.popFirst() else { return nil }
-        becameActive(worker, probe)
+        active.insert(worker)
         return (item, balance())
     }
 
-    mutating func workerDone(_ worker: WorkerID) {
-        active -= 1
-        activeProbes[worker] = nil
+    mutating func workerDone(_ worker: WorkerID) { active.remove(worker) }
+
+    /// A worker found nothing; true if it may look on for a moment.
+    mutating func workerSearches() -> Bool {
+        guard !isSearching, active.count < limit else { return false }
+        isSearching = true
+        return true
     }
 
-    private mutating func becameActive(_ worker: WorkerID, _ probe: ThreadProbe?) {
-        active += 1
-        activeProbes[worker] = probe
+    mutating func workerEndsSearch() { isSearching = false }
+
+    mutating func workerParks(_ worker: WorkerID) { parked.append(worker) }
+
+    /// It was made, or woken by somebody who took it off the list of the parked.
+    mutating func workerArrives() { arriving -= 1 }
+
+    /// It wakes by itself; false if somebody is about to wake it.
+    mutating func workerUnparks(_ worker: WorkerID) -> Bool {
+        guard let index = parked.firstIndex(of: worker) else { return false }
+        parked.remove(at: index)
+        return true
     }
 
-    mutating func workerParked() { parked += 1 }
-    mutating func workerUnparked() { parked -= 1 }
     var mayEndWhenIdle: Bool { threads > cores }
 
     mutating func workerWillBlock(_ worker: WorkerID) -> Action {
@@ -121,8 +139,8 @@ struct PoolState {
     }
 
     /// It goes on at once, even if that makes one too many; others park as they finish.
-    mutating func workerDidUnblock(_ worker: WorkerID, _ probe: ThreadProbe?) -> Action {
-        becameActive(worker, probe)
+    mutating func workerDidUnblock(_ worker: WorkerID) -> Action {
+        active.insert(worker)
         // Work that was about to be taken may now have to wait, and be watched.
         return balance()
     }
@@ -130,16 +148,30 @@ struct PoolState {
     /// The system made no thread; how many there are.
     mutating func threadRefused() -> Int {
         threads -= 1
+        arriving -= 1
         return threads
     }
 
-    /// The workers among which some may be asleep, if it matters.
-    var workersToWatch: [WorkerID: ThreadProbe] { needsWatching ? activeProbes : [:] }
+    // MARK: The foreman
 
-    /// False if there is nothing to watch.
-    mutating func foremanBeginsToWatch() -> Bool {
-        watching = !needsWatching ? .no : isWorkPending ? .closely : .lazily
-        return watching != .no
+    /// A worker has claimed more than it can run at once.
+    mutating func batchStarted() -> Action {
+        hasBatches = true
+        return balance()
+    }
+
+    mutating func foremanSawBatches(_ areThere: Bool) { hasBatches = areThere }
+
+    enum Pause { case closely, lazily }
+
+    /// How soon to look; nil if there is nothing to watch.
+    mutating func foremanBeginsToWatch() -> Pause? {
+        watching = !needsWatching ? .no : isWorkPending || hasBatches ? .closely : .lazily
+        switch watching {
+        case .no: return nil
+        case .closely: return .closely
+        case .lazily: return .lazily
+        }
     }
 
     mutating func foremanTakesOrders() -> Int {
@@ -147,9 +179,10 @@ struct PoolState {
         return threadsWanted
     }
 
-    /// The foreman counted active workers that sleep.
-    mutating func workersFoundAsleep(_ count: Int) -> Action {
-        asleep = count
+    /// The foreman counted active workers that sleep, and the processors.
+    mutating func foremanCounted(asleep: Int, cores: Int) -> Action {
+        self.asleep = asleep
+        self.cores = cores
         return balance()
     }
 }

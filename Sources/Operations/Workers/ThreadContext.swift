@@ -3,8 +3,8 @@
 /// Unchecked: an instance is only ever touched by the thread it belongs to.
 final class ThreadContext: @unchecked Sendable {
     private struct Frame {
-        let operation: Operation
-        let queue: OperationQueue?
+        let operation: Unmanaged<Operation>?
+        let queue: Unmanaged<OperationQueue>?
     }
 
     private static let pointer = ThreadLocalPointer { context in
@@ -12,8 +12,11 @@ final class ThreadContext: @unchecked Sendable {
         Unmanaged<ThreadContext>.fromOpaque(context).release()
     }
 
-    /// The operations that this thread is inside of, the outermost first: a wait may run others.
-    private var frames: [Frame] = []
+    /// The operation that this thread runs; alive, for it is running.
+    var operation: Unmanaged<Operation>?
+    private var queue: Unmanaged<OperationQueue>?
+    /// What it was in before: a wait, or a main queue's work, may run others inside of an operation.
+    private var outer: [Frame] = []
     /// The worker that this thread is, while the pool counts it as active.
     var activeWorker: Worker?
     /// Set when the thread cannot go back to its normal niceness.
@@ -30,27 +33,44 @@ final class ThreadContext: @unchecked Sendable {
         return context
     }
 
-    static var currentQueue: OperationQueue? { existing?.frames.last?.queue }
+    static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
 
     /// Runs a part of an operation, on whatever thread.
     ///
-    /// - Parameter queue: the queue that runs it; nil to stay in the one that the caller is in.
-    static func withOperation(
-        _ operation: Operation, of queue: OperationQueue? = nil, run: () -> Void
-    ) {
-        let context = current
-        if queue == nil, context.frames.last?.operation === operation { return run() }
-        context.frames.append(Frame(operation: operation, queue: queue ?? currentQueue))
+    /// - Parameters:
+    ///   - operation: nil to set ``operation`` from inside.
+    ///   - queue: the queue that runs it; nil to stay in the one that the caller is in.
+    func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
+        if queue == nil, let operation, self.operation?.toOpaque() == .some(operation.opaque) {
+            return run()
+        }
+        let before = Frame(operation: self.operation, queue: self.queue)
+        let isNested = before.operation != nil
+        if isNested { outer.append(before) }
+        self.operation = operation.map { .passUnretained($0) }
+        if let queue { self.queue = .passUnretained(queue) }
         run()
-        context.frames.removeLast()
+        self.operation = before.operation
+        self.queue = before.queue
+        if isNested { outer.removeLast() }
     }
 
     static func isInside(_ operation: Operation) -> Bool {
-        existing?.frames.contains { $0.operation === operation } ?? false
+        guard let existing else { return false }
+        return existing.operation?.toOpaque() == operation.opaque
+            || existing.outer.contains { $0.operation?.toOpaque() == operation.opaque }
     }
 
     /// The innermost operation of `queue` that the calling thread is inside of.
     static func operation(of queue: OperationQueue) -> Operation? {
-        existing?.frames.last { $0.queue === queue }?.operation
+        guard let existing else { return nil }
+        let frames = existing.outer + [Frame(operation: existing.operation, queue: existing.queue)]
+        let reference = Unmanaged.passUnretained(queue).toOpaque()
+        return frames.last { $0.queue?.toOpaque() == reference && $0.operation != nil }?
+            .operation?.takeUnretainedValue()
     }
+}
+
+extension Operation {
+    fileprivate var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 }

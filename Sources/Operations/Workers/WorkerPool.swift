@@ -1,18 +1,34 @@
+import Synchronization
+
 /// The threads that run operations, shared by all queues of the process.
 ///
 /// As many run at a time as there are processors; one more for each that blocks, up to 512 threads.
 /// See Scheduling.md, "Threads".
-final class WorkerPool: Sendable {
-    static let shared = WorkerPool(cores: usableProcessorCount(), maximumThreads: 512)
+///
+/// Unchecked: `state` and `workers` are guarded by `lock`.
+final class WorkerPool: @unchecked Sendable {
+    static let shared = WorkerPool(maximumThreads: 512)
 
     private static let idleMilliseconds = 5_000
     private static let watchMilliseconds = 5
     private static let idleWatchMilliseconds = 100
 
-    private let monitor: Monitor<PoolState>
+    private let lock = BriefLock()
+    private var state: PoolState
+    private var workers: [WorkerID: Worker] = [:]
+    private let foreman = Parker()
+    /// What `state` says, for those who look without the lock.
+    private let pending = Atomic<Int>(0)
+    private let watchesBatches = Atomic<Bool>(false)
+    /// Processors that this process may use.
+    private let processors: Atomic<Int>
 
-    private init(cores: Int, maximumThreads: Int) {
-        self.monitor = Monitor(PoolState(cores: cores, maximumThreads: maximumThreads))
+    var cores: Int { processors.load(ordering: .relaxed) }
+
+    private init(maximumThreads: Int) {
+        let cores = usableProcessorCount()
+        processors = Atomic(cores)
+        state = PoolState(cores: cores, maximumThreads: maximumThreads)
         let hasForeman = startThread {
             // The thread that happened to need the pool first may be a favoured or a nice one.
             _ = setNiceness(currentNiceness(ofFirstThread: true))
@@ -21,8 +37,18 @@ final class WorkerPool: Sendable {
         if !hasForeman { misuse("the system refuses the first thread: raise its limit of threads") }
     }
 
+    /// One event of the state.
+    @inline(__always)
+    private func event<Result>(_ body: (inout PoolState) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        let result = body(&state)
+        pending.store(state.pendingCount, ordering: .relaxed)
+        return result
+    }
+
     func submit(_ item: WorkItem) {
-        monitor.withLock { perform($0.submitted(item)) }
+        perform(event { $0.submitted(item) })
     }
 
     /// Runs something that waits; if the caller is a worker, the pool makes up for it meanwhile.
@@ -30,142 +56,193 @@ final class WorkerPool: Sendable {
         guard let context = ThreadContext.existing, let worker = context.activeWorker else {
             return wait()
         }
-        monitor.withLock { perform($0.workerWillBlock(worker.id)) }
+        worker.cutBatch()
+        perform(event { $0.workerWillBlock(worker.id) })
         context.activeWorker = nil
         wait()
         context.activeWorker = worker
-        monitor.withLock { perform($0.workerDidUnblock(worker.id, worker.probe)) }
+        perform(event { $0.workerDidUnblock(worker.id) })
     }
 
     private func perform(_ action: PoolState.Action) {
-        if action.signalsWorker { monitor.signal(.work) }
-        if action.wakesForeman { monitor.signal(.watch) }
+        if let worker = action.wakes { lock.withLock { workers[worker] }?.parker.post() }
+        if action.wakesForeman { foreman.post() }
     }
 
     // MARK: Workers
 
     private func work() {
         let context = ThreadContext.current
-        let worker = Worker(id: monitor.withLock { $0.workerStarted() }, probe: ThreadProbe())
-        var wasActive = false
+        let worker = Worker(id: event { $0.workerStarted() })
+        lock.withLock { workers[worker.id] = worker }
+        var isActive = false
+        var hasArrived = true
         while !context.isSpoiled {
-            guard let item = nextItem(for: worker, wasActive: wasActive) else {
-                wasActive = false
-                break
-            }
-            wasActive = true
+            let item = nextItem(for: worker, isActive: isActive, hasArrived: hasArrived)
+            isActive = item != nil
+            hasArrived = false
+            guard let item else { break }
             context.activeWorker = worker
-            item.run()
+            worker.run(item, context: context)
             context.activeWorker = nil
         }
-        monitor.withLock { state in
-            if wasActive { state.workerDone(worker.id) }
-            perform(state.workerEnded())
-        }
+        lock.withLock { workers[worker.id] = nil }
+        perform(
+            event { state in
+                if isActive { state.workerDone(worker.id) }
+                return state.workerEnded()
+            })
+    }
+
+    private enum Found {
+        case work(WorkItem, PoolState.Action)
+        case search
+        case park
     }
 
     /// Waits for work; nil when the worker should end.
-    private func nextItem(for worker: Worker, wasActive: Bool) -> WorkItem? {
-        monitor.hold { held in
-            if wasActive { held.state.workerDone(worker.id) }
-            while true {
-                if let (item, action) = held.state.workerAsked(worker.id, worker.probe) {
-                    perform(action)
-                    return item
-                }
-                guard park(held) else { return nil }
+    private func nextItem(for worker: Worker, isActive: Bool, hasArrived: Bool) -> WorkItem? {
+        var wasActive = isActive
+        var hasArrived = hasArrived
+        var hasSearched = false
+        while true {
+            let found: Found = event { state in
+                if wasActive { state.workerDone(worker.id) }
+                if hasArrived { state.workerArrives() }
+                if hasSearched { state.workerEndsSearch() }
+                if let (item, action) = state.workerAsked(worker.id) { return .work(item, action) }
+                if !hasSearched, state.workerSearches() { return .search }
+                state.workerParks(worker.id)
+                return .park
+            }
+            (wasActive, hasArrived, hasSearched) = (false, false, false)
+            switch found {
+            case .work(let item, let action):
+                perform(action)
+                return item
+            case .search:
+                search()
+                hasSearched = true
+            case .park:
+                guard park(worker) else { return nil }
+                hasArrived = true
             }
         }
     }
 
+    /// Looks out for work, for about as long as it takes to fall asleep and be woken.
+    private func search() {
+        let end = monotonicNanoseconds() + 10_000
+        repeat {
+            for _ in 0..<64 where pending.load(ordering: .relaxed) > 0 { return }
+        } while monotonicNanoseconds() < end
+    }
+
     /// False when a superfluous worker has been idle for long.
-    private func park(_ held: Monitor<PoolState>.Held) -> Bool {
-        held.state.workerParked()
-        defer { held.state.workerUnparked() }
-        guard held.state.mayEndWhenIdle else {
-            held.wait(for: .work)
-            return true
+    private func park(_ worker: Worker) -> Bool {
+        while true {
+            if worker.parker.wait(milliseconds: Self.idleMilliseconds) { return true }
+            let mayEnd = event { $0.mayEndWhenIdle && $0.workerUnparks(worker.id) }
+            if mayEnd { return false }
         }
-        let wasCalled = held.wait(for: .work, milliseconds: Self.idleMilliseconds)
-        return wasCalled || !held.state.mayEndWhenIdle
     }
 
     // MARK: Foreman
 
+    /// Asks the foreman to see to it that nothing waits for long behind another operation of a batch.
+    func watchBatches() {
+        guard !watchesBatches.load(ordering: .relaxed) else { return }
+        watchesBatches.store(true, ordering: .relaxed)
+        perform(event { $0.batchStarted() })
+    }
+
     /// Makes threads when they are asked for, and looks for workers that block while work is pending.
     private func superviseForever() -> Never {
-        var watch = SleepWatch()
+        var watch = Watch()
         while true {
-            switch nextDuty(forgetting: &watch) {
-            case .makeThreads(let count):
-                for _ in 0..<count where !startThread({ self.work() }) { threadWasRefused() }
-            case .look(let workers):
-                let asleep = watch.countSleeping(workers)
-                monitor.withLock { perform($0.workersFoundAsleep(asleep)) }
+            let orders = event { $0.foremanTakesOrders() }
+            for _ in 0..<orders where !startThread({ self.work() }) { threadWasRefused() }
+            guard let pause = event({ $0.foremanBeginsToWatch() }) else {
+                watch = Watch()
+                foreman.wait()
+                continue
             }
+            // Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps
+            // at two moments close to each other need not have slept all the time.
+            let milliseconds =
+                pause == .closely ? Self.watchMilliseconds : Self.idleWatchMilliseconds
+            if !foreman.wait(milliseconds: milliseconds) { look(&watch) }
         }
+    }
+
+    private func look(_ watch: inout Watch) {
+        let workers = lock.withLock { state.active.compactMap { self.workers[$0] } }
+        let seen = watch.look(at: workers)
+        for worker in seen.stuck { worker.cutBatch() }
+        if watch.isTimeToCount { processors.store(usableProcessorCount(), ordering: .relaxed) }
+        if !seen.hasBatches { watchesBatches.store(false, ordering: .relaxed) }
+        perform(
+            event { state in
+                state.foremanSawBatches(seen.hasBatches)
+                return state.foremanCounted(asleep: seen.asleep, cores: self.cores)
+            })
     }
 
     /// Those that exist go on; there has to be one.
     private func threadWasRefused() {
-        let remaining = monitor.withLock { $0.threadRefused() }
+        let remaining = event { $0.threadRefused() }
         if remaining == 0 {
             misuse("the system refuses to make a thread: raise its limit of threads or of memory")
         }
     }
+}
 
-    private enum Duty {
-        case makeThreads(Int)
-        case look([WorkerID: ThreadProbe])
+/// What the foreman remembers from one look to the next.
+private struct Watch {
+    private var times: [WorkerID: UInt64] = [:]
+    private var positions: [WorkerID: Int] = [:]
+    private var lastCount: UInt64 = 0
+
+    init() {}
+    private init(lastCount: UInt64) { self.lastCount = lastCount }
+
+    /// Once a second: the processors that the process may use can change.
+    var isTimeToCount: Bool {
+        mutating get {
+            let now = monotonicNanoseconds()
+            guard now - lastCount > 1_000_000_000 else { return false }
+            lastCount = now
+            return true
+        }
     }
 
-    /// Waits for orders, or for the next look while there is something to watch.
-    ///
-    /// Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps at two
-    /// moments close to each other need not have slept all the time.
-    private func nextDuty(forgetting watch: inout SleepWatch) -> Duty {
-        monitor.hold { held in
-            while true {
-                let orders = held.state.foremanTakesOrders()
-                if orders > 0 { return .makeThreads(orders) }
-                guard held.state.foremanBeginsToWatch() else {
-                    watch.forget()
-                    held.wait(for: .watch)
-                    continue
-                }
-                // With nothing pending nobody waits for a look; it only has to find sleepers awake.
-                let pause =
-                    held.state.isWorkPending ? Self.watchMilliseconds : Self.idleWatchMilliseconds
-                if !held.wait(for: .watch, milliseconds: pause) {
-                    return .look(held.state.workersToWatch)
+    struct Seen {
+        /// Workers that have used next to no processor time since the last look and sleep now.
+        var asleep = 0
+        /// Workers behind whose operation others have been waiting since the last look.
+        var stuck: [Worker] = []
+        var hasBatches = false
+    }
+
+    mutating func look(at workers: [Worker]) -> Seen {
+        let before = self
+        self = Watch(lastCount: lastCount)
+        var seen = Seen()
+        for worker in workers {
+            if let time = worker.probe?.processorTime {
+                times[worker.id] = time
+                if let last = before.times[worker.id], time - last < 500_000,
+                    worker.probe?.isSleeping == true
+                {
+                    seen.asleep += 1
                 }
             }
+            if let position = worker.positionInBatch {
+                seen.hasBatches = true
+                positions[worker.id] = position
+                if before.positions[worker.id] == position { seen.stuck.append(worker) }
+            }
         }
-    }
-}
-
-/// A worker thread, as it knows itself.
-struct Worker: Sendable {
-    let id: WorkerID
-    let probe: ThreadProbe?
-}
-
-/// Finds workers that sleep, by two looks at their processor time.
-private struct SleepWatch {
-    private var lastTimes: [WorkerID: UInt64] = [:]
-
-    mutating func forget() { lastTimes = [:] }
-
-    /// How many of `workers` have used next to no processor time since the last call and sleep now.
-    mutating func countSleeping(_ workers: [WorkerID: ThreadProbe]) -> Int {
-        var times: [WorkerID: UInt64] = [:]
-        var count = 0
-        for (worker, probe) in workers {
-            guard let time = probe.processorTime else { continue }
-            times[worker] = time
-            if let last = lastTimes[worker], time - last < 500_000, probe.isSleeping { count += 1 }
-        }
-        lastTimes = times
-        return count
+        return seen
     }
 }

@@ -1,0 +1,124 @@
+import Synchronization
+
+/// Plain operations that a worker has claimed from a queue and runs one after the other.
+///
+/// The owner takes the next by moving the cursor; anybody who holds the queue's lock may cut off what has
+/// not been taken. The cursor is one word, so each operation goes to one of them.
+///
+/// Unchecked: entries before `next` belong to the owner, and are only read by others under the queue's
+/// lock, which the owner needs to let go of them; those from `next` to `end` do not change until one side
+/// has won them.
+final class Batch: @unchecked Sendable {
+    static let capacity = 64
+
+    private let entries = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
+    private let cursor = Atomic<UInt64>(0)
+    /// The queue's `attention` at the time of the claim.
+    private(set) var attention: UInt32 = 0
+    /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.
+    private(set) var holdsSlot = false
+
+    deinit { entries.deallocate() }
+
+    private struct Cursor {
+        var next: Int
+        var end: Int
+        @inline(__always)
+        init(_ word: UInt64) {
+            next = Int(truncatingIfNeeded: word & 0xFFFF_FFFF)
+            end = Int(truncatingIfNeeded: word >> 32)
+        }
+        @inline(__always)
+        init(next: Int, end: Int) { (self.next, self.end) = (next, end) }
+        var word: UInt64 {
+            @inline(__always) get { UInt64(next) | UInt64(end) << 32 }
+        }
+    }
+
+    @inline(__always)
+    private var position: Cursor { Cursor(cursor.load(ordering: .acquiring)) }
+
+    // MARK: Claiming, under the queue's lock
+
+    /// - Parameter fill: writes up to `capacity` operations and returns how many.
+    func claimed(
+        holdsSlot: Bool, attention: UInt32,
+        fill: (UnsafeMutablePointer<Unmanaged<Operation>>) -> Int
+    ) {
+        self.holdsSlot = holdsSlot
+        self.attention = attention
+        let count = fill(entries)
+        cursor.store(Cursor(next: 0, end: count).word, ordering: .releasing)
+    }
+
+    /// Those that have been taken, and may be running or finished.
+    var taken: UnsafeBufferPointer<Unmanaged<Operation>> {
+        UnsafeBufferPointer(start: entries, count: position.next)
+    }
+
+    /// Cuts off what has not been taken, and hands each to `body`.
+    func cutRest(_ body: (Unmanaged<Operation>) -> Void) {
+        while true {
+            let position = self.position
+            guard position.next < position.end else { return }
+            // Copied before they are won: afterwards the owner may write there.
+            let rest = (position.next..<position.end).map { entries[$0] }
+            let cut = Cursor(next: position.next, end: position.next)
+            guard
+                cursor.compareExchange(
+                    expected: position.word, desired: cut.word, ordering: .acquiringAndReleasing
+                ).exchanged
+            else { continue }
+            rest.forEach(body)
+            return
+        }
+    }
+
+    /// Takes back what the owner took last. It has not begun it, and there is no rest.
+    func dropLast() -> Unmanaged<Operation> {
+        let last = position.next - 1
+        cursor.store(Cursor(next: last, end: last).word, ordering: .releasing)
+        return entries[last]
+    }
+
+    /// How far the owner has come: to tell whether it moves, and whether anybody waits behind it.
+    var progress: (taken: Int, hasRest: Bool) {
+        let position = position
+        return (position.next, position.next < position.end)
+    }
+
+    // MARK: The owner
+
+    @inline(__always)
+    func takeNext() -> Unmanaged<Operation>? {
+        var word = cursor.load(ordering: .acquiring)
+        while true {
+            var position = Cursor(word)
+            guard position.next < position.end else { return nil }
+            let entry = entries[position.next]
+            position.next += 1
+            let (exchanged, original) = cursor.compareExchange(
+                expected: word, desired: position.word, ordering: .acquiringAndReleasing)
+            if exchanged { return entry }
+            word = original
+        }
+    }
+
+    /// Whether one more fits, and would be the next.
+    var canContinue: Bool {
+        @inline(__always) get {
+            let position = position
+            return position.next == position.end && position.end < Self.capacity
+        }
+    }
+
+    /// Appends the operation that follows from the one that has just finished; see ``canContinue``.
+    @inline(__always)
+    func append(_ operation: Unmanaged<Operation>) {
+        // Nothing is left to cut, so nobody else moves the cursor.
+        let position = self.position
+        entries[position.end] = operation
+        cursor.store(
+            Cursor(next: position.next, end: position.end + 1).word, ordering: .releasing)
+    }
+}

@@ -1,0 +1,120 @@
+/// A set of numbers below a capacity, which finds the next member after any number in a few steps.
+///
+/// A bit for each number; above it a bit for each word that is not zero, and so on, 64 to one. Three such
+/// levels make a step of 262,144 words into three; the topmost is searched word by word.
+///
+/// Not a value in the usual sense: copies share the bits, and the owner ends with ``deallocate()``.
+struct BitTree {
+    private static let levels = 4
+
+    /// A power of two, at least 64.
+    let capacity: Int
+    private(set) var count = 0
+    private let words: UnsafeMutablePointer<UInt64>
+    private let wordCount: Int
+
+    init(capacity: Int) {
+        precondition(capacity >= 64 && capacity.nonzeroBitCount == 1)
+        self.capacity = capacity
+        wordCount = (0..<Self.levels).reduce(0) { $0 + Self.words(of: $1, capacity: capacity) }
+        words = .allocate(capacity: wordCount)
+        words.initialize(repeating: 0, count: wordCount)
+    }
+
+    func deallocate() { words.deallocate() }
+
+    var isEmpty: Bool { count == 0 }
+
+    private static func words(of level: Int, capacity: Int) -> Int {
+        max(1, capacity >> (6 * (level + 1)))
+    }
+
+    /// Where the words of a level begin.
+    @inline(__always)
+    private func base(_ level: Int) -> Int {
+        var base = 0
+        for below in 0..<level { base += Self.words(of: below, capacity: capacity) }
+        return base
+    }
+
+    @inline(__always)
+    func contains(_ index: Int) -> Bool {
+        words[index >> 6] & (1 << (index & 63)) != 0
+    }
+
+    mutating func insert(_ index: Int) {
+        let word = words[index >> 6]
+        let bit: UInt64 = 1 << (index & 63)
+        if word & bit != 0 { return }
+        words[index >> 6] = word | bit
+        count += 1
+        if word == 0 { mark(index >> 6) }
+    }
+
+    /// A word of the lowest level is no longer zero.
+    private mutating func mark(_ wordIndex: Int) {
+        var index = wordIndex
+        for level in 1..<Self.levels {
+            let place = base(level) + index >> 6
+            let before = words[place]
+            words[place] = before | 1 << (index & 63)
+            if before != 0 { return }
+            index >>= 6
+        }
+    }
+
+    mutating func remove(_ index: Int) {
+        let bit: UInt64 = 1 << (index & 63)
+        guard words[index >> 6] & bit != 0 else { return }
+        words[index >> 6] ^= bit
+        count -= 1
+        if words[index >> 6] == 0 { unmark(index >> 6) }
+    }
+
+    private mutating func unmark(_ wordIndex: Int) {
+        var index = wordIndex
+        for level in 1..<Self.levels {
+            let place = base(level) + index >> 6
+            words[place] &= ~(1 << (index & 63))
+            if words[place] != 0 { return }
+            index >>= 6
+        }
+    }
+
+    /// The first member that is not below `start`.
+    @inline(__always)
+    func first(from start: Int) -> Int? {
+        if count == 0 { return nil }
+        let word = words[start >> 6] & (~0 << (start & 63))
+        if word != 0 { return start & ~63 + word.trailingZeroBitCount }
+        guard let word = next(level: 1, from: start >> 6 + 1) else { return nil }
+        return firstBit(of: word, level: 0)
+    }
+
+    /// The first member from `start` on, and around the end.
+    @inline(__always)
+    func firstAround(from start: Int) -> Int? {
+        if count == 0 { return nil }
+        if let next = first(from: start) { return next }
+        return first(from: 0)
+    }
+
+    private func firstBit(of word: Int, level: Int) -> Int {
+        word << 6 + words[base(level) + word].trailingZeroBitCount
+    }
+
+    /// The first set bit of a level from `start` on: a word of the level below that is not zero.
+    private func next(level: Int, from start: Int) -> Int? {
+        guard start < Self.words(of: level - 1, capacity: capacity) else { return nil }
+        let base = base(level)
+        let word = words[base + start >> 6] & (~0 << (start & 63))
+        if word != 0 { return start & ~63 + word.trailingZeroBitCount }
+        if level + 1 < Self.levels {
+            guard let word = next(level: level + 1, from: start >> 6 + 1) else { return nil }
+            return firstBit(of: word, level: level)
+        }
+        for index in start >> 6 + 1..<max(start >> 6 + 1, Self.words(of: level, capacity: capacity))
+        where words[base + index] != 0 { return firstBit(of: index, level: level) }
+        return nil
+    }
+}

@@ -1,0 +1,149 @@
+import Synchronization
+
+// How the word is changed, and the lock that is part of it.
+
+extension Operation {
+    var status: OperationWord {
+        @inline(__always) get { OperationWord(bits: word.load(ordering: .acquiring)) }
+    }
+
+    struct Change {
+        let before: OperationWord
+        let after: OperationWord
+    }
+
+    /// Applies an event; nil if it does not apply.
+    @inline(__always)
+    @discardableResult
+    final func update(_ event: (inout OperationWord) -> Bool) -> Change? {
+        var before = status
+        while true {
+            var after = before
+            guard event(&after) else { return nil }
+            let (exchanged, original) = word.weakCompareExchange(
+                expected: before.bits, desired: after.bits,
+                successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+            if exchanged { return Change(before: before, after: after) }
+            before = OperationWord(bits: original)
+        }
+    }
+
+    /// Applies an event while nobody holds the lock; nil if it does not apply.
+    @inline(__always)
+    @discardableResult
+    final func updateUnlocked(_ event: (inout OperationWord) -> Bool) -> Change? {
+        var backoff = Backoff()
+        var before = status
+        while true {
+            if before.has(.locked) {
+                backoff.pause()
+                before = status
+                continue
+            }
+            var after = before
+            guard event(&after) else { return nil }
+            let (exchanged, original) = word.weakCompareExchange(
+                expected: before.bits, desired: after.bits,
+                successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+            if exchanged { return Change(before: before, after: after) }
+            before = OperationWord(bits: original)
+        }
+    }
+
+    // MARK: The lock
+
+    /// Takes the lock, for a few instructions in which nothing else is waited for.
+    @inline(__always)
+    final func lock() {
+        updateUnlocked { word in
+            word.insert(.locked)
+            return true
+        }
+    }
+
+    /// False if somebody else has it.
+    @inline(__always)
+    final func tryLock() -> Bool {
+        let change = update { word in
+            guard !word.has(.locked) else { return false }
+            word.insert(.locked)
+            return true
+        }
+        return change != nil
+    }
+
+    @inline(__always)
+    final func unlock() {
+        word.bitwiseAnd(~OperationWord.Flags.locked.rawValue, ordering: .releasing)
+    }
+
+    @inline(__always)
+    final func withLock<Result>(_ body: () -> Result) -> Result {
+        lock()
+        defer { unlock() }
+        return body()
+    }
+
+    /// Takes two locks. The order of addresses keeps two threads from waiting for each other.
+    @inline(__always)
+    final func withLock<Result>(and other: Operation, _ body: () -> Result) -> Result {
+        let selfIsFirst =
+            UInt(bitPattern: ObjectIdentifier(self)) < UInt(bitPattern: ObjectIdentifier(other))
+        (selfIsFirst ? self : other).lock()
+        (selfIsFirst ? other : self).lock()
+        defer {
+            other.unlock()
+            unlock()
+        }
+        return body()
+    }
+
+    // MARK: Extras
+
+    var existingExtras: OperationExtras? {
+        extras.load(ordering: .acquiring)?.takeUnretainedValue()
+    }
+
+    /// Reads or changes the extras, making them if need be.
+    final func withExtras<Result>(_ body: (OperationExtras) -> Result) -> Result {
+        withLock { body(lockedExtras()) }
+    }
+
+    /// The extras, made if need be. The lock is held.
+    final func lockedExtras() -> OperationExtras {
+        if let existingExtras { return existingExtras }
+        let new = OperationExtras()
+        extras.store(Unmanaged.passRetained(new), ordering: .releasing)
+        return new
+    }
+
+    // MARK: The queue
+
+    /// The queue that the operation is in and has not left, kept alive for the caller.
+    final func retainedQueue() -> OperationQueue? {
+        var backoff = Backoff()
+        while true {
+            let (word, queue): (OperationWord, OperationQueue?) = withLock {
+                // It cannot finish while the lock is held, and its queue lives until it has.
+                let word = status
+                guard word.phase != .finished else { return (word, nil) }
+                return (word, queueReference.load(ordering: .acquiring)?.takeUnretainedValue())
+            }
+            // It may be on its way to its place in the queue.
+            if queue != nil || !word.isInQueue { return queue }
+            backoff.pause()
+        }
+    }
+
+    /// The queue of an operation that has been accepted by one, and cannot leave it now.
+    @inline(__always)
+    final func ownQueue() -> Unmanaged<OperationQueue> {
+        if let queue = queueReference.load(ordering: .acquiring) { return queue }
+        // It is being put into its place at this moment, under the queue's lock.
+        var backoff = Backoff()
+        while true {
+            backoff.pause()
+            if let queue = queueReference.load(ordering: .acquiring) { return queue }
+        }
+    }
+}

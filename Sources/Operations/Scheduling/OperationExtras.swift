@@ -1,0 +1,23 @@
+/// What few operations have. Made when first needed; guarded by the operation's lock.
+final class OperationExtras {
+    var name: String?
+    var completionBlock: (@Sendable () -> Void)?
+    var waiters: [Waiter] = []
+    var threadPriority = 0.5
+    var qualityOfService = QualityOfService.default
+    /// The blocks of a block operation after its first.
+    var furtherBlocks: [@Sendable () -> Void] = []
+}
+
+/// Somebody who is told that an operation, or all of a queue's, have finished.
+enum Waiter: Sendable {
+    case thread(Gate)
+    case task(CheckedContinuation<Void, Never>)
+
+    func wake() {
+        switch self {
+        case .thread(let gate): gate.open()
+        case .task(let continuation): continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// A queue's operations in the order of enqueueing, and which of them are ready.
+///
+/// A place is given out once, stays the operation's until it leaves, and may then stay empty until all
+/// before it have gone. Adding, finding the next ready one and taking one out anywhere cost a few steps.
+/// Keeps no references itself.
+struct OperationRing: ~Copyable {
+    typealias Reference = Unmanaged<Operation>
+
+    /// The place of an operation that is in no ring.
+    static let nowhere = -1
+    /// The lane of cancelled operations, which need no slot; the lanes before it are the priorities.
+    static let cancelledLane = Operation.QueuePriority.count
+    private static let laneCount = Operation.QueuePriority.count + 1
+
+    /// All unfinished operations have their place in `head..<tail`.
+    private(set) var head = 0
+    private(set) var tail = 0
+    private(set) var count = 0
+    private(set) var capacity: Int
+    private var slots: UnsafeMutablePointer<Reference?>
+    private var lanes: UnsafeMutablePointer<BitTree>
+
+    /// - Parameter capacity: a power of two, at least 64.
+    init(capacity: Int = 64) {
+        self.capacity = capacity
+        slots = .allocate(capacity: capacity)
+        slots.initialize(repeating: nil, count: capacity)
+        lanes = .allocate(capacity: Self.laneCount)
+        for lane in 0..<Self.laneCount {
+            (lanes + lane).initialize(to: BitTree(capacity: capacity))
+        }
+    }
+
+    deinit {
+        slots.deallocate()
+        for lane in 0..<Self.laneCount { lanes[lane].deallocate() }
+        lanes.deallocate()
+    }
+
+    var isFull: Bool { tail - head == capacity }
+
+    @inline(__always)
+    private func slot(_ sequence: Int) -> Int { sequence & (capacity - 1) }
+
+    @inline(__always)
+    subscript(sequence: Int) -> Reference? {
+        sequence >= head && sequence < tail ? slots[slot(sequence)] : nil
+    }
+
+    // MARK: Places
+
+    /// Gives the operation the next place; there must be one (``isFull``).
+    @inline(__always)
+    mutating func append(_ operation: Reference) -> Int {
+        let sequence = tail
+        slots[slot(sequence)] = operation
+        tail += 1
+        count += 1
+        return sequence
+    }
+
+    /// Takes an operation out that is in no lane.
+    @inline(__always)
+    mutating func remove(_ sequence: Int) {
+        slots[slot(sequence)] = nil
+        count -= 1
+        while head < tail, slots[slot(head)] == nil { head += 1 }
+    }
+
+    /// Calls `body` with each operation, the oldest first.
+    func forEach(_ body: (Int, Reference) -> Void) {
+        for sequence in head..<tail {
+            if let operation = slots[slot(sequence)] { body(sequence, operation) }
+        }
+    }
+
+    // MARK: Lanes
+
+    @inline(__always)
+    func readyCount(_ lane: Int) -> Int { lanes[lane].count }
+
+    @inline(__always)
+    func isReady(_ sequence: Int, lane: Int) -> Bool { lanes[lane].contains(slot(sequence)) }
+
+    @inline(__always)
+    mutating func setReady(_ sequence: Int, lane: Int) { lanes[lane].insert(slot(sequence)) }
+
+    @inline(__always)
+    mutating func clearReady(_ sequence: Int, lane: Int) { lanes[lane].remove(slot(sequence)) }
+
+    /// The place of the oldest operation in a lane.
+    @inline(__always)
+    func firstReady(_ lane: Int) -> Int? {
+        guard let found = lanes[lane].firstAround(from: slot(head)) else { return nil }
+        return head + (found - head) & (capacity - 1)
+    }
+
+    // MARK: Room
+
+    /// Makes room in a full ring: twice as much, or, if most places are empty, by moving the operations
+    /// together just below `tail`, in their order.
+    ///
+    /// - Parameter move: called with the old and the new place of each operation, in order.
+    /// - Complexity: O(capacity), after as many additions.
+    mutating func makeRoom(move: (Reference, Int, Int) -> Void) {
+        let packs = count * 2 <= capacity
+        var roomier = OperationRing(capacity: packs ? capacity : 2 * capacity)
+        roomier.head = packs ? tail - count : head
+        roomier.tail = roomier.head
+        for sequence in head..<tail {
+            guard let operation = slots[slot(sequence)] else {
+                if !packs { roomier.tail += 1 }
+                continue
+            }
+            let place = roomier.append(operation)
+            for lane in 0..<Self.laneCount where isReady(sequence, lane: lane) {
+                roomier.setReady(place, lane: lane)
+            }
+            if packs { move(operation, sequence, place) }
+        }
+        self = roomier
+    }
+}

@@ -1,0 +1,259 @@
+/// All that decides about an operation's life, in one word that changes in one step.
+///
+/// Pure: the methods are the events, each returns false where it does not apply. What the caller must do
+/// after an event follows from the word before it. The events are drawn in Scheduling.md.
+struct OperationWord: Sendable, Equatable {
+    private(set) var bits: UInt64
+
+    init(bits: UInt64) { self.bits = bits }
+
+    /// A new operation.
+    init() {
+        self.bits = 0
+        priority = .normal
+    }
+
+    enum Phase: UInt64 {
+        /// Made, in no queue.
+        case created
+        /// In a queue, not ready.
+        case waiting
+        /// In a queue; one thread finds out whether it is ready.
+        case asking
+        /// In its queue's ready list, or in the hands of somebody who brings it there or takes it away.
+        case filed
+        /// The queue has called `start()`; a subclass that replaces it stays here.
+        case starting
+        /// At work.
+        case executing
+        /// Over; nothing leads out.
+        case finished
+    }
+
+    // MARK: Layout
+
+    private static let phaseMask: UInt64 = 0b111
+    private static let priorityShift: UInt64 = 16
+    private static let countShift: UInt64 = 32
+
+    struct Flags: OptionSet {
+        let rawValue: UInt64
+
+        static let cancelled = Flags(rawValue: 1 << 3)
+        /// Its whole queue is being cancelled and its own `cancel()` is about to be called. Until then
+        /// `isCancelled` stays false, because overrides of `cancel()` look at it.
+        static let doomed = Flags(rawValue: 1 << 4)
+        /// Guards the edges and the extras.
+        static let locked = Flags(rawValue: 1 << 5)
+        /// Somebody may depend on it.
+        static let hasSuccessors = Flags(rawValue: 1 << 6)
+        /// Somebody has to be told when it finishes.
+        static let hasAudience = Flags(rawValue: 1 << 7)
+        /// Nothing about it can be overridden.
+        static let plain = Flags(rawValue: 1 << 8)
+        /// `main()` has returned; over, unless a subclass says otherwise.
+        static let returned = Flags(rawValue: 1 << 9)
+        /// It counts towards its queue's width by itself, not with a batch.
+        static let holdsSlot = Flags(rawValue: 1 << 10)
+        /// Something happened while it was asked whether it is ready.
+        static let askAgain = Flags(rawValue: 1 << 11)
+        /// It has more than a block to run: more blocks, or a thread priority or quality of service.
+        static let elaborate = Flags(rawValue: 1 << 12)
+        /// It was given another priority while it was in the queue.
+        static let moved = Flags(rawValue: 1 << 13)
+        /// It has dependencies, finished or not.
+        static let hasDependencies = Flags(rawValue: 1 << 14)
+        /// Changes of its properties are observed.
+        static let observed = Flags(rawValue: 1 << 15)
+        /// It keeps what comes after it from starting before it.
+        static let barrier = Flags(rawValue: 1 << 19)
+    }
+
+    @inline(__always)
+    func has(_ flags: Flags) -> Bool { bits & flags.rawValue != 0 }
+    @inline(__always)
+    mutating func insert(_ flags: Flags) { bits |= flags.rawValue }
+    @inline(__always)
+    mutating func remove(_ flags: Flags) { bits &= ~flags.rawValue }
+
+    var phase: Phase {
+        @inline(__always) get { Phase(rawValue: bits & Self.phaseMask).unsafelyUnwrapped }
+        @inline(__always) set { bits = bits & ~Self.phaseMask | newValue.rawValue }
+    }
+
+    /// How many dependencies have not finished.
+    var unfinishedDependencies: UInt64 {
+        @inline(__always) get { bits >> Self.countShift }
+        @inline(__always) set {
+            bits = bits & (1 << Self.countShift - 1) | newValue << Self.countShift
+        }
+    }
+
+    var priority: Operation.QueuePriority {
+        get { Operation.QueuePriority(lane: lane) }
+        set {
+            bits =
+                bits & ~(0b111 << Self.priorityShift) | UInt64(newValue.lane) << Self.priorityShift
+        }
+    }
+
+    /// The priority as a number from 0.
+    var lane: Int {
+        @inline(__always) get { Int(bits >> Self.priorityShift & 0b111) }
+    }
+
+    // MARK: What follows from it
+
+    var isCancelled: Bool { has(.cancelled) }
+
+    /// Nothing but an override can hold it back.
+    var isReady: Bool { unfinishedDependencies == 0 || has(.cancelled) }
+
+    /// It must not begin its work.
+    var isStopped: Bool { has([.cancelled, .doomed]) }
+
+    var isInQueue: Bool {
+        switch phase {
+        case .waiting, .asking, .filed, .starting: true
+        case .created, .executing, .finished: false
+        }
+    }
+
+    // MARK: Events of becoming ready
+
+    /// It is about to be put into a queue.
+    mutating func reserved() -> Bool {
+        guard phase == .created else { return false }
+        phase = has(.plain) ? (isReady ? .filed : .waiting) : .asking
+        return true
+    }
+
+    /// Something happened that may have made it ready. The one who sees it go from *waiting* brings it on.
+    mutating func mayBeReady() -> Bool {
+        switch phase {
+        case .waiting where isReady:
+            phase = has(.plain) ? .filed : .asking
+            return true
+        case .asking:
+            insert(.askAgain)
+            return true
+        default: return false
+        }
+    }
+
+    /// `isReady` said yes, or need not be asked.
+    mutating func confirmed() -> Bool {
+        guard phase == .asking else { return false }
+        phase = .filed
+        remove(.askAgain)
+        return true
+    }
+
+    /// `isReady` said no. Stays *asking* if something has happened since it was asked.
+    mutating func denied() -> Bool {
+        guard phase == .asking else { return false }
+        if has(.askAgain) { remove(.askAgain) } else { phase = .waiting }
+        return true
+    }
+
+    /// It cannot stay among the ready: it has a dependency again.
+    mutating func unfiled() -> Bool {
+        guard phase == .filed, !isReady else { return false }
+        phase = .waiting
+        return true
+    }
+
+    /// The override of `isReady` changed its mind after a worker took it.
+    mutating func returnedToQueue() -> Bool {
+        guard phase == .filed else { return false }
+        phase = .waiting
+        remove(.holdsSlot)
+        return true
+    }
+
+    mutating func dependencyAdded() -> Bool {
+        unfinishedDependencies += 1
+        insert(.hasDependencies)
+        return true
+    }
+
+    /// One dependency less; if it was the last one, the caller brings the operation on.
+    mutating func dependencyFinished() -> Bool {
+        unfinishedDependencies -= 1
+        if unfinishedDependencies == 0 { _ = mayBeReady() }
+        return true
+    }
+
+    // MARK: Events of running
+
+    /// A worker takes a slot of the queue for it alone.
+    mutating func claimed(takesSlot: Bool) -> Bool {
+        guard phase == .filed else { return false }
+        if takesSlot { insert(.holdsSlot) }
+        return true
+    }
+
+    /// A worker begins with a plain operation; one that is cancelled stays *filed*, to be finished.
+    mutating func plainBegun() -> Bool {
+        guard phase == .filed else { return false }
+        if has(.doomed) { insert(.cancelled) }
+        if has(.cancelled) { return true }
+        guard unfinishedDependencies == 0 else { return false }
+        phase = .executing
+        return true
+    }
+
+    /// A worker is about to call `start()`.
+    mutating func startingFromQueue() -> Bool {
+        guard phase == .filed else { return false }
+        phase = .starting
+        if has(.doomed) { insert(.cancelled) }
+        return true
+    }
+
+    /// The default `start()` was entered.
+    mutating func startRequested(isCancelled: Bool) -> Bool {
+        guard phase == .created || phase == .starting, !isCancelled, !isStopped else {
+            return false
+        }
+        phase = .executing
+        return true
+    }
+
+    mutating func mainReturned() -> Bool {
+        insert(.returned)
+        return true
+    }
+
+    // MARK: Events of ending
+
+    mutating func cancelRequested() -> Bool {
+        guard phase != .finished, !has(.cancelled) else { return false }
+        insert(.cancelled)
+        _ = mayBeReady()
+        return true
+    }
+
+    mutating func doomed() -> Bool {
+        guard phase != .finished else { return false }
+        insert(.doomed)
+        return true
+    }
+
+    mutating func finished() -> Bool {
+        guard phase != .finished else { return false }
+        phase = .finished
+        return true
+    }
+}
+
+extension Operation.QueuePriority {
+    static let count = 5
+
+    /// 0 for the lowest priority, 4 for the highest.
+    var lane: Int { rawValue / 4 + 2 }
+
+    init(lane: Int) {
+        self = Operation.QueuePriority(rawValue: (lane - 2) * 4) ?? .normal
+    }
+}
