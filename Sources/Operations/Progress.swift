@@ -1,0 +1,231 @@
+import Synchronization
+
+/// How much of some work is done, in units that its owner chooses.
+///
+/// Progresses form a tree: a child stands for some of its parent's units, counts in units of its own,
+/// and its fraction counts in its parent's while it goes on. When it has finished its parent counts
+/// those units as completed and lets go of it, so they are counted once, whatever happens to the child later.
+///
+/// A parent keeps its unfinished children; a child does not keep its parent. Names and results are
+/// those of Foundation's class of the same name; there is nothing localised and no user info here.
+///
+/// Every property and method can be used from any thread. A count that several threads raise with `+=`
+/// loses some of it, since that is a read and a write: give each of them a child of its own.
+open class Progress: @unchecked Sendable {
+    // Unchecked because it is open: the base class keeps all it has inside this lock.
+    let state: Protected<ProgressState>
+    /// Read without the lock, by queues whose progress nobody has asked for.
+    let isActive: Atomic<Bool>
+
+    /// Makes a progress, as a child of the current one if there is one.
+    ///
+    /// The first progress that is made while another one is current takes all of the units that were
+    /// set aside for it; see ``becomeCurrent(withPendingUnitCount:)``.
+    public init(totalUnitCount: Int64) {
+        self.state = Protected(ProgressState(total: totalUnitCount))
+        self.isActive = Atomic(totalUnitCount != 0)
+        ProgressScope.current?.attach(self)
+    }
+
+    /// Makes a progress that stands for some units of its parent.
+    ///
+    /// - Parameter pendingUnitCount: how many of the parent's units it stands for.
+    public init(totalUnitCount: Int64, parent: Progress, pendingUnitCount: Int64) {
+        self.state = Protected(ProgressState(total: totalUnitCount))
+        self.isActive = Atomic(totalUnitCount != 0)
+        parent.addChild(self, withPendingUnitCount: pendingUnitCount)
+    }
+
+    /// Makes a progress without a parent, whichever is current.
+    init(discreteTotalUnitCount: Int64) {
+        self.state = Protected(ProgressState(total: discreteTotalUnitCount))
+        self.isActive = Atomic(discreteTotalUnitCount != 0)
+    }
+
+    /// Makes a progress without a parent, whichever is current.
+    public static func discreteProgress(totalUnitCount: Int64) -> Progress {
+        Progress(discreteTotalUnitCount: totalUnitCount)
+    }
+
+    // MARK: Counts
+
+    /// How many units there are to do; a negative number means that nobody knows.
+    open var totalUnitCount: Int64 {
+        get { state.withLock { $0.total } }
+        set {
+            let ripple = state.withLock { state in
+                isActive.store(newValue != 0, ordering: .releasing)
+                return state.totalChanged(to: newValue)
+            }
+            spread(ripple)
+        }
+    }
+
+    /// How many units are done; those of children that have finished are included.
+    ///
+    /// A number above ``totalUnitCount`` is kept as it is; a negative one means that nobody knows.
+    open var completedUnitCount: Int64 {
+        get { state.withLock { $0.completed } }
+        set { spread(state.withLock { $0.completedChanged(to: newValue) }) }
+    }
+
+    /// The part that is done, from 0 to 1, with that of unfinished children in it.
+    ///
+    /// 0 while nobody knows. It is above 1 if more units were completed than there are.
+    open var fractionCompleted: Double { state.withLock { $0.fraction } }
+
+    /// Whether the fraction means nothing yet: one of the counts is negative, or both are 0.
+    open var isIndeterminate: Bool { state.withLock { $0.isIndeterminate } }
+
+    /// Whether at least one unit is done and none is left; children are not asked.
+    open var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    // MARK: Children
+
+    /// Lets a progress stand for some of this one's units.
+    ///
+    /// What the child has done already counts at once. A child of a cancelled or paused progress is
+    /// cancelled or paused by this.
+    ///
+    /// - Precondition: the child has no parent and is not this progress nor above it.
+    open func addChild(_ child: Progress, withPendingUnitCount units: Int64) {
+        let result = adopt(child, units: units)
+        switch result {
+        case .hasParent:
+            misuse("\(child) has a parent already: add each progress to one parent only")
+        case .isAncestor:
+            misuse("\(child) is \(self) or above it and cannot be its child: add another progress")
+        case .adopted(let isCancelled, let isPaused):
+            child.spread(child.state.withLock { $0.ripple() })
+            if isCancelled { child.cancel() }
+            if isPaused { child.pause() }
+        }
+    }
+
+    // MARK: Being current
+
+    /// The progress that is current where the caller runs; nil if there is none.
+    public static func current() -> Progress? { ProgressScope.current?.progress }
+
+    /// Sets units aside, on the calling thread, for the next progress that is made there.
+    ///
+    /// So work can report to whoever called it without being handed a progress. The first progress made
+    /// with ``init(totalUnitCount:)`` becomes a child for these units; later ones get no parent. If none is
+    /// made the units count as completed with ``resignCurrent()``, which must follow on the same thread.
+    /// In `async` functions use ``performAsCurrent(withPendingUnitCount:using:)`` instead.
+    ///
+    /// - Precondition: it is not the current progress of the thread already.
+    open func becomeCurrent(withPendingUnitCount units: Int64) {
+        guard ProgressScope.ofThread?.progress !== self else {
+            misuse("\(self) is current on this thread already: call resignCurrent() first")
+        }
+        ProgressScope.enter(self, units: units)
+    }
+
+    /// Ends what the last ``becomeCurrent(withPendingUnitCount:)`` on this thread began.
+    ///
+    /// - Precondition: this is the progress that became current last, on this thread.
+    open func resignCurrent() {
+        guard let scope = ProgressScope.ofThread, scope.progress === self else {
+            misuse(
+                "\(self) is not current on this thread: call resignCurrent() once for each "
+                    + "becomeCurrent, on the same thread and the last one first")
+        }
+        ProgressScope.leave(scope)
+    }
+
+    /// Sets units aside for the progress that `work` makes, as with
+    /// ``becomeCurrent(withPendingUnitCount:)``; returns and throws what `work` does.
+    public func performAsCurrent<Result, Failure: Error>(
+        withPendingUnitCount units: Int64, using work: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        becomeCurrent(withPendingUnitCount: units)
+        defer { resignCurrent() }
+        return try work()
+    }
+
+    /// Sets units aside for the progress that `work`, or a child task of it, makes first.
+    ///
+    /// The progress is current in the task, on whatever threads it runs. A task that outlives `work`
+    /// has no current progress from then on.
+    @_disfavoredOverload
+    public func performAsCurrent<Result>(
+        withPendingUnitCount units: Int64, using work: () async throws -> Result,
+        isolation: isolated (any Actor)? = #isolation
+    ) async rethrows -> Result {
+        let scope = ProgressScope(self, units: units, outer: nil)
+        defer { scope.close() }
+        return try await ProgressScope.$ofTask.withValue(scope) { try await work() }
+    }
+
+    // MARK: Cancelling and pausing
+
+    /// Whether ``cancel()`` was called, on this progress or on one above it.
+    open var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Whether ``pause()`` was called, and ``resume()`` not since, on this progress or one above.
+    open var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Whether to offer people a way to cancel; true unless set. It changes nothing else.
+    open var isCancellable: Bool {
+        get { state.withLock { $0.isCancellable } }
+        set { state.withLock { $0.isCancellable = newValue } }
+    }
+
+    /// Whether to offer people a way to pause; false unless set. It changes nothing else.
+    open var isPausable: Bool {
+        get { state.withLock { $0.isPausable } }
+        set { state.withLock { $0.isPausable = newValue } }
+    }
+
+    /// Asks the work, and that of all children, to stop.
+    ///
+    /// It stops nothing by itself: the work looks at ``isCancelled`` or sets a
+    /// ``cancellationHandler``. Calling it again has no effect. Parents are not affected.
+    open func cancel() {
+        control {
+            $0.cancelRequested()
+        } child: {
+            $0.cancel()
+        }
+    }
+
+    /// Asks the work, and that of all children, to pause; again while paused it has no effect.
+    open func pause() {
+        control {
+            $0.pauseRequested()
+        } child: {
+            $0.pause()
+        }
+    }
+
+    /// Asks the work, and that of all children, to go on; without a pause before it has no effect.
+    open func resume() {
+        control {
+            $0.resumeRequested()
+        } child: {
+            $0.resume()
+        }
+    }
+
+    /// Called after ``cancel()``; at once if set when that has happened already.
+    ///
+    /// Handlers run on a worker thread, those of one progress one after the other, in the order of what
+    /// they answer to.
+    open var cancellationHandler: (@Sendable () -> Void)? {
+        get { state.withLock { $0.cancellationHandler } }
+        set { set(newValue) { $0.cancellationHandlerSet($1) } }
+    }
+
+    /// Called after ``pause()``; at once if set while paused. It runs as ``cancellationHandler`` does.
+    open var pausingHandler: (@Sendable () -> Void)? {
+        get { state.withLock { $0.pausingHandler } }
+        set { set(newValue) { $0.pausingHandlerSet($1) } }
+    }
+
+    /// Called after ``resume()``. It runs as ``cancellationHandler`` does.
+    open var resumingHandler: (@Sendable () -> Void)? {
+        get { state.withLock { $0.resumingHandler } }
+        set { set(newValue) { $0.resumingHandlerSet($1) } }
+    }
+}

@@ -1,0 +1,138 @@
+import Synchronization
+
+// How changes go through the tree. Up go fractions: each step takes one lock, and a version number
+// keeps a late report from replacing a newer one, so when all who changed something have
+// returned every ancestor is exact. Down go cancelling and pausing. No lock is held while another
+// one is taken, except for the lock of the edges, which is taken first.
+
+extension Progress {
+    enum Adoption {
+        case adopted(isCancelled: Bool, isPaused: Bool)
+        case hasParent
+        case isAncestor
+    }
+
+    /// Held while a child is added: two that are added to each other at once must not make a circle.
+    private static let edges = Protected(())
+
+    func adopt(_ child: Progress, units: Int64) -> Adoption {
+        // Letting go of a progress can run a user's `deinit`, so that happens after the lock.
+        let (result, path): (Adoption, [Progress]) = Self.edges.withLock { _ in
+            var path = [self]
+            while let last = path.last, last !== child {
+                guard let parent = last.state.withLock({ $0.parent }) else { break }
+                path.append(parent)
+            }
+            if path.last === child { return (.isAncestor, path) }
+            if let parent = child.state.withLock({ $0.adopted(by: self) }) {
+                return (.hasParent, path + [parent])
+            }
+            return state.withLock { state in
+                state.childAdded(child, units: units)
+                return (
+                    .adopted(isCancelled: state.isCancelled, isPaused: state.isPaused), path
+                )
+            }
+        }
+        withExtendedLifetime(path) {}
+        return result
+    }
+
+    /// Tells the observers here, then takes the change to the parent, and so on up to the root.
+    func spread(_ ripple: ProgressState.Ripple) {
+        var ripple = ripple
+        var child = self
+        while true {
+            for continuation in ripple.waiting { continuation.resume() }
+            ripple.onChange?()
+            guard let parent = ripple.parent else { return }
+            let (id, report) = (ObjectIdentifier(child), ripple.report)
+            ripple = parent.state.withLock { $0.childReported(id, report) }
+            child = parent
+        }
+    }
+
+    func complete(units: Int64) {
+        spread(state.withLock { $0.completed(units: units) })
+    }
+
+    /// Counts one unit as completed, if anybody has said how many there are.
+    func completeUnit() {
+        guard isActive.load(ordering: .acquiring) else { return }
+        complete(units: 1)
+    }
+
+    /// Called after each change of anything but the handlers and hints, on the thread that made it, with
+    /// no lock held. A call may come without a change.
+    var onChange: (@Sendable () -> Void)? {
+        get { state.withLock { $0.onChange } }
+        set {
+            let previous = state.withLock { state in
+                defer { state.onChange = newValue }
+                return state.onChange
+            }
+            withExtendedLifetime(previous) {}
+        }
+    }
+}
+
+// MARK: - Cancelling and pausing
+
+extension Progress {
+    /// Runs handlers. A queue and not a plain call: whoever cancels may hold a lock that a handler takes.
+    private static let handlers: OperationQueue = {
+        let queue = OperationQueue()
+        queue.name = "Progress handlers"
+        return queue
+    }()
+
+    func control(
+        _ request: (inout ProgressState) -> ProgressState.Spreading?, child: (Progress) -> Void
+    ) {
+        guard let spreading = state.withLock({ request(&$0) }) else { return }
+        if spreading.mustCall { callHandlers() }
+        spread(spreading.ripple)
+        for progress in spreading.children { child(progress) }
+    }
+
+    func set(
+        _ handler: ProgressState.Handler?,
+        _ event: (inout ProgressState, ProgressState.Handler?) -> ProgressState.Replacement
+    ) {
+        let replacement = state.withLock { event(&$0, handler) }
+        if replacement.mustCall { callHandlers() }
+        withExtendedLifetime(replacement.previous) {}
+    }
+
+    private func callHandlers() {
+        Self.handlers.addOperation { [self] in
+            while let handler = state.withLock({ $0.nextCall() }) { handler() }
+        }
+    }
+}
+
+extension Progress: Hashable {
+    /// Progresses are equal if they are the same object.
+    public static func == (a: Progress, b: Progress) -> Bool { a === b }
+
+    /// Hashes the object's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension Progress: CustomStringConvertible {
+    /// The type and address, and the counts.
+    public var description: String {
+        let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+        return "\(type(of: self)) 0x\(address) (\(state.withLock { $0.description }))"
+    }
+}
+
+extension ProgressState {
+    fileprivate var description: String {
+        var parts = ["\(completed) of \(total) units"]
+        if !isIndeterminate { parts.append("\(Int(min(fraction * 100, 1_000_000))) %") }
+        if isCancelled { parts.append("cancelled") }
+        if isPaused { parts.append("paused") }
+        return parts.joined(separator: ", ")
+    }
+}

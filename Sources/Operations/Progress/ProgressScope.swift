@@ -1,0 +1,85 @@
+/// Units that were set aside for the first progress that is made while another one is current.
+final class ProgressScope: Sendable {
+    private enum Use {
+        /// → `taken`, `closed`.
+        case free
+        /// A progress has become the child for these units. → `closed`.
+        case taken
+        /// Terminal. A task that inherited the scope may still see it.
+        case closed
+    }
+
+    private let owner: Progress
+    private let units: Int64
+    /// What was current on this thread before.
+    private let outer: ProgressScope?
+    private let use = Protected(Use.free)
+
+    init(_ owner: Progress, units: Int64, outer: ProgressScope?) {
+        self.owner = owner
+        self.units = units
+        self.outer = outer
+    }
+
+    /// Nil once it is over.
+    var progress: Progress? {
+        use.withLock { if case .closed = $0 { nil } else { owner } }
+    }
+
+    /// Makes a new progress the child for these units; the first one only, for others would
+    /// count them again.
+    func attach(_ child: Progress) {
+        let isFirst = use.withLock { use in
+            guard case .free = use else { return false }
+            use = .taken
+            return true
+        }
+        if isFirst { owner.addChild(child, withPendingUnitCount: units) }
+    }
+
+    /// Counts the units as completed if no progress stands for them.
+    func close() {
+        let isUnused = use.withLock { use in
+            defer { use = .closed }
+            guard case .free = use else { return false }
+            return true
+        }
+        if isUnused { owner.complete(units: units) }
+    }
+}
+
+// MARK: - Where it is current
+
+extension ProgressScope {
+    /// That of a task, and of its child tasks.
+    @TaskLocal static var ofTask: ProgressScope?
+
+    private static let pointer = ThreadLocalPointer { scope in
+        guard let scope else { return }
+        Unmanaged<ProgressScope>.fromOpaque(scope).release()
+    }
+
+    /// That of the calling thread.
+    static var ofThread: ProgressScope? {
+        pointer.value.map { Unmanaged<ProgressScope>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The thread's goes first: it ends before the function that began it can be suspended, so it was
+    /// begun inside the task's.
+    static var current: ProgressScope? { ofThread ?? ofTask }
+
+    static func enter(_ progress: Progress, units: Int64) {
+        replace(with: ProgressScope(progress, units: units, outer: ofThread))
+    }
+
+    static func leave(_ scope: ProgressScope) {
+        replace(with: scope.outer)
+        scope.close()
+    }
+
+    private static func replace(with scope: ProgressScope?) {
+        let previous = pointer.value
+        pointer.value = scope.map { Unmanaged.passRetained($0).toOpaque() }
+        if let previous { Unmanaged<ProgressScope>.fromOpaque(previous).release() }
+    }
+}

@@ -1,0 +1,231 @@
+/// What one progress knows.
+///
+/// Pure: no locks, no calls of anything. Each method is one event; the ``Ripple`` it returns is
+/// what the caller must spread after releasing the lock.
+struct ProgressState {
+    typealias Handler = @Sendable () -> Void
+
+    private(set) var total: Int64
+    private(set) var completed: Int64 = 0
+    /// Goes up with every change. It tells new reports of a child from older ones that come late, and
+    /// observers whether they have missed something.
+    private(set) var version: UInt64 = 0
+
+    private(set) weak var parent: Progress?
+    /// The children that have not finished.
+    private var children: [ObjectIdentifier: Child] = [:]
+    /// What those have done, in units of this progress.
+    private var unitsInChildren = 0.0
+
+    var onChange: Handler?
+    private var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+
+    private(set) var isCancelled = false
+    private(set) var isPaused = false
+    var isCancellable = true
+    var isPausable = false
+    private(set) var cancellationHandler: Handler?
+    private(set) var pausingHandler: Handler?
+    private(set) var resumingHandler: Handler?
+    /// Handlers that are still to be called, by whoever calls them already or has been told to.
+    private var calls: [Handler] = []
+    private var isCalling = false
+
+    init(total: Int64) {
+        self.total = total
+    }
+
+    var isIndeterminate: Bool { total < 0 || completed < 0 || (total == 0 && completed == 0) }
+
+    var isFinished: Bool { completed > 0 && total >= 0 && completed >= total }
+
+    var fraction: Double {
+        guard total > 0 else { return isFinished ? 1 : 0 }
+        return max(0, (Double(completed) + unitsInChildren) / Double(total))
+    }
+}
+
+// MARK: - The tree
+
+extension ProgressState {
+    private struct Child {
+        let progress: Progress
+        let units: Int64
+        var fraction = 0.0
+        var version: UInt64 = 0
+    }
+
+    /// What a parent has to know.
+    struct Report {
+        let version: UInt64
+        let fraction: Double
+        let isFinished: Bool
+    }
+
+    /// A change on its way up.
+    struct Ripple: Sendable {
+        let report: Report
+        let parent: Progress?
+        let onChange: Handler?
+        let waiting: [CheckedContinuation<Void, Never>]
+    }
+
+    /// A change, or only the way up if nothing has changed here.
+    mutating func ripple(isChange: Bool = true) -> Ripple {
+        if isChange { version += 1 }
+        let woken = isChange ? Array(waiting.values) : []
+        if !woken.isEmpty { waiting = [:] }
+        return Ripple(
+            report: Report(version: version, fraction: fraction, isFinished: isFinished),
+            parent: parent, onChange: isChange ? onChange : nil, waiting: woken)
+    }
+
+    mutating func totalChanged(to total: Int64) -> Ripple {
+        let isChange = total != self.total
+        self.total = total
+        return ripple(isChange: isChange)
+    }
+
+    mutating func completedChanged(to completed: Int64) -> Ripple {
+        let isChange = completed != self.completed
+        self.completed = completed
+        return ripple(isChange: isChange)
+    }
+
+    mutating func completed(units: Int64) -> Ripple {
+        completedChanged(to: completed.addingClamped(units))
+    }
+
+    /// Returns the parent that it has already, and then keeps.
+    mutating func adopted(by parent: Progress) -> Progress? {
+        if let known = self.parent { return known }
+        self.parent = parent
+        return nil
+    }
+
+    mutating func childAdded(_ child: Progress, units: Int64) {
+        children[ObjectIdentifier(child)] = Child(progress: child, units: units)
+    }
+
+    /// Takes a child's news. Older news than what is known, and that of a child that has finished, change
+    /// nothing here; the caller still goes on upwards, because whoever brought the newer ones may not
+    /// have got there yet.
+    mutating func childReported(_ id: ObjectIdentifier, _ report: Report) -> Ripple {
+        guard var child = children[id], report.version > child.version else {
+            return ripple(isChange: false)
+        }
+        let before = fraction
+        unitsInChildren -= Double(child.units) * child.fraction
+        child.version = report.version
+        if report.isFinished {
+            children[id] = nil
+            completed = completed.addingClamped(child.units)
+            // No rounding error outlives the last child.
+            if children.isEmpty { unitsInChildren = 0 }
+            return ripple()
+        }
+        child.fraction = min(max(report.fraction, 0), 1)
+        unitsInChildren += Double(child.units) * child.fraction
+        children[id] = child
+        return ripple(isChange: fraction != before)
+    }
+}
+
+// MARK: - Cancelling and pausing
+
+extension ProgressState {
+    /// What a request to cancel, pause or resume brings with it.
+    struct Spreading: Sendable {
+        let children: [Progress]
+        let mustCall: Bool
+        let ripple: Ripple
+    }
+
+    /// Nil if it is cancelled already.
+    mutating func cancelRequested() -> Spreading? {
+        guard !isCancelled else { return nil }
+        isCancelled = true
+        return spreading(cancellationHandler)
+    }
+
+    /// Nil if it is paused already.
+    mutating func pauseRequested() -> Spreading? {
+        guard !isPaused else { return nil }
+        isPaused = true
+        return spreading(pausingHandler)
+    }
+
+    /// Nil if it is not paused.
+    mutating func resumeRequested() -> Spreading? {
+        guard isPaused else { return nil }
+        isPaused = false
+        return spreading(resumingHandler)
+    }
+
+    private mutating func spreading(_ handler: Handler?) -> Spreading {
+        Spreading(
+            children: children.values.map(\.progress), mustCall: call(handler), ripple: ripple())
+    }
+
+    /// The handler that was there, to be let go of without the lock.
+    struct Replacement: Sendable {
+        let previous: Handler?
+        let mustCall: Bool
+    }
+
+    mutating func cancellationHandlerSet(_ handler: Handler?) -> Replacement {
+        defer { cancellationHandler = handler }
+        return Replacement(
+            previous: cancellationHandler, mustCall: isCancelled && call(handler))
+    }
+
+    mutating func pausingHandlerSet(_ handler: Handler?) -> Replacement {
+        defer { pausingHandler = handler }
+        return Replacement(previous: pausingHandler, mustCall: isPaused && call(handler))
+    }
+
+    mutating func resumingHandlerSet(_ handler: Handler?) -> Replacement {
+        defer { resumingHandler = handler }
+        return Replacement(previous: resumingHandler, mustCall: false)
+    }
+
+    /// True if somebody has to be found who calls handlers.
+    private mutating func call(_ handler: Handler?) -> Bool {
+        guard let handler else { return false }
+        calls.append(handler)
+        defer { isCalling = true }
+        return !isCalling
+    }
+
+    /// The handler to be called next; after nil the caller must stop.
+    mutating func nextCall() -> Handler? {
+        guard calls.isEmpty else { return calls.removeFirst() }
+        isCalling = false
+        return nil
+    }
+}
+
+// MARK: - Observers
+
+extension ProgressState {
+    /// False if something has changed since `version`, so that there is nothing to wait for.
+    mutating func waiterArrived(
+        _ id: UInt64, after version: UInt64, _ continuation: CheckedContinuation<Void, Never>
+    ) -> Bool {
+        guard version == self.version else { return false }
+        waiting[id] = continuation
+        return true
+    }
+
+    mutating func waiterLeft(_ id: UInt64) -> CheckedContinuation<Void, Never>? {
+        waiting.removeValue(forKey: id)
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number there is.
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+}

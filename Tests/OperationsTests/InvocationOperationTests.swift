@@ -1,0 +1,169 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(1)))
+struct InvocationOperationTests {
+    struct NoSuchFile: Error, Equatable { let name: String }
+
+    final class Store: Sendable {
+        let calls = Counter()
+
+        func load(_ name: String) throws -> Int {
+            calls.increment()
+            guard name.hasSuffix(".txt") else { throw NoSuchFile(name: name) }
+            return name.count
+        }
+        func size() -> Int { 3 }
+        func clear() { calls.increment() }
+        func pass(_ counter: Counter) -> Counter { counter }
+        func wait(_ signals: (started: Signal, goOn: Signal)) -> Bool {
+            signals.started.send()
+            return signals.goOn.wait()
+        }
+        func cancel(_ operation: Operation) -> Int {
+            operation.cancel()
+            return 1
+        }
+    }
+
+    @Test func resultIsWhatTheMethodReturned() async throws {
+        let store = Store()
+        let load = InvocationOperation(target: store, method: Store.load, argument: "a.txt")
+        let size = InvocationOperation(target: store, method: Store.size)
+        await OperationQueue().addOperations([load, size], waitUntilFinished: true)
+        #expect(try load.result == 5)
+        #expect(try size.result == 3)
+    }
+
+    @Test func dependentReadsTheResult() async throws {
+        let load = InvocationOperation(target: Store(), method: Store.load, argument: "a.txt")
+        let (length, queue) = (Recorder<Int>(), OperationQueue())
+        let use = BlockOperation { [unowned load] in
+            if let result = try? load.result { length.record(result) }
+        }
+        use.addDependency(load)
+        await queue.addOperations([use, load], waitUntilFinished: true)
+        #expect(length.values == [5])
+    }
+
+    @Test func methodThatReturnsNothingHasAVoidResult() throws {
+        let store = Store()
+        let operation = InvocationOperation(target: store, method: Store.clear)
+        operation.start()
+        let result: Void = try operation.result
+        #expect(result == () && store.calls.value == 1)
+    }
+
+    @Test func errorOfTheMethodIsInTheResult() {
+        let operation = InvocationOperation(target: Store(), method: Store.load, argument: "a.jpg")
+        operation.start()
+        #expect(operation.isFinished)
+        do throws(InvocationError) {
+            _ = try operation.result
+            Issue.record("it has no result")
+        } catch .failed(let error) {
+            #expect(error as? NoSuchFile == NoSuchFile(name: "a.jpg"))
+        } catch {
+            Issue.record("it threw \(error)")
+        }
+    }
+
+    @Test func resultIsMissingUntilTheOperationHasFinished() async {
+        let signals = (started: Signal(), goOn: Signal())
+        let operation = InvocationOperation(target: Store(), method: Store.wait, argument: signals)
+        #expect(reason(operation) == "notFinished")
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        #expect(signals.started.wait())
+        #expect(reason(operation) == "notFinished")
+        signals.goOn.send()
+        await queue.drain()
+        #expect(reason(operation) == "none")
+    }
+
+    @Test func cancelledOperationHasNoResultAndLetsItsTargetGo() async {
+        weak var target: Store?
+        weak var argument: Counter?
+        let operation: InvocationOperation<Counter>
+        do {
+            let (store, counter) = (Store(), Counter())
+            (target, argument) = (store, counter)
+            operation = InvocationOperation(target: store, method: Store.pass, argument: counter)
+        }
+        #expect(target != nil && argument != nil)
+        let queue = suspendedQueue()
+        queue.addOperation(operation)
+        operation.cancel()
+        #expect(target == nil && argument == nil)
+        #expect(reason(operation) == "cancelled")
+        await queue.drain()
+        #expect(operation.isFinished)
+        #expect(reason(operation) == "cancelled")
+    }
+
+    @Test func cancellationWhileTheMethodRunsWithdrawsTheResult() {
+        let first = Operation()
+        let operation = InvocationOperation(target: Store(), method: Store.cancel, argument: first)
+        operation.start()
+        #expect(first.isCancelled)
+        #expect(reason(operation) == "none")
+
+        let signals = (started: Signal(), goOn: Signal())
+        let cancelled = InvocationOperation(target: Store(), method: Store.wait, argument: signals)
+        cancelled.completionBlock = { signals.started.send() }
+        OperationQueue().addOperation(cancelled)
+        #expect(signals.started.wait())
+        cancelled.cancel()
+        signals.goOn.send()
+        #expect(signals.started.wait())
+        #expect(reason(cancelled) == "cancelled")
+    }
+
+    @Test func finishedOperationLetsItsTargetGoAndKeepsTheResult() throws {
+        weak var target: Store?
+        let operation: InvocationOperation<Int>
+        do {
+            let store = Store()
+            target = store
+            operation = InvocationOperation(target: store, method: Store.load, argument: "a.txt")
+        }
+        #expect(target != nil)
+        operation.start()
+        #expect(target == nil)
+        operation.cancel()
+        operation.main()
+        #expect(try operation.result == 5)
+    }
+
+    @Test func subclassThatCallsNothingHasNoResult() {
+        final class Lazy: InvocationOperation<Int>, @unchecked Sendable {
+            override func main() {}
+        }
+        let operation = Lazy(target: Store(), method: Store.size)
+        operation.start()
+        #expect(operation.isFinished)
+        #expect(reason(operation) == "notFinished")
+    }
+
+    @Test func errorsSayWhatToDo() {
+        #expect(InvocationError.cancelled.description.contains("check isCancelled first"))
+        #expect(InvocationError.notFinished.description.contains("when the operation has finished"))
+        let failed = InvocationError.failed(NoSuchFile(name: "a.jpg"))
+        #expect(failed.description.contains("the method threw: NoSuchFile(name: \"a.jpg\")"))
+    }
+
+    /// Why there is no result.
+    private func reason<Output>(_ operation: InvocationOperation<Output>) -> String {
+        do throws(InvocationError) {
+            _ = try operation.result
+            return "none"
+        } catch {
+            switch error {
+            case .cancelled: return "cancelled"
+            case .notFinished: return "notFinished"
+            case .failed: return "failed"
+            }
+        }
+    }
+}
