@@ -24,7 +24,9 @@ open class InvocationOperation<Output: Sendable>: Operation, @unchecked Sendable
 
     /// Makes an operation that calls a method without arguments.
     ///
-    /// - Parameter method: for example `Store.refresh`; it may throw.
+    /// - Parameters:
+    ///   - target: the object, kept until the method has returned.
+    ///   - method: for example `Store.refresh`; it may throw.
     public init<Target: AnyObject & Sendable>(
         target: Target, method: @escaping @Sendable (Target) -> () throws -> Output
     ) {
@@ -34,7 +36,10 @@ open class InvocationOperation<Output: Sendable>: Operation, @unchecked Sendable
 
     /// Makes an operation that calls a method with one argument.
     ///
-    /// - Parameter method: for example `Store.load`; it may throw.
+    /// - Parameters:
+    ///   - target: the object, kept until the method has returned.
+    ///   - method: for example `Store.load`; it may throw.
+    ///   - argument: what the method is called with, kept as long.
     public init<Target: AnyObject & Sendable, Argument: Sendable>(
         target: Target, method: @escaping @Sendable (Target) -> (Argument) throws -> Output,
         argument: Argument
@@ -49,8 +54,8 @@ open class InvocationOperation<Output: Sendable>: Operation, @unchecked Sendable
     /// method that returns nothing this is `Void`, which is a result like any other; there is no
     /// error for that case, unlike in Foundation.
     ///
-    /// - Throws: ``InvocationError/cancelled`` if the operation was cancelled before it finished, even if the method
-    ///   was called; ``InvocationError/failed(_:)`` with what the method threw; or
+    /// - Throws: ``InvocationError/cancelled`` if the operation was cancelled before it finished, even
+    ///   if the method was called; ``InvocationError/failed(_:)`` with what the method threw; or
     ///   ``InvocationError/notFinished``.
     open var result: Output {
         get throws(InvocationError) {

@@ -29,7 +29,10 @@ open class Progress: @unchecked Sendable {
 
     /// Makes a progress that stands for some units of its parent.
     ///
-    /// - Parameter pendingUnitCount: how many of the parent's units it stands for.
+    /// - Parameters:
+    ///   - totalUnitCount: how many units there are to do, in the new progress's own unit.
+    ///   - parent: kept by whoever made it; the child does not keep it.
+    ///   - pendingUnitCount: how many of the parent's units it stands for.
     public init(totalUnitCount: Int64, parent: Progress, pendingUnitCount: Int64) {
         self.state = Protected(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
@@ -148,7 +151,6 @@ open class Progress: @unchecked Sendable {
     ///
     /// The progress is current in the task, on whatever threads it runs. A task that outlives `work`
     /// has no current progress from then on.
-    @_disfavoredOverload
     public func performAsCurrent<Result>(
         withPendingUnitCount units: Int64, using work: () async throws -> Result,
         isolation: isolated (any Actor)? = #isolation

@@ -53,7 +53,7 @@ extension Progress {
     private static let lastWaiter = Atomic<UInt64>(0)
 
     /// Returns when something has changed since `version`, or the task is cancelled.
-    private func change(after version: UInt64, isolation: isolated (any Actor)?) async {
+    func change(after version: UInt64, isolation: isolated (any Actor)?) async {
         let id = Self.lastWaiter.add(1, ordering: .relaxed).newValue
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Operations
+
+/// What cannot be provoked from outside, because it depends on which thread comes first.
+@Suite(.timeLimit(.minutes(1)))
+struct ProgressStateTests {
+    /// Two threads raise a child's count, and the first of them is the last to reach the parent.
+    @Test func lateReportDoesNotReplaceANewerOne() {
+        var (parent, child) = (ProgressState(total: 1), ProgressState(total: 4))
+        let identity = Progress.discreteProgress(totalUnitCount: 4)
+        parent.childAdded(identity, units: 1)
+        let early = child.completedChanged(to: 1)
+        let late = child.completedChanged(to: 3)
+        _ = parent.childReported(ObjectIdentifier(identity), late.report)
+        let version = parent.version
+        let passedOn = parent.childReported(ObjectIdentifier(identity), early.report)
+        #expect(parent.fraction == 0.75)
+        #expect(parent.version == version)
+        // Further up the newer one may not have arrived yet, so it is passed on in any case.
+        #expect(passedOn.report.fraction == 0.75)
+    }
+
+    @Test func roundingErrorsEndWithTheLastChild() {
+        var parent = ProgressState(total: 30)
+        let children = (0..<3).map { _ in Progress.discreteProgress(totalUnitCount: 1) }
+        for child in children { parent.childAdded(child, units: 10) }
+        for step in 1...999 {
+            for child in children {
+                let report = ProgressState.Report(
+                    version: UInt64(step), fraction: Double(step) / 1000, isFinished: false)
+                _ = parent.childReported(ObjectIdentifier(child), report)
+            }
+        }
+        for child in children {
+            let report = ProgressState.Report(version: 1000, fraction: 1, isFinished: true)
+            _ = parent.childReported(ObjectIdentifier(child), report)
+        }
+        #expect(parent.fraction == 1)
+    }
+
+    @Test func readerThatMissedAChangeDoesNotWait() async {
+        let progress = Progress(totalUnitCount: 2)
+        let version = progress.state.withLock { $0.version }
+        progress.completedUnitCount = 1
+        await progress.change(after: version, isolation: nil)
+        #expect(progress.fractionCompleted == 0.5)
+    }
+
+    /// The cancellation is there before the reader waits, so nobody else would wake it.
+    @Test func readerOfACancelledTaskDoesNotWait() async {
+        let progress = Progress(totalUnitCount: 2)
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            let version = progress.state.withLock { $0.version }
+            await progress.change(after: version, isolation: nil)
+            #expect(Task.isCancelled)
+        }.value
+    }
+
+    @Test func childCountsForNoMoreThanItsUnitsBeforeItHasFinished() {
+        var parent = ProgressState(total: 10)
+        let child = Progress.discreteProgress(totalUnitCount: 2)
+        parent.childAdded(child, units: 5)
+        _ = parent.childReported(
+            ObjectIdentifier(child), .init(version: 1, fraction: 1.5, isFinished: false))
+        #expect(parent.fraction == 0.5)
+        #expect(parent.completed == 0)
+    }
+
+    @Test func handlersAreCalledByOneAtATime() {
+        var state = ProgressState(total: 1)
+        _ = state.pausingHandlerSet({})
+        _ = state.resumingHandlerSet({})
+        #expect(state.pauseRequested()?.mustCall == true)
+        #expect(state.nextCall() != nil)
+        // Whoever runs the first handler now comes back for this one.
+        #expect(state.resumeRequested()?.mustCall == false)
+        #expect(state.nextCall() != nil)
+        #expect(state.nextCall() == nil)
+        #expect(state.pauseRequested()?.mustCall == true)
+    }
+}
