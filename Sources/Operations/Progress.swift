@@ -90,6 +90,7 @@ open class Progress: @unchecked Sendable {
     /// What the child has done already counts at once. A child of a cancelled or paused progress is
     /// cancelled or paused by this.
     ///
+    /// - Complexity: O(number of progresses above), as for each change of a count.
     /// - Precondition: the child has no parent and is not this progress nor above it.
     open func addChild(_ child: Progress, withPendingUnitCount units: Int64) {
         let result = adopt(child, units: units)
