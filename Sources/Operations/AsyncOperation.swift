@@ -88,12 +88,22 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     private func run() async {
         var thrown: (any Error)?
         do {
-            try await main()
+            try await runMain()
         } catch {
             thrown = error
         }
         progress.withLock { $0 = .ended(thrown) }
         finish()
+    }
+}
+
+extension AsyncOperation {
+    /// Runs `main()` with what is to be in force meanwhile.
+    private func runMain() async throws {
+        guard let progress = TaskContext.queue?.activeProgress else { return try await main() }
+        let unit = progress.makeUnit()
+        defer { unit.completedUnitCount = 1 }
+        try await unit.performAsCurrent(withPendingUnitCount: 1) { try await main() }
     }
 }
 

@@ -74,8 +74,8 @@ extension BlockOperation {
             return queue.unbegin(batch)
         }
         if begun.phase == .executing {
-            if begun.has(.elaborate) {
-                withThreadPriority { main() }
+            if begun.has(.elaborate) || queue.hasProgress.load(ordering: .relaxed) {
+                runMain()
             } else {
                 block?()
             }

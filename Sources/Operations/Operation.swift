@@ -47,7 +47,7 @@ open class Operation: @unchecked Sendable {
     open func start() {
         guard beginExecuting() else { return }
         ThreadContext.current.inside(self) {
-            withThreadPriority { main() }
+            runMain()
         }
         update { $0.mainReturned() }
         // A subclass that overrides `isFinished` may have more to do; it says so when it has.
@@ -270,6 +270,16 @@ open class Operation: @unchecked Sendable {
 }
 
 extension Operation {
+    /// Runs `main()` with what is to be in force meanwhile.
+    func runMain() {
+        withThreadPriority {
+            guard let progress = ThreadContext.currentQueue?.activeProgress else { return main() }
+            let unit = progress.makeUnit()
+            unit.performAsCurrent(withPendingUnitCount: 1) { main() }
+            unit.completedUnitCount = 1
+        }
+    }
+
     /// False if it has finished already.
     func addWaiter(_ waiter: Waiter) -> Bool {
         withExtras { extras in

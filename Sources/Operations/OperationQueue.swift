@@ -1,3 +1,4 @@
+public import Dispatch
 import Synchronization
 
 /// A queue that runs operations, as soon as they are ready and as many at a time as it is told.
@@ -16,12 +17,14 @@ open class OperationQueue: @unchecked Sendable {
     /// What `state` says, for workers that look without the lock.
     let attention = Atomic<UInt32>(0)
     let hasPrecedence = Atomic<Bool>(false)
-    let executor: QueueExecutor
+    /// Whether ``progress`` was ever asked for.
+    let hasProgress = Atomic<Bool>(false)
     private let settings: Protected<Settings>
 
     struct Settings {
         var name: String?
         var qualityOfService = QualityOfService.default
+        var progress: Progress?
     }
 
     /// Stands for "as many as make sense": as many as there are cores, and one more for each that
@@ -31,7 +34,6 @@ open class OperationQueue: @unchecked Sendable {
     /// Makes a queue whose operations run on worker threads.
     public init() {
         state.initialize(to: QueueState())
-        executor = .workers
         settings = Protected(Settings())
     }
 
@@ -42,9 +44,7 @@ open class OperationQueue: @unchecked Sendable {
 
     /// The main queue.
     init(executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int) {
-        state.initialize(to: QueueState())
-        state.pointee.changed(.width(width))
-        self.executor = executor
+        state.initialize(to: QueueState(executor: executor, width: width))
         settings = Protected(Settings(name: name, qualityOfService: qualityOfService))
     }
 
@@ -101,6 +101,15 @@ open class OperationQueue: @unchecked Sendable {
         addOperation(operation)
     }
 
+    /// Adds a block that runs when everything that was added before it has finished, and before anything
+    /// that is added later starts.
+    ///
+    /// It is not among the ``operations`` and not in ``operationCount``, but waits for the whole queue
+    /// include it. ``cancelAllOperations()`` drops a barrier whose block has not begun.
+    open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
+        enqueue(Barrier(block: barrier))
+    }
+
     // MARK: Looking
 
     /// The operations that have not finished, in the order they were added.
@@ -116,11 +125,28 @@ open class OperationQueue: @unchecked Sendable {
     /// A name for people.
     open var name: String? {
         get { settings.withLock { $0.name } ?? "NSOperationQueue \(address)" }
-        set { if executor == .workers { settings.withLock { $0.name = newValue } } }
+        set { if !isMain { settings.withLock { $0.name = newValue } } }
     }
 
     private var address: String {
         "0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    }
+
+    /// How far the queue's operations have come.
+    ///
+    /// Counts nothing until its `totalUnitCount` is set; from then on each operation that ends its work
+    /// completes one unit, also if it was cancelled while it worked. One that was cancelled before
+    /// completes none: lower the total by hand, best in a barrier block. While an operation's `main()` runs,
+    /// a unit of this progress is the current one, so that progresses made there become parts of it.
+    /// Cancelling the progress does not cancel operations.
+    open var progress: Progress {
+        settings.withLock { settings in
+            if let progress = settings.progress { return progress }
+            let new = Progress.discreteProgress(totalUnitCount: 0)
+            settings.progress = new
+            hasProgress.store(true, ordering: .releasing)
+            return new
+        }
     }
 
     // MARK: Configuration
@@ -154,7 +180,32 @@ open class OperationQueue: @unchecked Sendable {
     /// The quality of service of blocks added to the queue; `default` unless set.
     open var qualityOfService: QualityOfService {
         get { settings.withLock { $0.qualityOfService } }
-        set { if executor == .workers { settings.withLock { $0.qualityOfService = newValue } } }
+        set { if !isMain { settings.withLock { $0.qualityOfService = newValue } } }
+    }
+
+    /// The dispatch queue that runs the operations; nil unless set: then workers of our own do.
+    ///
+    /// With one the operations' qualities of service have no effect, and the queue's width holds as well
+    /// as the dispatch queue's. Suspending the operation queue does not suspend the dispatch queue. For
+    /// ``main`` it is `DispatchQueue.main`, and cannot be changed.
+    ///
+    /// - Precondition: set only while ``operationCount`` is 0, and not to `DispatchQueue.main`.
+    open var underlyingQueue: DispatchQueue? {
+        get { snapshot { $0.executor.underlyingQueue } }
+        set {
+            guard !isMain else { return }
+            guard newValue !== DispatchQueue.main else {
+                misuse(
+                    "underlyingQueue of \(name ?? address) cannot be the main dispatch queue: use "
+                        + "OperationQueue.main")
+            }
+            let executor = newValue.map { QueueExecutor.dispatch($0) } ?? .workers
+            guard setExecutor(executor) else {
+                misuse(
+                    "underlyingQueue of \(name ?? address) cannot be changed while operations are in "
+                        + "it: set it before the first is added, or wait until all have finished")
+            }
+        }
     }
 
     // MARK: Cancelling and waiting
@@ -202,6 +253,14 @@ open class OperationQueue: @unchecked Sendable {
 }
 
 extension OperationQueue {
+    var isMain: Bool { self === OperationQueue.main }
+
+    /// The progress, if anybody has asked for it and set how much there is to do.
+    var activeProgress: Progress? {
+        guard hasProgress.load(ordering: .acquiring) else { return nil }
+        return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
+    }
+
     private func misuseOfOwnWait(by operation: Operation) -> Never {
         misuse(
             "\(operation) waits for all operations of its own queue \(name ?? address), itself "

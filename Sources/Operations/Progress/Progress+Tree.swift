@@ -136,3 +136,12 @@ extension ProgressState {
         return parts.joined(separator: ", ")
     }
 }
+
+extension Progress {
+    /// A child that stands for one unit, for one operation of a queue.
+    func makeUnit() -> Progress {
+        let unit = Progress.discreteProgress(totalUnitCount: 1)
+        addChild(unit, withPendingUnitCount: 1)
+        return unit
+    }
+}

@@ -53,13 +53,15 @@ struct MovedOperations {
     /// The operation has left the queue, and is not among the ready ones.
     mutating func forget(_ sequence: Int) { turns[sequence] = nil }
 
-    /// The turn and place of the first of a lane.
-    mutating func first(_ lane: Int) -> (turn: Int, sequence: Int)? {
-        while let entry = lists[lane].first {
-            if stands(entry) { return (entry.turn, entry.sequence) }
-            removeFirst(lane)
-        }
-        return nil
+    /// The turn and place of the first of a lane, among those whose place is not beyond `limit`.
+    ///
+    /// - Complexity: O(log n), or O(n) if there is a limit.
+    mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: Int, sequence: Int)? {
+        while let entry = lists[lane].first, !stands(entry) { removeFirst(lane) }
+        guard let first = lists[lane].first else { return nil }
+        if first.sequence <= limit { return (first.turn, first.sequence) }
+        let eligible = lists[lane].filter { $0.sequence <= limit && stands($0) }
+        return eligible.min(by: Self.isOrdered).map { ($0.turn, $0.sequence) }
     }
 
     private func stands(_ entry: Entry) -> Bool {

@@ -128,6 +128,10 @@ extension Operation {
             let queue =
                 before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             queue?._withUnsafeGuaranteedRef {
+                // One that replaces `start()` has no `main()` to count.
+                if before.phase == .starting, !before.isCancelled {
+                    $0.activeProgress?.completeUnit()
+                }
                 $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
             if before.has(.hasAudience) { tellAudience() }

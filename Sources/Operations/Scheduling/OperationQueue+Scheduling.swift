@@ -1,21 +1,5 @@
 import Synchronization
 
-/// Where a queue's operations run.
-enum QueueExecutor {
-    case workers
-    case mainThread
-
-    /// Takes a retained reference to a queue that has something runnable.
-    func schedule(_ queue: Unmanaged<OperationQueue>) {
-        switch self {
-        case .workers: WorkerPool.shared.submit(.queue(queue.takeRetainedValue()))
-        case .mainThread:
-            let queue = queue.takeRetainedValue()
-            MainThread.perform { queue.runNext() }
-        }
-    }
-}
-
 // The queue's side of the scheduling protocol; see Scheduling.md.
 
 extension OperationQueue {
@@ -35,12 +19,12 @@ extension OperationQueue {
     /// then, and with it the queue. The reference that is handed on is taken before.
     @inline(__always)
     private func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
-        let executor = executor
-        let (result, offered): (Result, Unmanaged<OperationQueue>?) = event { state in
+        let (result, offer): (Result, QueueOffer?) = event { state in
             let result = body(&state)
-            return (result, state.offer() ? .passRetained(self) : nil)
+            guard state.offer() else { return (result, nil) }
+            return (result, QueueOffer(queue: .passRetained(self), executor: state.executor))
         }
-        if let offered { executor.schedule(offered) }
+        offer?.accept()
         return result
     }
 
@@ -142,7 +126,7 @@ extension OperationQueue {
     }
 
     func change(_ change: QueueState.Change) {
-        guard executor == .workers else { return }
+        guard !isMain else { return }
         eventOffering({ $0.changed(change) })
     }
 
@@ -214,6 +198,11 @@ extension OperationQueue {
     }
 
     // MARK: Whole queue
+
+    /// False while there are operations.
+    func setExecutor(_ executor: QueueExecutor) -> Bool {
+        event { $0.executorChanged(to: executor) }
+    }
 
     func addWaiter(_ waiter: Waiter) -> Bool {
         event { $0.waiterArrived(waiter) }

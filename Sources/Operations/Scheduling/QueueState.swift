@@ -30,7 +30,16 @@ struct QueueState: ~Copyable {
     private(set) var attention: UInt32 = 0
 
     private(set) var isSuspended = false
-    private(set) var width = OperationQueue.defaultMaxConcurrentOperationCount
+    private(set) var width: Int
+    private(set) var executor: QueueExecutor
+
+    init(
+        executor: QueueExecutor = .workers,
+        width: Int = OperationQueue.defaultMaxConcurrentOperationCount
+    ) {
+        self.executor = executor
+        self.width = width
+    }
 
     // MARK: Looking
 
@@ -190,7 +199,10 @@ struct QueueState: ~Copyable {
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
-            if !moved.isEmpty, let first = moved.first(lane), first.turn <= place ?? Int.max {
+            if let found = place, found > limit { place = nil }
+            if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
+                first.turn <= place ?? Int.max
+            {
                 place = first.sequence
             }
             guard let place else { continue }
@@ -391,6 +403,15 @@ struct QueueState: ~Copyable {
         case .width(let width): self.width = width
         }
         callBack()
+    }
+
+    /// False while there are operations.
+    mutating func executorChanged(to executor: QueueExecutor) -> Bool {
+        guard ring.count == barriers.count + finishedInBatches, barriers.isEmpty else {
+            return false
+        }
+        self.executor = executor
+        return true
     }
 
     /// False if an operation may run at once that became ready only now: nothing is before it.
