@@ -12,10 +12,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
     public override init() {
         super.init()
         if type(of: self) == BlockOperation.self {
-            update { word in
-                word.insert(.plain)
-                return true
-            }
+            // Nobody else sees it yet.
+            word.store(OperationWord(isPlain: true).bits, ordering: .relaxed)
         }
     }
 
@@ -67,11 +65,14 @@ open class BlockOperation: Operation, @unchecked Sendable {
 extension BlockOperation {
     /// Runs a plain operation that was claimed with a batch: what `start()` and `finish()` do, without
     /// asking what cannot have been overridden.
+    ///
+    /// Returns the operation that follows at once, if this one made one ready that may.
     @inline(__always)
-    func runPlain(_ batch: Batch, in queue: OperationQueue) {
+    func runPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
         guard let begun = updateUnlocked({ $0.plainBegun() })?.after else {
             // It was given a dependency at the last moment.
-            return queue.unbegin(batch)
+            queue.unbegin(batch)
+            return nil
         }
         if begun.phase == .executing {
             if begun.has(.elaborate) || queue.hasProgress.load(ordering: .relaxed) {
@@ -80,49 +81,58 @@ extension BlockOperation {
                 block?()
             }
         }
-        guard let before = updateUnlocked({ $0.finished() })?.before else { return }
-        if before.has([.hasAudience, .hasSuccessors, .hasDependencies])
-            || before.unfinishedDependencies > 0
-        {
-            conclude(before, batch, in: queue)
+        guard let end = updateUnlocked({ $0.finishedAndLocked() }) else { return nil }
+        if end.after.has([.hasAudience, .locked]) || end.after.unfinishedDependencies > 0 {
+            return conclude(end.after, batch, in: queue)
         }
+        return nil
     }
 
     /// What follows from the end of a plain operation that has more than its block.
-    private func conclude(_ before: OperationWord, _ batch: Batch, in queue: OperationQueue) {
-        if before.unfinishedDependencies > 0 { detachFromDependencies() }
-        if before.has(.hasAudience) { tellAudience() }
-        if before.has(.hasSuccessors) {
-            var only: Unmanaged<Operation>?
-            var ready: [Unmanaged<Operation>] = []
-            releaseSuccessors { dependent in
-                if only == nil, ready.isEmpty {
-                    only = dependent
-                } else {
-                    if let first = only { ready.append(first) }
-                    only = nil
-                    ready.append(dependent)
-                }
-            }
-            if let only, !queue.continues(batch, with: only) { ready.append(only) }
-            if !ready.isEmpty { Self.bringOn(ready) }
+    private func conclude(
+        _ word: OperationWord, _ batch: Batch, in queue: OperationQueue
+    ) -> Unmanaged<Operation>? {
+        var next: Unmanaged<Operation>?
+        if word.unfinishedDependencies > 0 {
+            unlock()
+            detachFromDependencies()
+            if word.has(.locked) { lock() }
         }
-        if before.has(.hasDependencies) { forgetOldDependencies() }
+        let completionBlock =
+            word.has(.hasAudience) ? tellAudience(isLocked: word.has(.locked)) : nil
+        if word.has(.locked) {
+            var others: [Unmanaged<Operation>] = []
+            var forgotten = References()
+            releaseSuccessors { dependent in
+                if next == nil { next = dependent } else { others.append(dependent) }
+            }
+            forgetOldDependencies(&forgotten)
+            unlock()
+            if let only = next, !others.isEmpty || !queue.continues(batch, with: only) {
+                Self.bringOn(only)
+                next = nil
+            }
+            if !others.isEmpty { Self.bringOn(others) }
+            forgotten.release()
+        }
+        if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
+        return next
     }
 }
 
 extension OperationQueue {
     /// Lets the operation that just became ready follow at once in the same batch, if nothing else comes
     /// before it.
+    @inline(__always)
     fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
-        guard batch.holdsSlot, batch.canContinue, !hasPrecedence.load(ordering: .relaxed) else {
-            return false
-        }
+        guard batch.holdsSlot, batch.canContinue, !hasPrecedence.load(ordering: .relaxed),
+            attention.load(ordering: .relaxed) == batch.attention
+        else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef {
             $0.status.has(.plain)
                 && $0.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
-        if isOurs { batch.append(operation) }
+        if isOurs { batch.continues(with: operation) }
         return isOurs
     }
 }

@@ -141,11 +141,12 @@ struct Edges {
     }
 
     /// Forgets all edges, none of which is linked, and hands the references over.
-    static func takeDependencies(_ edges: Pointer, into references: inout [Operation]) {
+    @inline(__always)
+    static func takeDependencies(_ edges: Pointer, _ body: (Unmanaged<Operation>) -> Void) {
         forEach(edges) { edge in
             if let dependency = edge.pointee.dependency {
-                references.append(dependency.takeRetainedValue())
                 edge.pointee.dependency = nil
+                body(dependency)
             }
         }
         deallocateBlocks(of: edges)

@@ -14,25 +14,30 @@ extension Operation {
 
     /// Makes the operation wait for `dependency`.
     func connect(to dependency: Operation) {
-        let change = withLock(and: dependency) { () -> Change? in
-            let edge = Edges.add(to: lockedEdges())
-            edge.pointee.dependency = .passRetained(dependency)
-            // One that has finished has nothing to wait for, and is not held back.
-            guard status.phase != .finished, dependency.status.phase != .finished else {
-                update { word in
-                    word.insert(.hasDependencies)
-                    return true
-                }
-                return nil
-            }
-            Edges.link(edge, into: dependency.lockedEdges())
-            dependency.update { word in
-                word.insert(.hasSuccessors)
+        lock(and: dependency)
+        let edge = Edges.add(to: lockedEdges())
+        edge.pointee.dependency = .passRetained(dependency)
+        // One that has finished has nothing to wait for, and is not held back.
+        guard status.phase != .finished, dependency.status.phase != .finished else {
+            dependency.unlock()
+            update { word in
+                word.insert(.hasDependencies)
+                word.remove(.locked)
                 return true
             }
-            return update { $0.dependencyAdded() }
+            return
         }
-        if let change, change.before.phase == .filed { unfile() }
+        Edges.link(edge, into: dependency.lockedEdges())
+        dependency.update { word in
+            word.insert(.hasSuccessors)
+            word.remove(.locked)
+            return true
+        }
+        let change = update { word in
+            word.remove(.locked)
+            return word.dependencyAdded()
+        }
+        if change?.before.phase == .filed { unfile() }
     }
 
     /// Takes every edge to `dependency` away; false if there was none.
@@ -74,13 +79,13 @@ extension Operation {
 
     // MARK: Finishing
 
-    /// Tells those who wait for this finished operation; `ready` gets each that is to be brought on.
+    /// Tells those who wait for this operation, which has finished and whose lock is held; `ready` gets each
+    /// that is to be brought on.
     ///
     /// Which are then in nobody else's hands: they are *filed* (plain ones) or *asking*. The others are
     /// retained for the caller, who tells them apart by ``OperationWord/Flags/plain``.
+    @inline(__always)
     func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) {
-        lock()
-        defer { unlock() }
         guard let edges = edges.load(ordering: .relaxed) else { return }
         while let dependent = Edges.popSuccessor(edges) {
             if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone() }) { ready(dependent) }
@@ -125,58 +130,68 @@ extension Operation {
 
     // MARK: Letting go
 
-    /// Makes the dependencies of this finished operation forget theirs, so that a chain that goes on for
-    /// ever does not grow.
-    func forgetOldDependencies() {
-        var forgotten: [Operation] = []
-        withLock {
-            guard let edges = edges.load(ordering: .relaxed) else { return }
-            Edges.forEach(edges) { edge in
-                edge.pointee.dependency?._withUnsafeGuaranteedRef {
-                    // Somebody else at work there is no reason to wait: it only keeps memory a bit longer.
-                    guard $0.status.has(.hasDependencies), $0.tryLock() else { return }
-                    $0.takeDependencies(into: &forgotten)
-                    $0.unlock()
-                }
+    /// Makes the dependencies of this operation, which has finished and whose lock is held, forget theirs, so
+    /// that a chain that goes on for ever does not grow.
+    @inline(__always)
+    func forgetOldDependencies(_ forgotten: inout References) {
+        guard let edges = edges.load(ordering: .relaxed) else { return }
+        Edges.forEach(edges) { edge in
+            edge.pointee.dependency?._withUnsafeGuaranteedRef { dependency in
+                dependency.forgetDependencies(&forgotten)
             }
         }
-        Self.release(&forgotten)
     }
 
-    /// Moves the references out of the edges of a finished operation. The lock is held.
-    private func takeDependencies(into references: inout [Operation]) {
+    @inline(__always)
+    private func forgetDependencies(_ forgotten: inout References) {
         let word = status
-        guard word.phase == .finished, word.unfinishedDependencies == 0,
-            let edges = edges.load(ordering: .relaxed)
+        guard word.has(.hasDependencies), word.phase == .finished, word.unfinishedDependencies == 0
         else { return }
-        Edges.takeDependencies(edges, into: &references)
-        update { word in
-            word.remove(.hasDependencies)
-            return true
+        // With somebody else at work there is no reason to wait: that only keeps memory for longer.
+        guard tryLock() else { return }
+        if let edges = edges.load(ordering: .relaxed) {
+            Edges.takeDependencies(edges) { forgotten.append($0) }
         }
+        unlock(removing: .hasDependencies)
     }
 
-    /// Lets go of operations without recursion: the last reference to the end of a long chain would
-    /// otherwise release it one stack frame an operation.
-    private static func release(_ operations: inout [Operation]) {
-        while var operation = operations.popLast() {
-            guard isKnownUniquelyReferenced(&operation) else { continue }
-            operation.releaseEdges(into: &operations)
-        }
-    }
-
-    private func releaseEdges(into references: inout [Operation]) {
+    fileprivate func releaseEdges(into references: inout References) {
         guard let pointer = edges.load(ordering: .acquiring) else { return }
         if status.unfinishedDependencies > 0 { detachFromDependencies() }
-        Edges.takeDependencies(pointer, into: &references)
+        Edges.takeDependencies(pointer) { references.append($0) }
     }
 
     /// For `deinit`.
     func releaseEdges() {
         guard let pointer = edges.load(ordering: .acquiring) else { return }
-        var references: [Operation] = []
+        var references = References()
         releaseEdges(into: &references)
         Edges.deallocate(pointer)
-        Self.release(&references)
+        references.release()
+    }
+}
+
+/// References that are about to be let go of. The first needs no array.
+struct References {
+    private var first: Unmanaged<Operation>?
+    private var rest: [Unmanaged<Operation>] = []
+
+    @inline(__always)
+    mutating func append(_ operation: Unmanaged<Operation>) {
+        if first == nil { first = operation } else { rest.append(operation) }
+    }
+
+    @inline(__always)
+    mutating func release() {
+        if first != nil { releaseAll() }
+    }
+
+    /// Lets go of them without recursion: the last reference to the end of a long chain would otherwise
+    /// release it one stack frame an operation.
+    private mutating func releaseAll() {
+        while let reference = rest.popLast() ?? first.take() {
+            var operation = reference.takeRetainedValue()
+            if isKnownUniquelyReferenced(&operation) { operation.releaseEdges(into: &self) }
+        }
     }
 }

@@ -112,13 +112,13 @@ final class Batch: @unchecked Sendable {
         }
     }
 
-    /// Appends the operation that follows from the one that has just finished; see ``canContinue``.
+    /// Appends the operation that follows from the one that has just finished, as taken; see
+    /// ``canContinue``.
     @inline(__always)
-    func append(_ operation: Unmanaged<Operation>) {
+    func continues(with operation: Unmanaged<Operation>) {
         // Nothing is left to cut, so nobody else moves the cursor.
-        let position = self.position
-        entries[position.end] = operation
-        cursor.store(
-            Cursor(next: position.next, end: position.end + 1).word, ordering: .releasing)
+        let end = position.end
+        entries[end] = operation
+        cursor.store(Cursor(next: end + 1, end: end + 1).word, ordering: .releasing)
     }
 }

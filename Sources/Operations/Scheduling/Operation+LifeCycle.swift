@@ -125,8 +125,7 @@ extension Operation {
         withExtendedLifetime(self) {
             guard let before = updateUnlocked({ $0.finished() })?.before else { return }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
-            let queue =
-                before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
+            let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             queue?._withUnsafeGuaranteedRef {
                 // One that replaces `start()` has no `main()` to count.
                 if before.phase == .starting, !before.isCancelled {
@@ -134,28 +133,44 @@ extension Operation {
                 }
                 $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
-            if before.has(.hasAudience) { tellAudience() }
-            if before.has(.hasSuccessors) {
+            let completionBlock = before.has(.hasAudience) ? tellAudience() : nil
+            if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []
-                releaseSuccessors { ready.append($0) }
+                var forgotten = References()
+                withLock {
+                    releaseSuccessors { ready.append($0) }
+                    forgetOldDependencies(&forgotten)
+                }
                 Self.bringOn(ready)
+                forgotten.release()
             }
-            if before.has(.hasDependencies) { forgetOldDependencies() }
+            if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
         }
     }
 
-    /// Wakes those who wait, and hands the completion block to the pool.
-    func tellAudience() {
-        guard let extras = existingExtras else { return }
-        let (waiters, block) = withLock {
-            defer {
-                extras.waiters = []
-                extras.completionBlock = nil
-            }
-            return (extras.waiters, extras.completionBlock)
-        }
+    /// Wakes those who wait for the finished operation; returns the block that is to be run at the end.
+    ///
+    /// - Parameter isLocked: whether the caller holds the lock; it is released meanwhile.
+    func tellAudience(isLocked: Bool = false) -> (@Sendable () -> Void)? {
+        guard let extras = existingExtras else { return nil }
+        if !isLocked { lock() }
+        let (waiters, block) = (extras.waiters, extras.completionBlock)
+        extras.waiters = []
+        extras.completionBlock = nil
+        unlock()
+        defer { if isLocked { lock() } }
         for waiter in waiters { waiter.wake() }
-        if let block { WorkerPool.shared.submit(.block(block)) }
+        return block
+    }
+
+    /// Brings a dependent on whose last dependency has gone; see `releaseSuccessors`.
+    static func bringOn(_ operation: Unmanaged<Operation>) {
+        let isPlain = operation._withUnsafeGuaranteedRef { operation in
+            guard operation.status.has(.plain) else { return false }
+            operation.bringToQueue()
+            return true
+        }
+        if !isPlain { operation.takeRetainedValue().ask() }
     }
 
     /// Brings dependents on whose last dependency has gone; see `releaseSuccessors`.

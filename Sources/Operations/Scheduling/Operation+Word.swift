@@ -77,6 +77,13 @@ extension Operation {
         word.bitwiseAnd(~OperationWord.Flags.locked.rawValue, ordering: .releasing)
     }
 
+    /// Releases the lock and sets and clears flags that only change under it, in one step.
+    @inline(__always)
+    final func unlock(removing flags: OperationWord.Flags) {
+        word.bitwiseAnd(
+            ~OperationWord.Flags.locked.union(flags).rawValue, ordering: .releasing)
+    }
+
     @inline(__always)
     final func withLock<Result>(_ body: () -> Result) -> Result {
         lock()
@@ -86,11 +93,21 @@ extension Operation {
 
     /// Takes two locks. The order of addresses keeps two threads from waiting for each other.
     @inline(__always)
-    final func withLock<Result>(and other: Operation, _ body: () -> Result) -> Result {
+    final func lock(and other: Operation) {
         let selfIsFirst =
             UInt(bitPattern: ObjectIdentifier(self)) < UInt(bitPattern: ObjectIdentifier(other))
-        (selfIsFirst ? self : other).lock()
-        (selfIsFirst ? other : self).lock()
+        if selfIsFirst {
+            lock()
+            other.lock()
+        } else {
+            other.lock()
+            lock()
+        }
+    }
+
+    @inline(__always)
+    final func withLock<Result>(and other: Operation, _ body: () -> Result) -> Result {
+        lock(and: other)
         defer {
             other.unlock()
             unlock()

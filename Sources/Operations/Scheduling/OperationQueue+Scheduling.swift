@@ -52,24 +52,38 @@ extension OperationQueue {
     }
 
     func add(_ operations: [Operation]) {
-        for operation in operations where !operation.status.has(.plain) {
-            checkForeignState(of: operation)
+        operations.withUnsafeBufferPointer { operations in
+            // The array keeps them all; here they need not be counted.
+            operations.withMemoryRebound(to: Unmanaged<Operation>.self) { add($0) }
+        }
+    }
+
+    private func add(_ references: UnsafeBufferPointer<Unmanaged<Operation>>) {
+        var others: [Operation] = []
+        for reference in references {
+            reference._withUnsafeGuaranteedRef { operation in
+                guard !operation.status.has(.plain) else { return }
+                checkForeignState(of: operation)
+                others.append(operation)
+            }
         }
         // Not all in one hold of the lock: workers want it too.
-        var rest = operations[...]
-        while !rest.isEmpty {
-            let part = rest.prefix(256)
-            rest = rest.dropFirst(part.count)
-            let refused = eventOffering({ state in
+        for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
+            let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
+            let refused = eventOffering { state in
                 let wasEmpty = state.isEmpty
-                let refused = part.first { state.add($0, to: self) == nil }
+                let refused = part.first { reference in
+                    reference._withUnsafeGuaranteedRef { state.add($0, to: self) == nil }
+                }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
                 return refused
-            })
-            if let refused { misuseOfAddition(refused) }
+            }
+            if let refused { misuseOfAddition(refused.takeUnretainedValue()) }
         }
-        for operation in operations where operation.status.phase == .asking { operation.ask() }
+        for operation in others where operation.status.phase == .asking { operation.ask() }
     }
+
+    private static let additionsAtOnce = 256
 
     /// A subclass that keeps its own state may have been started by hand.
     private func checkForeignState(of operation: Operation) {
@@ -143,28 +157,46 @@ extension OperationQueue {
         switch claim(batch) {
         case .none: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
-        case .batch: run(batch, context: .current)
+        case .batch:
+            let start = monotonicNanoseconds()
+            run(batch, context: .current)
+            let departure = eventOffering {
+                $0.fold(batch, nanoseconds: monotonicNanoseconds() - start)
+            }
+            for operation in batch.taken { operation.release() }
+            complete(departure)
         }
     }
 
-    /// Runs a batch on the calling thread.
-    ///
-    /// - Parameter end: called before the queue lets go of what has run.
+    /// Runs what is in a batch on the calling thread.
     @inline(__always)
-    func run(_ batch: Batch, context: ThreadContext, end: () -> Void = {}) {
-        let start = monotonicNanoseconds()
+    func run(_ batch: Batch, context: ThreadContext) {
         context.inside(nil, of: self) {
-            while true {
-                if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }
-                guard let operation = batch.takeNext() else { break }
+            var next = batch.takeNext()
+            while let operation = next {
                 context.operation = operation
-                operation._withUnsafeGuaranteedRef {
+                next = operation._withUnsafeGuaranteedRef {
                     unsafeDowncast($0, to: BlockOperation.self).runPlain(batch, in: self)
+                }
+                if next == nil {
+                    if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }
+                    next = batch.takeNext()
                 }
             }
         }
-        end()
-        fold(batch, nanoseconds: monotonicNanoseconds() - start)
+    }
+
+    /// Lets go of what a worker has run, and claims its next work.
+    func exchange(_ batch: Batch, for next: Batch, nanoseconds: UInt64) -> QueueState.Work {
+        let pool = WorkerPool.shared
+        let pending = pool.pendingCount
+        let (departure, work) = eventOffering {
+            $0.foldAndClaim(
+                batch, for: next, nanoseconds: nanoseconds, cores: pool.cores, pending: pending)
+        }
+        for operation in batch.taken { operation.release() }
+        complete(departure)
+        return work
     }
 
     func cut(_ batch: Batch) {
@@ -173,12 +205,6 @@ extension OperationQueue {
 
     func unbegin(_ batch: Batch) {
         eventOffering({ $0.unbegin(batch) })
-    }
-
-    private func fold(_ batch: Batch, nanoseconds: UInt64) {
-        let departure = eventOffering({ $0.fold(batch, nanoseconds: nanoseconds) })
-        for operation in batch.taken { operation.release() }
-        complete(departure)
     }
 
     func returnSlot() {

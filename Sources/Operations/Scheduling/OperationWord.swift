@@ -8,9 +8,10 @@ struct OperationWord: Sendable, Equatable {
     init(bits: UInt64) { self.bits = bits }
 
     /// A new operation.
-    init() {
+    init(isPlain: Bool = false) {
         self.bits = 0
         priority = .normal
+        if isPlain { insert(.plain) }
     }
 
     enum Phase: UInt64 {
@@ -243,6 +244,13 @@ struct OperationWord: Sendable, Equatable {
     mutating func finished() -> Bool {
         guard phase != .finished else { return false }
         phase = .finished
+        return true
+    }
+
+    /// As ``finished()``; locks it, too, if it has edges, which are then the next to be looked at.
+    mutating func finishedAndLocked() -> Bool {
+        guard finished() else { return false }
+        if has([.hasSuccessors, .hasDependencies]) { insert(.locked) }
         return true
     }
 }

@@ -315,9 +315,11 @@ struct QueueState: ~Copyable {
         var waiters: [Waiter] = []
     }
 
-    private mutating func departure() -> Departure {
+    /// What follows from some having left. A batch of which everything was cut off leaves nothing, and must
+    /// not be taken for the end of those that emptied the queue.
+    private mutating func departure(leaving count: Int) -> Departure {
         var departure = Departure()
-        if ring.count == 0 {
+        if ring.count == 0, count > 0 {
             departure.isEmpty = true
             departure.waiters = waiters
             waiters = []
@@ -339,7 +341,20 @@ struct QueueState: ~Copyable {
             if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
         }
         unregister(batch)
-        return departure()
+        return departure(leaving: taken.count)
+    }
+
+    /// As ``fold(_:nanoseconds:)``, and at once claims the next work for the same worker, unless it has to
+    /// look for others.
+    ///
+    /// - Parameter pending: how many references to queues, and blocks, wait for a worker.
+    mutating func foldAndClaim(
+        _ batch: Batch, for next: Batch, nanoseconds: UInt64, cores: Int, pending: Int
+    ) -> (Departure, Work) {
+        let departure = fold(batch, nanoseconds: nanoseconds)
+        // One of those that wait may be our own: then it is for another worker.
+        guard pending <= (isOffered ? 1 : 0), isRunnable else { return (departure, .none) }
+        return (departure, claimCancelled(next) ?? claimReady(next, cores: cores) ?? .none)
     }
 
     private mutating func unregister(_ batch: Batch) {
@@ -368,7 +383,7 @@ struct QueueState: ~Copyable {
         if word.has(.barrier) {
             barriers.removeAll { $0.toOpaque() == Unmanaged.passUnretained(operation).toOpaque() }
         }
-        return departure()
+        return departure(leaving: 1)
     }
 
     /// The operation that the worker took last has a dependency again: it goes back, and the rest too.

@@ -48,6 +48,8 @@ struct PoolState {
     private var mayTakeWork: Bool { !items.isEmpty && active.count < limit }
 
     var pendingCount: Int { items.count }
+    /// More are active than should be, because some came back from a wait.
+    var isOverLimit: Bool { active.count > limit }
     private var isWorkPending: Bool { !items.isEmpty }
 
     /// Whether the foreman has to look again soon.

@@ -6,10 +6,11 @@ final class Worker: @unchecked Sendable {
     /// How to look at the thread; nil where the system has no way.
     let probe: ThreadProbe?
     let parker = Parker()
-    let batch = Batch()
 
+    /// One is run while the other one's operations are let go of.
+    private let batches = (Batch(), Batch())
     private let lock = BriefLock()
-    /// The queue of the batch that is being run.
+    /// The queue whose batches are being run.
     private var queue: OperationQueue?
 
     /// To be made by the thread itself.
@@ -21,21 +22,31 @@ final class Worker: @unchecked Sendable {
     func run(_ item: WorkItem, context: ThreadContext) {
         switch item {
         case .block(let block): block()
-        case .queue(let queue):
-            switch queue.claim(batch) {
-            case .none: break
-            case .single(let operation): operation.takeRetainedValue().runClaimed(in: queue)
-            case .batch: run(batchOf: queue, context: context)
-            }
+        case .queue(let queue): run(queue, context: context)
         }
     }
 
-    private func run(batchOf queue: OperationQueue, context: ThreadContext) {
+    private func run(_ queue: OperationQueue, context: ThreadContext) {
+        var (batch, next) = batches
+        var work = queue.claim(batch)
+        guard case .batch = work else { return run(work, of: queue) }
         lock.withLock { self.queue = queue }
-        if batch.progress.hasRest { WorkerPool.shared.watchBatches() }
-        queue.run(batch, context: context) {
-            // From here on nobody else may cut it.
-            lock.withLock { self.queue = nil }
+        var start = monotonicNanoseconds()
+        while case .batch = work {
+            if batch.progress.hasRest { WorkerPool.shared.watchBatches() }
+            queue.run(batch, context: context)
+            let end = monotonicNanoseconds()
+            work = queue.exchange(batch, for: next, nanoseconds: end - start)
+            swap(&batch, &next)
+            start = end
+        }
+        lock.withLock { self.queue = nil }
+        run(work, of: queue)
+    }
+
+    private func run(_ work: QueueState.Work, of queue: OperationQueue) {
+        if case .single(let operation) = work {
+            operation.takeRetainedValue().runClaimed(in: queue)
         }
     }
 
@@ -43,14 +54,15 @@ final class Worker: @unchecked Sendable {
 
     /// Gives back what has not been begun, because this worker does not get to it.
     func cutBatch() {
-        let queue = lock.withLock { self.queue }
-        queue?.cut(batch)
+        guard let queue = lock.withLock({ queue }) else { return }
+        queue.cut(batches.0)
+        queue.cut(batches.1)
     }
 
     /// How far it has come with its batch, if there is a rest; nil if nobody waits behind it.
     var positionInBatch: Int? {
-        let isRunning = lock.withLock { queue != nil }
-        let progress = batch.progress
-        return isRunning && progress.hasRest ? progress.taken : nil
+        guard lock.withLock({ queue != nil }) else { return nil }
+        let (first, second) = (batches.0.progress, batches.1.progress)
+        return first.hasRest ? first.taken : second.hasRest ? -second.taken - 1 : nil
     }
 }

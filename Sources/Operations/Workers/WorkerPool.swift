@@ -12,6 +12,8 @@ final class WorkerPool: @unchecked Sendable {
     private static let idleMilliseconds = 5_000
     private static let watchMilliseconds = 5
     private static let idleWatchMilliseconds = 100
+    private static let quietNanoseconds: UInt64 = 1_500
+    private static let searchNanoseconds: UInt64 = 12_000
 
     private let lock = BriefLock()
     private var state: PoolState
@@ -43,9 +45,12 @@ final class WorkerPool: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         let result = body(&state)
-        pending.store(state.pendingCount, ordering: .relaxed)
+        pending.store(state.isOverLimit ? .max : state.pendingCount, ordering: .relaxed)
         return result
     }
+
+    /// How much waits for a worker; a great deal when a worker should stop.
+    var pendingCount: Int { pending.load(ordering: .relaxed) }
 
     func submit(_ item: WorkItem) {
         perform(event { $0.submitted(item) })
@@ -132,10 +137,15 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Looks out for work, for about as long as it takes to fall asleep and be woken.
     private func search() {
-        let end = monotonicNanoseconds() + 10_000
-        repeat {
-            for _ in 0..<64 where pending.load(ordering: .relaxed) > 0 { return }
-        } while monotonicNanoseconds() < end
+        let start = monotonicNanoseconds()
+        // Somebody who adds one operation after the other is left alone for a moment: a few at a time cost
+        // both sides less than each by itself.
+        var now = start
+        while now < start + Self.quietNanoseconds { now = monotonicNanoseconds() }
+        while now < start + Self.searchNanoseconds {
+            for _ in 0..<16 where pending.load(ordering: .relaxed) > 0 { return }
+            now = monotonicNanoseconds()
+        }
     }
 
     /// False when a superfluous worker has been idle for long.

@@ -30,7 +30,7 @@ struct OperationsPeer: Contender {
         let marks = Marks(count: graph.count)
         let queue = OperationQueue()
         let duration = time {
-            let operations = (0..<graph.count).map { index in
+            let operations: [Operation] = (0..<graph.count).map { index in
                 BlockOperation { marks.mark(index) }
             }
             for index in 0..<graph.count {
