@@ -9,7 +9,7 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint unit-tests release-tests thread-sanitizer screenshots clean
+.PHONY: run test build install-run install-test lint model-check unit-tests release-tests thread-sanitizer screenshots clean
 
 run: install-run
 	swift build -c release --product classicphotos
@@ -18,13 +18,17 @@ run: install-run
 build: install-run
 	swift build -c release --product classicphotos
 
-test: install-test lint unit-tests release-tests thread-sanitizer
+test: install-test lint model-check unit-tests release-tests thread-sanitizer
 	@echo "Everything passed."
 
 # Each check alone, for whoever works on one thing.
 
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
+
+# The protocols of the scheduler, explored in full; about a minute.
+model-check: install-test
+	Models/check
 
 unit-tests: install-test
 	swift build --build-tests
@@ -52,7 +56,7 @@ install-run:
 	@Scripts/install-packages libvips-dev pkg-config
 
 install-test:
-	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver
+	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc
 
 clean:
 	rm -rf .build .build-release-tests .build-tsan

@@ -1,0 +1,606 @@
+/* Finishing: the end of an operation against everybody who wants to know of it.
+ * Scheduling.md, "Life of an operation", "Edges", "Finishing", "Keeping things alive".
+ *
+ * Two dependencies, T and U, finish on threads of their own. D depends on T from the beginning and, if
+ * the Linker comes in time, on U. Its owner puts D into a queue or lets go of it. Meanwhile, each chosen
+ * by a macro of its own to keep the searches small:
+ *   WAITERS   a thread waits for T, another gives T a completion block
+ *   CANCEL    D is cancelled
+ *   FOREIGN   D, a subclass, reports by itself that it has finished, whatever its phase
+ *   REMOVE    the edge from T to D is taken away
+ *   KEEP      E, which depends on D, is cancelled and finishes early, so D's dependencies may be let go of
+ *
+ * One atomic step is one compare-and-swap of a word, or touches only what the held lock protects.
+ * `touch` stands before every look into D's memory.
+ */
+
+#define T 0
+#define U 1
+
+mtype = { created, waiting, filed, executing, finished };
+
+/* T and U: their words */
+bool isFinished[2];
+bool locked[2];
+bool hasSuccessors[2];
+bool hasExtras[2];
+/* T's and U's list of successors: whether D's edge is linked */
+bool linked[2];
+
+/* T's extras */
+bool waiterIsRegistered;
+byte semaphore;                 /* of the waiter */
+bool hasCompletion;
+
+/* D: its word */
+mtype phase = created;
+bool  cancelled;
+byte  count;
+bool  lockedD;
+/* D's own list of dependencies, under its lock */
+bool  dependsOn[2];
+
+/* D: who holds it. Those who act on it from outside hold a reference, as any caller does. */
+byte  references;
+bool  letGo;                    /* by its owner, who never enqueued it */
+bool  freed;
+#define touch  assert(!freed)
+
+/* T: its thread holds it until it has finished, and D keeps it */
+byte  referencesT = 2;
+bool  dKeepsT = true, isDetached;       /* under D's lock */
+bool  freedT;
+#define touchT  assert(!freedT)
+
+/* The queue */
+bool  queueLocked;
+bool  inRing, inList;
+
+/* What is counted to be checked */
+byte  hands;                    /* who undertook to bring a filed D on, its place in the list included */
+byte  lowered[2], linksMade[2];
+byte  starts, posts, completionsSet, completionsRun;
+byte  actors;                   /* threads outside that are still at it */
+
+#define take(lock)   atomic { !lock -> lock = true }
+#define leave(lock)  lock = false
+
+/* From waiting, or from created by enqueueing: who does it is the only one to bring D on. */
+inline file() {
+    phase = filed;
+    hands++;
+    assert(hands == 1)
+}
+
+/* A holder of a filed D may not go on with it: back, unless the last dependency has gone meanwhile. */
+#define mustGoBack  (phase == filed && count > 0 && !cancelled)
+
+/* Brings D, which the caller filed, to its queue's list. */
+inline bring() {
+    take(queueLocked);
+    atomic {
+        touch;
+        if
+        :: mustGoBack -> phase = waiting; hands--; goesIn = false
+        :: phase == filed && !mustGoBack -> goesIn = true
+        :: phase != filed -> hands--; goesIn = false
+        fi
+    }
+    atomic {
+        if
+        :: goesIn -> assert(!inList); inList = true; goesIn = false
+        :: else
+        fi;
+        leave(queueLocked)
+    }
+}
+
+inline releaseT() {
+    touchT;
+    referencesT--;
+    freedT = (referencesT == 0)
+}
+
+inline stopKeepingT() {
+    if
+    :: dKeepsT -> dKeepsT = false; dependsOn[T] = false; releaseT()
+    :: else
+    fi
+}
+
+/* Takes D's edges out of the lists of its dependencies, under their locks. */
+inline detach() {
+    edge = T;
+    do
+    :: edge <= U ->
+        touch;
+        if
+        :: !dependsOn[edge] -> skip
+#ifdef BREAK_DETACH_FINISHED    /* leaves out dependencies that say finished: their walk may still go on */
+        :: dependsOn[edge] && isFinished[edge] -> skip
+        :: dependsOn[edge] && !isFinished[edge] ->
+#elif defined(BREAK_DETACH_UNLINKED)    /* leaves out edges that look unlinked, without the lock */
+        :: dependsOn[edge] && !linked[edge] -> skip
+        :: dependsOn[edge] && linked[edge] ->
+#else
+        :: dependsOn[edge] ->
+#endif
+            assert(edge != T || !freedT);
+            take(locked[edge]);
+            take(lockedD);
+            atomic {
+                touch;
+                linked[edge] = false;
+                leave(lockedD)
+            }
+            assert(edge != T || !freedT);
+            leave(locked[edge])
+        fi;
+        edge++
+    :: else -> break
+    od;
+    edge = T;
+    atomic { !lockedD -> isDetached = true }
+}
+
+/* Lets go of a reference to D; with the last one its deinit runs, which detaches it too. */
+inline release() {
+    atomic {
+        touch;
+        references--;
+        if
+        :: references == 0 -> isLast = true
+        :: else
+        fi
+    }
+    if
+    :: isLast ->
+        isLast = false;
+        detach();
+        atomic { stopKeepingT(); freed = true }
+    :: else
+    fi
+}
+
+/* The end of D, by its worker or by a subclass on another thread: the first one wins. */
+inline finishD() {
+    atomic {
+        !lockedD ->
+        touch;
+        if
+        :: phase != finished -> phase = finished; isFirst = true
+        :: else
+        fi
+    }
+    if
+    :: isFirst ->
+        isFirst = false;
+        take(queueLocked);
+        atomic {
+            if
+            :: inList -> inList = false; hands--
+            :: else
+            fi;
+            inRing = false;
+            leave(queueLocked)
+        }
+#ifndef BREAK_DETACH            /* an early end leaves its edges where they are */
+        detach();
+#endif
+        release()               /* the ring's reference */
+    :: else
+    fi
+}
+
+/* T or U finishes. */
+proctype Finish(byte me) {
+    bool hadSuccessors, hadExtras, toldWaiter, isMine, goesIn, isLast, runs;
+    byte edge;
+
+    /* 1. The word becomes finished, while its lock is free. */
+    atomic {
+#ifdef BREAK_LOCKFREE_FINISH
+        true ->
+#else
+        !locked[me] ->
+#endif
+        isFinished[me] = true;
+        hadSuccessors = hasSuccessors[me];
+        hadExtras = hasExtras[me]
+    }
+
+    /* 3. Waiters are told. (2 is the queue's business: see batch.pml.) */
+    if
+    :: hadExtras ->
+        take(locked[me]);
+        atomic {
+            toldWaiter = waiterIsRegistered;
+            waiterIsRegistered = false;
+            leave(locked[me])
+        }
+        if
+        :: toldWaiter -> atomic { posts++; semaphore++ }
+        :: else
+        fi
+    :: else
+    fi;
+
+    /* Then the dependents: edges are taken off, each dependent's count is lowered by one. */
+    if
+    :: hadSuccessors ->
+        take(locked[me]);
+        if
+        :: linked[me] ->
+            touch;              /* the edge lies in D's memory */
+            linked[me] = false;
+#ifdef BREAK_WALK_LOCK          /* the lock is let go of before the dependent is touched */
+            leave(locked[me]);
+#endif
+            atomic {
+                touch;
+                assert(count > 0 || phase == finished);
+                lowered[me]++;
+                assert(lowered[me] == 1);
+                if
+                :: count > 0 -> count--
+                :: else
+                fi;
+                if
+                :: count == 0 && phase == waiting -> file(); isMine = true
+                :: else
+                fi
+            }
+            if
+            :: isMine -> atomic { touch; references++ }
+            :: else
+            fi
+        :: else
+        fi;
+#ifdef BREAK_WALK_LOCK
+        locked[me] = false;
+#else
+        leave(locked[me]);
+#endif
+        if
+        :: isMine -> bring(); release()
+        :: else
+        fi
+    :: else
+    fi;
+
+    /* 4. The completion block is taken out and run. */
+    if
+    :: hadExtras ->
+        take(locked[me]);
+        atomic {
+            runs = (me == T && hasCompletion);
+            hasCompletion = (me == T -> false : hasCompletion);
+            leave(locked[me])
+        }
+        if
+        :: runs -> completionsRun++
+        :: else
+        fi
+    :: else
+    fi;
+    atomic {
+        if
+        :: me == T -> releaseT()
+        :: else
+        fi
+    }
+}
+
+/* A dependency added late. */
+proctype Linker() {
+    bool isCounted, wasFiled, isLast;
+    byte edge;
+
+    take(locked[U]);
+    take(lockedD);
+    atomic {
+        if
+        :: !isFinished[U] && phase != executing && phase != finished ->
+            touch;
+            isCounted = true;
+            wasFiled = (phase == filed);
+            count++;
+#ifdef BREAK_UNFILE             /* a filed dependent goes back at once, though somebody has it in hands */
+            if
+            :: wasFiled -> phase = waiting
+            :: else
+            fi
+#endif
+        :: else
+        fi
+    }
+    if
+    :: isCounted ->
+        atomic { dependsOn[U] = true; linked[U] = true; hasSuccessors[U] = true; linksMade[U]++ }
+    :: else
+    fi;
+    atomic { leave(lockedD); leave(locked[U]) }
+
+    /* It takes D out of the list again. If it is not there, who has it reads the word. */
+    if
+    :: wasFiled ->
+        take(queueLocked);
+        if
+        :: inList ->
+            atomic {
+                touch;
+                if
+                :: mustGoBack -> phase = waiting; hands--; inList = false
+                :: else
+                fi
+            }
+        :: else
+        fi;
+        leave(queueLocked)
+    :: else
+    fi;
+    release();
+    actors--
+}
+
+/* Who made D enqueues it, or lets go of it. */
+proctype Owner() {
+    bool isMine, goesIn, isLast;
+    byte edge;
+    if
+    :: true ->
+        take(queueLocked);
+        atomic {                /* place and phase in one hold: who files it must find it in the ring */
+            if
+            :: phase == created ->
+                references++;
+                inRing = true;
+                phase = waiting;
+                if
+                :: count == 0 || cancelled -> file(); isMine = true
+                :: else
+                fi
+            :: else
+            fi;
+            leave(queueLocked)
+        }
+        if
+        :: isMine -> bring()
+        :: else
+        fi
+    :: letGo = true
+    fi;
+    release();
+    actors--
+}
+
+/* A worker takes D from the list. */
+active proctype Worker() {
+    bool has, isFirst, isLast, runs;
+    byte edge;
+end_idle:
+    do
+    :: atomic { inList && !queueLocked -> queueLocked = true };
+        if
+        :: inList ->
+            atomic {
+                inList = false;
+                has = true;
+#ifndef BREAK_CLAIM             /* it relies on the ring's reference */
+                references++;
+#endif
+            }
+        :: else
+        fi;
+        leave(queueLocked);
+        if
+        :: has ->
+            has = false;
+            atomic {
+                touch;
+                hands--;
+                if
+                :: mustGoBack -> phase = waiting
+                :: phase == filed && !mustGoBack -> phase = executing; starts++; runs = true
+                :: else
+                fi;
+                assert(!runs || count == 0 || cancelled);
+                assert(starts <= 1)
+            }
+            if
+            :: runs -> runs = false; finishD()
+            :: else
+            fi;
+#ifndef BREAK_CLAIM
+            release()
+#endif
+        :: else
+        fi
+    od
+}
+
+#ifdef WAITERS
+proctype Waiter() {
+    bool registers;
+    take(locked[T]);
+#ifdef BREAK_WAITER             /* the check comes before the lock */
+    leave(locked[T]);
+    registers = !isFinished[T];
+    take(locked[T]);
+#else
+    registers = !isFinished[T];
+#endif
+    atomic {
+        if
+        :: registers -> waiterIsRegistered = true; hasExtras[T] = true
+        :: else
+        fi;
+        leave(locked[T])
+    }
+    if
+    :: registers -> atomic { semaphore > 0 -> semaphore-- }
+    :: else
+    fi;
+    assert(isFinished[T]);
+    actors--
+}
+
+proctype CompletionSetter() {
+    take(locked[T]);
+    atomic {
+        if
+        :: !isFinished[T] -> hasCompletion = true; hasExtras[T] = true; completionsSet++
+        :: else
+        fi;
+        leave(locked[T])
+    }
+    actors--
+}
+#endif
+
+#ifdef CANCEL
+proctype Canceller() {
+    bool isMine, goesIn, isLast;
+    byte edge;
+    atomic {
+        touch;
+        if
+        :: phase != finished -> cancelled = true
+        :: else
+        fi;
+        if
+        :: phase == waiting -> file(); isMine = true
+        :: else                 /* filed: it only moves to another list, if it is in one */
+        fi
+    }
+    if
+    :: isMine -> bring()
+    :: else
+    fi;
+    release();
+    actors--
+}
+#endif
+
+#ifdef FOREIGN
+proctype Subclass() {
+    bool isFirst, isLast;
+    byte edge;
+    if
+    :: phase != created -> finishD()
+    :: letGo                    /* never enqueued: nothing that could end */
+    fi;
+    release();
+    actors--
+}
+#endif
+
+#ifdef REMOVE
+proctype Remover() {
+    bool isMine, goesIn, isLast;
+    byte edge;
+    take(locked[T]);
+    take(lockedD);
+    if
+    :: linked[T] ->
+        atomic {
+            touch;
+            linked[T] = false;
+            dependsOn[T] = false;
+            lowered[T]++;
+            assert(lowered[T] == 1 && count > 0);
+            count--;
+            if
+            :: count == 0 && phase == waiting -> file(); isMine = true
+            :: else
+            fi
+        }
+    :: else
+    fi;
+    atomic { leave(lockedD); leave(locked[T]) };
+    if
+    :: isMine -> bring()
+    :: else
+    fi;
+    release();
+    actors--
+}
+#endif
+
+#ifdef KEEP
+/* When E has finished, D need not keep what it depended on: if D has finished, and has taken out its edges. */
+proctype EarlyDependent() {
+    bool isLast;
+    byte edge;
+    take(lockedD);
+    atomic {
+        touch;
+        if
+#ifdef BREAK_KEEP               /* whether or not D has finished */
+        :: true -> stopKeepingT()
+#else
+        :: isDetached -> stopKeepingT()
+        :: else
+#endif
+        fi;
+        leave(lockedD)
+    }
+    release();
+    actors--
+}
+#endif
+
+init {
+    atomic {
+        /* D's owner made the first edge. */
+        dependsOn[T] = true;
+        linked[T] = true;
+        hasSuccessors[T] = true;
+        linksMade[T] = 1;
+        count = 1;
+        references = 2;
+        actors = 2;
+        run Finish(T);
+        run Finish(U);
+        run Linker();
+        run Owner();
+#ifdef WAITERS
+        actors = actors + 2;
+        run Waiter();
+        run CompletionSetter();
+#endif
+#ifdef CANCEL
+        references++;
+        actors++;
+        run Canceller();
+#endif
+#ifdef FOREIGN
+        references++;
+        actors++;
+        run Subclass();
+#endif
+#ifdef REMOVE
+        references++;
+        actors++;
+        run Remover();
+#endif
+#ifdef KEEP
+        references++;
+        actors++;
+        run EarlyDependent();
+#endif
+    }
+    /* In the end all has been told, D has finished if it was enqueued, and nobody holds it. */
+    actors == 0 && isFinished[T] && isFinished[U] && freed;
+    timeout;
+    atomic {
+        assert(posts <= 1 && semaphore == 0 && !waiterIsRegistered);
+        assert(completionsRun == completionsSet);
+        assert(phase == created || phase == finished);
+        assert(!inRing && !inList && hands == 0);
+        assert(!linked[T] && !linked[U]);
+        assert(freedT);
+        /* Each edge lowered the count once, unless D's early end took the edge away. */
+        assert(starts == 0 || cancelled || lowered[T] + lowered[U] == linksMade[T] + linksMade[U])
+    }
+}
