@@ -2,8 +2,9 @@
  *
  * Two submitters hand in four items. Item i may be one that waits until item i + 1 has run: in a wait of
  * ours, which the pool is told of, or somewhere else (a sleep, a read), which only the foreman can find
- * out; or it waits with us and then sleeps until the last item has run. All mixtures are explored. So an item that nobody comes for is not merely late: somebody waits for
- * it for ever, and the search ends in an invalid end state.
+ * out; or it waits with us and then sleeps until the last item has run. All mixtures are explored. So an
+ * item that nobody comes for is not merely late: somebody waits for it for ever, and the search ends in an
+ * invalid end state.
  *
  * One atomic block is one hold of the pool's lock. There are no loops without progress (the foreman's
  * looks that change nothing are left out), so no fairness has to be assumed.
