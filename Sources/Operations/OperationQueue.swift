@@ -214,12 +214,7 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// All are marked before any leaves, so no dependent of a cancelled operation starts in between.
     open func cancelAllOperations() {
-        let operations = snapshot { state in
-            let operations = state.operations(includingBarriers: true)
-            for operation in operations { operation.doom() }
-            return operations
-        }
-        for operation in operations {
+        for operation in cancelPlainOperations() {
             operation.cancel()
             // An override of `cancel()` may not call `super`.
             operation.markCancelled()

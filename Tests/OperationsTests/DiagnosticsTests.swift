@@ -54,6 +54,22 @@ struct DiagnosticsTests {
         #expect(found == [])
     }
 
+    /// A cycle that is reported stays linked, against the order of the graph; others must be found beside it.
+    @Test func aCycleIsFoundWhileAnotherEdgeClosesOne() {
+        let (a, x, c, b) = (named("a"), named("x"), named("c"), named("b"))
+        let found = findings {
+            x.addDependency(a)
+            b.addDependency(x)
+            a.addDependency(b)
+            // Breaks the first cycle, and closes a second one over the edge that is left.
+            x.cancel()
+            c.addDependency(a)
+            b.addDependency(c)
+        }
+        #expect(found.count == 2)
+        #expect(found.last?.contains("'b' → 'c' → 'a' → 'b'") == true)
+    }
+
     @Test func waitingOnTheMainThreadForWhatCannotHaveFinishedIsReported() async {
         let found = Recorder<String>()
         await MainActor.run {

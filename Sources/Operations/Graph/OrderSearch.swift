@@ -9,6 +9,10 @@ import Synchronization
 /// keep alive what they lead to. This is the backward half of an incremental topological order (Pearce and
 /// Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006), with gaps between the
 /// ranks in place of the forward half.
+///
+/// A cycle that was found stays, for cancelling a member breaks it. As long as it does, its last edge is on the
+/// list of those that disagree, and so are all that are added meanwhile and do not agree; every addition then
+/// searches without regard to ranks.
 enum OrderSearch {
     private static let lastRank = Atomic<Int>(0)
     /// Between two operations that are made one after the other.
@@ -17,6 +21,24 @@ enum OrderSearch {
     /// Odd while ranks are being changed.
     private static let epoch = Atomic<Int>(0)
     private static let lock = BriefLock()
+    /// Guarded by the lock.
+    nonisolated(unsafe) private static var disagreeing: [Disagreement] = []
+    private static let hasDisagreements = Atomic<Bool>(false)
+
+    /// An edge whose dependency does not rank below its dependent.
+    private struct Disagreement {
+        weak var dependency: Operation?
+        weak var dependent: Operation?
+
+        /// Whether it still holds anybody back.
+        func stands(_ kept: inout [[Operation]]) -> Bool {
+            guard let dependency, let dependent else { return false }
+            kept.append([dependency, dependent])
+            kept.append(dependent.listedDependencies)
+            return dependency.holdsOthersBack && dependent.holdsOthersBack
+                && kept[kept.count - 1].contains { $0 === dependency }
+        }
+    }
 
     static func nextRank() -> Int {
         lastRank.add(gap, ordering: .relaxed).newValue
@@ -38,6 +60,7 @@ enum OrderSearch {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let before = epoch.load(ordering: .sequentiallyConsistent)
         if before & 1 == 0, dependency.currentRank < dependent.currentRank,
+            !hasDisagreements.load(ordering: .sequentiallyConsistent),
             epoch.load(ordering: .sequentiallyConsistent) == before
         {
             return nil
@@ -55,18 +78,36 @@ enum OrderSearch {
     private static func search(
         from dependency: Operation, to dependent: Operation, visited: inout [[Operation]]
     ) -> [Operation]? {
-        guard dependency.currentRank >= dependent.currentRank, dependency.holdsOthersBack else {
-            return nil
+        guard dependency.holdsOthersBack else { return nil }
+        if !disagreeing.isEmpty {
+            disagreeing.removeAll { !$0.stands(&visited) }
+            hasDisagreements.store(!disagreeing.isEmpty, ordering: .sequentiallyConsistent)
         }
+        let agrees = dependency.currentRank < dependent.currentRank
+        if agrees, disagreeing.isEmpty { return nil }
+        let cycle =
+            disagreeing.isEmpty
+            ? place(dependency, below: dependent, visited: &visited)
+            : Behind(dependency, downTo: .min, until: dependent, visited: &visited).path.map {
+                [dependent] + $0
+            }
+        if cycle != nil || (!agrees && !disagreeing.isEmpty) {
+            disagreeing.append(Disagreement(dependency: dependency, dependent: dependent))
+            hasDisagreements.store(true, ordering: .sequentiallyConsistent)
+        }
+        // One that is cancelled waits for nothing, so no cycle holds at it.
+        return dependent.holdsOthersBack ? cycle : nil
+    }
+
+    private static func place(
+        _ dependency: Operation, below dependent: Operation, visited: inout [[Operation]]
+    ) -> [Operation]? {
         // What ranks above this has to move. Lowered when there is no room for all below the dependent.
         var floor = dependent.currentRank
         while true {
             let found = Behind(
                 dependency, downTo: floor, until: dependent, visited: &visited)
-            if let path = found.path {
-                // One that is cancelled waits for nothing, so no cycle holds at it.
-                return dependent.holdsOthersBack ? [dependent] + path : nil
-            }
+            if let path = found.path { return [dependent] + path }
             let lowest = found.highestBelow
             let room = dependent.currentRank - lowest
             if found.operations.count < room {
@@ -90,7 +131,7 @@ enum OrderSearch {
             _ first: Operation, downTo floor: Int, until target: Operation,
             visited: inout [[Operation]]
         ) {
-            highestBelow = floor - 64 * OrderSearch.gap
+            highestBelow = floor == .min ? .min : floor - 64 * OrderSearch.gap
             var seen: Set<ObjectIdentifier> = [ObjectIdentifier(first)]
             visited.append(first.listedDependencies)
             var trail = [(operation: first, rest: visited[visited.count - 1][...])]

@@ -109,8 +109,8 @@ extension Operation {
         }
     }
 
-    /// Keeps the operation from beginning its work, without telling anybody yet.
-    final func doom() { update { $0.doomed() } }
+    /// Keeps the operation from beginning its work, without telling anybody yet; false if it is over.
+    final func doom() -> Bool { update { $0.doomed() } != nil }
 
     // MARK: Finishing
 

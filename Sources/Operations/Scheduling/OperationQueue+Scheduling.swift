@@ -130,6 +130,11 @@ extension OperationQueue {
         eventOffering({ $0.cancel(operation) })
     }
 
+    /// Cancels those that cannot have overridden it; returns the others, which do not begin any more.
+    func cancelPlainOperations() -> [Operation] {
+        eventOffering { $0.cancelAll() }
+    }
+
     /// False if the operation has left.
     func changePriority(of operation: Operation, to priority: Operation.QueuePriority) -> Bool {
         eventOffering({ state in

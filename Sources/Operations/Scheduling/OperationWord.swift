@@ -130,16 +130,17 @@ struct OperationWord: Sendable, Equatable {
     }
 
     /// Something happened that may have made it ready. The one who sees it go from *waiting* brings it on.
+    ///
+    /// Applies also where it changes nothing, if `isReady` may be overridden: the one who asks next must not
+    /// see an older answer, and it is this exchange of the word that it meets.
     mutating func mayBeReady() -> Bool {
         switch phase {
-        case .waiting where isReady:
-            phase = has(.plain) ? .filed : .asking
-            return true
-        case .asking:
-            insert(.askAgain)
-            return true
-        default: return false
+        case .waiting where isReady: phase = has(.plain) ? .filed : .asking
+        case .asking: insert(.askAgain)
+        case .waiting, .filed: return !has(.plain)
+        case .created, .starting, .executing, .finished: return false
         }
+        return true
     }
 
     /// `isReady` said yes, or need not be asked.

@@ -179,6 +179,35 @@ struct QueueState: ~Copyable {
         ring.setReady(operation.place, lane: OperationRing.cancelledLane)
     }
 
+    /// Cancels the plain operations, and keeps the others from beginning their work; returns those, to be
+    /// cancelled without the lock.
+    ///
+    /// All in one hold of the lock: nobody finishes because of it, and nothing begins that waits for one
+    /// of these, before the last is marked.
+    mutating func cancelAll() -> [Operation] {
+        var others: [Operation] = []
+        for place in ring.head..<ring.tail {
+            ring[place]?._withUnsafeGuaranteedRef { operation in
+                let word = operation.status
+                if word.has(.plain), !word.has(.observed) {
+                    cancelPlain(operation, place: place)
+                } else if operation.doom() {
+                    others.append(operation)
+                }
+            }
+        }
+        return others
+    }
+
+    private mutating func cancelPlain(_ operation: Operation, place: Int) {
+        guard let change = operation.update({ $0.cancelRequested() }) else { return }
+        // One that was waiting is filed by nobody else; one that is in no lane is in somebody's hands.
+        let isOurs =
+            change.before.phase == .waiting
+            || (change.before.phase == .filed && clear(place, word: change.after))
+        if isOurs { ring.setReady(place, lane: OperationRing.cancelledLane) }
+    }
+
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
         let wasReady = clear(place, word: operation.status)
