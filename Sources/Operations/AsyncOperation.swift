@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Give it a body, or subclass it and override `main() async throws`. It keeps its place in the queue's
 /// width until the function has returned, so a queue limits asynchronous work as it does any other.
-/// ``Operation/cancel()`` cancels the task in which the function runs.
+/// ``Operation/cancel()`` cancels the task in which the function runs. The task runs on the same worker threads as operations do.
 ///
 /// An operation that is made inside a task carries that task's task-local values into its body.
 open class AsyncOperation: Operation, @unchecked Sendable {
@@ -59,14 +59,15 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// Starts the work in a task of its own and returns.
     public override func start() {
         guard beginExecuting() else { return }
-        let queue = ThreadContext.currentQueue ?? TaskContext.queue
+        let body = AsyncBody(self, in: ThreadContext.currentQueue ?? TaskContext.queue)
         let work: @Sendable () async -> Void = { [self] in
-            let frame = TaskContext.Frame(operation: self, task: TaskContext.currentTask)
-            await TaskContext.$queue.withValue(queue) {
-                await TaskContext.$frame.withValue(frame) { await run() }
+            await TaskContext.$body.withValue(body) {
+                body.begin()
+                await run()
+                body.end()
             }
         }
-        let task = prepared?.run(work) ?? Task(operation: work)
+        let task = prepared?.run(work) ?? PoolExecutor.start(work)
         let isRunning = progress.withLock { progress in
             guard case .pending = progress else { return false }
             progress = .running(task)
@@ -163,7 +164,7 @@ private final class PreparedTask: Sendable {
     private init() {
         let state = StateBox()
         self.state = state
-        self.task = Task { await state.wait()?() }
+        self.task = Task(executorPreference: PoolExecutor.shared) { await state.wait()?() }
     }
 
     /// Lets the task run `work`, or end; the first call counts.
@@ -174,23 +175,50 @@ private final class PreparedTask: Sendable {
     }
 }
 
+/// The body of an operation, for the task that runs it.
+///
+/// Other tasks that the body makes inherit it, and may outlive the operation: they must neither keep the
+/// operation nor be taken for its body.
+final class AsyncBody: Sendable {
+    let queue: OperationQueue?
+    private let running: Protected<Running?>
+
+    private struct Running {
+        let operation: AsyncOperation
+        var task: Int?
+    }
+
+    init(_ operation: AsyncOperation, in queue: OperationQueue?) {
+        self.queue = queue
+        running = Protected(Running(operation: operation))
+    }
+
+    /// The current task is the one that runs it.
+    func begin() {
+        let task = TaskContext.currentTask
+        running.withLock { $0?.task = task }
+    }
+
+    func end() {
+        let ended = running.withLock { $0.take() }
+        withExtendedLifetime(ended) {}
+    }
+
+    /// The operation, if the current task is the one that runs it.
+    var operation: AsyncOperation? {
+        guard let task = TaskContext.currentTask else { return nil }
+        return running.withLock { $0?.task == task ? $0?.operation : nil }
+    }
+}
+
 /// What an async body can ask about where it runs.
 enum TaskContext {
-    @TaskLocal static var queue: OperationQueue?
-    @TaskLocal static var frame: Frame?
-
-    /// The operation whose body runs in a task. Other tasks that the body makes inherit the frame, and may
-    /// outlive the operation: they must neither keep it nor be taken for its body.
-    struct Frame: Sendable {
-        private(set) weak var operation: AsyncOperation?
-        let task: Int?
-    }
+    @TaskLocal static var body: AsyncBody?
 
     static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
+    static var queue: OperationQueue? { body?.queue }
+
     /// The operation of which the current task is the body.
-    static var operation: AsyncOperation? {
-        guard let frame, let task = frame.task, task == currentTask else { return nil }
-        return frame.operation
-    }
+    static var operation: AsyncOperation? { body?.operation }
 }

@@ -4,6 +4,8 @@ enum WorkItem: Sendable {
     case queue(OperationQueue)
     /// Run a block: a completion block, or a share of a block operation.
     case block(@Sendable () -> Void)
+    /// Run a piece of a task.
+    case job(UnownedJob)
 }
 
 /// Names a worker thread for as long as it lives.

@@ -22,6 +22,7 @@ final class Worker: @unchecked Sendable {
     func run(_ item: WorkItem, context: ThreadContext) {
         switch item {
         case .block(let block): block()
+        case .job(let job): PoolExecutor.shared.run(job)
         case .queue(let queue): run(queue, context: context)
         }
     }

@@ -1,0 +1,24 @@
+/// Runs the tasks of asynchronous operations on the workers.
+///
+/// So a body that blocks is made up for like any other operation, and its pieces cost no switch to threads
+/// of another pool.
+final class PoolExecutor: TaskExecutor {
+    static let shared = PoolExecutor()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        WorkerPool.shared.submit(.job(UnownedJob(job)))
+    }
+
+    func run(_ job: UnownedJob) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+
+    /// Makes a task that runs here.
+    static func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            // Up to where it first waits it runs on the calling thread, which is a worker as a rule.
+            return Task.immediate(executorPreference: shared, operation: work)
+        }
+        return Task(executorPreference: shared, operation: work)
+    }
+}
