@@ -185,7 +185,7 @@ final class AsyncBody: Sendable {
 
     private struct Running {
         let operation: AsyncOperation
-        var task: Int?
+        var task: UInt?
     }
 
     init(_ operation: AsyncOperation, in queue: OperationQueue?) {
@@ -215,7 +215,10 @@ final class AsyncBody: Sendable {
 enum TaskContext {
     @TaskLocal static var body: AsyncBody?
 
-    static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+    /// Tells the current task from others that live at the same time.
+    static var currentTask: UInt? {
+        withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UInt.self) } }
+    }
 
     static var queue: OperationQueue? { body?.queue }
 

@@ -8,7 +8,7 @@ enum WorkItem: Sendable {
     case job(UnownedJob)
 }
 
-/// Names a worker thread for as long as it lives.
+/// Names a worker thread for as long as it lives: a small number, which is then given to another one.
 struct WorkerID: Hashable, Sendable {
     let number: Int
 }
@@ -27,15 +27,16 @@ struct PoolState {
     private var arriving = 0
     /// Whether one looks for work without being parked.
     private var isSearching = false
-    /// Workers that run something and are not inside a wait of ours.
-    private(set) var active = Set<WorkerID>()
+    /// By number: those that run something and are not inside a wait of ours.
+    private var isActive: [Bool] = []
+    private var activeCount = 0
     /// Active workers that the foreman found asleep.
     private var asleep = 0
     /// Threads that the foreman has been asked for.
     private var threadsWanted = 0
     /// Whether some worker may have operations waiting behind the one it runs.
     private var hasBatches = false
-    private var lastWorker = 0
+    private var freeNumbers: [Int] = []
     /// How often the foreman looks by itself, so that it need not be called to watch.
     private var watching = Watching.no
 
@@ -47,11 +48,11 @@ struct PoolState {
     }
 
     private var limit: Int { cores + asleep }
-    private var mayTakeWork: Bool { !items.isEmpty && active.count < limit }
+    private var mayTakeWork: Bool { !items.isEmpty && activeCount < limit }
 
     var pendingCount: Int { items.count }
     /// More are active than should be, because some came back from a wait.
-    var isOverLimit: Bool { active.count > limit }
+    var isOverLimit: Bool { activeCount > limit }
     private var isWorkPending: Bool { !items.isEmpty }
 
     /// Whether the foreman has to look again soon.
@@ -70,7 +71,7 @@ struct PoolState {
         if mayTakeWork {
             // Those that are on their way take one each, as far as the limit goes.
             let coming = arriving + (isSearching ? 1 : 0)
-            guard items.count > coming, active.count + coming < limit else { return action }
+            guard items.count > coming, activeCount + coming < limit else { return action }
             if let worker = parked.popLast() {
                 arriving += 1
                 action.wakes = worker
@@ -96,27 +97,42 @@ struct PoolState {
     }
 
     mutating func workerStarted() -> WorkerID {
-        lastWorker += 1
-        return WorkerID(number: lastWorker)
+        if let number = freeNumbers.popLast() { return WorkerID(number: number) }
+        isActive.append(false)
+        return WorkerID(number: isActive.count - 1)
     }
 
-    mutating func workerEnded() -> Action {
+    mutating func workerEnded(_ worker: WorkerID) -> Action {
         threads -= 1
+        freeNumbers.append(worker.number)
         return balance()
     }
 
     /// Work for a worker that is free, and what it must do for the others before it begins.
     mutating func workerAsked(_ worker: WorkerID) -> (WorkItem, Action)? {
         guard mayTakeWork, let item = items.popFirst() else { return nil }
-        active.insert(worker)
+        becameActive(worker)
         return (item, balance())
     }
 
-    mutating func workerDone(_ worker: WorkerID) { active.remove(worker) }
+    private mutating func becameActive(_ worker: WorkerID) {
+        isActive[worker.number] = true
+        activeCount += 1
+    }
+
+    mutating func workerDone(_ worker: WorkerID) {
+        isActive[worker.number] = false
+        activeCount -= 1
+    }
+
+    /// Workers that run something and are not inside a wait of ours.
+    var active: [WorkerID] {
+        isActive.indices.filter { isActive[$0] }.map { WorkerID(number: $0) }
+    }
 
     /// A worker found nothing; true if it may look on for a moment.
     mutating func workerSearches() -> Bool {
-        guard !isSearching, active.count < limit else { return false }
+        guard !isSearching, activeCount < limit else { return false }
         isSearching = true
         return true
     }
@@ -144,7 +160,7 @@ struct PoolState {
 
     /// It goes on at once, even if that makes one too many; others park as they finish.
     mutating func workerDidUnblock(_ worker: WorkerID) -> Action {
-        active.insert(worker)
+        becameActive(worker)
         // Work that was about to be taken may now have to wait, and be watched.
         return balance()
     }

@@ -17,7 +17,8 @@ final class WorkerPool: @unchecked Sendable {
 
     private let lock = BriefLock()
     private var state: PoolState
-    private var workers: [WorkerID: Worker] = [:]
+    /// By number.
+    private var workers: [Worker?] = []
     private let foreman = Parker()
     /// What `state` says, for those who look without the lock.
     private let pending = Atomic<Int>(0)
@@ -70,7 +71,7 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     private func perform(_ action: PoolState.Action) {
-        if let worker = action.wakes { lock.withLock { workers[worker] }?.parker.post() }
+        if let worker = action.wakes { lock.withLock { workers[worker.number] }?.parker.post() }
         if action.wakesForeman { foreman.post() }
     }
 
@@ -79,7 +80,7 @@ final class WorkerPool: @unchecked Sendable {
     private func work() {
         let context = ThreadContext.current
         let worker = Worker(id: event { $0.workerStarted() })
-        lock.withLock { workers[worker.id] = worker }
+        register(worker)
         var isActive = false
         var hasArrived = true
         while !context.isSpoiled {
@@ -91,12 +92,19 @@ final class WorkerPool: @unchecked Sendable {
             worker.run(item, context: context)
             context.activeWorker = nil
         }
-        lock.withLock { workers[worker.id] = nil }
+        lock.withLock { workers[worker.id.number] = nil }
         perform(
             event { state in
                 if isActive { state.workerDone(worker.id) }
-                return state.workerEnded()
+                return state.workerEnded(worker.id)
             })
+    }
+
+    private func register(_ worker: Worker) {
+        lock.withLock {
+            while workers.count <= worker.id.number { workers.append(nil) }
+            workers[worker.id.number] = worker
+        }
     }
 
     private enum Found {
@@ -186,7 +194,7 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     private func look(_ watch: inout Watch) {
-        let workers = lock.withLock { state.active.compactMap { self.workers[$0] } }
+        let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
         let seen = watch.look(at: workers)
         for worker in seen.stuck { worker.cutBatch() }
         if watch.isTimeToCount { processors.store(usableProcessorCount(), ordering: .relaxed) }
