@@ -43,6 +43,8 @@ extension Operation {
     /// Takes every edge to `dependency` away; false if there was none.
     @discardableResult
     func disconnect(from dependency: Operation) -> Bool {
+        // Its lock cannot be taken twice.
+        guard dependency !== self else { return false }
         var removed = 0
         var becameReady: Change?
         withLock(and: dependency) {
@@ -116,12 +118,19 @@ extension Operation {
     /// Takes this operation, which has finished early or is going away, off the lists of those it would
     /// have waited for.
     func detachFromDependencies() {
-        guard let edges = edges.load(ordering: .acquiring) else { return }
-        Edges.forEach(edges) { edge in
-            guard let dependency = withLock({ edge.pointee.dependency?.takeUnretainedValue() })
-            else { return }
+        var pending: [(edge: Edges.EdgePointer, dependency: Operation)] = []
+        withLock {
+            guard let edges = edges.load(ordering: .relaxed) else { return }
+            Edges.forEach(edges) { edge in
+                guard let dependency = edge.pointee.dependency else { return }
+                pending.append((edge, dependency.takeUnretainedValue()))
+            }
+        }
+        for (edge, dependency) in pending {
             withLock(and: dependency) {
-                guard edge.pointee.isLinked else { return }
+                // With the last unfinished dependency the edges may go (`takeDependencies`), and no new
+                // one is linked; while there is one they stay where they are.
+                guard status.unfinishedDependencies > 0, edge.pointee.isLinked else { return }
                 Edges.unlink(edge)
                 update { $0.dependencyFinished() }
             }
@@ -155,17 +164,12 @@ extension Operation {
         unlock(removing: .hasDependencies)
     }
 
-    fileprivate func releaseEdges(into references: inout References) {
-        guard let pointer = edges.load(ordering: .acquiring) else { return }
-        if status.unfinishedDependencies > 0 { detachFromDependencies() }
-        Edges.takeDependencies(pointer) { references.append($0) }
-    }
-
     /// For `deinit`.
     func releaseEdges() {
         guard let pointer = edges.load(ordering: .acquiring) else { return }
+        if status.unfinishedDependencies > 0 { detachFromDependencies() }
         var references = References()
-        releaseEdges(into: &references)
+        Edges.takeDependencies(pointer) { references.append($0) }
         Edges.deallocate(pointer)
         references.release()
     }
@@ -188,10 +192,20 @@ struct References {
 
     /// Lets go of them without recursion: the last reference to the end of a long chain would otherwise
     /// release it one stack frame an operation.
+    ///
+    /// What their `deinit` lets go of comes into the same list. (To take it out before, of those that seem to
+    /// have no other reference, would be wrong: a weak one can come to life at that moment.)
     private mutating func releaseAll() {
-        while let reference = rest.popLast() ?? first.take() {
-            var operation = reference.takeRetainedValue()
-            if isKnownUniquelyReferenced(&operation) { operation.releaseEdges(into: &self) }
+        let context = ThreadContext.current
+        let isOutermost = !context.isLettingGo
+        context.isLettingGo = true
+        if let first = first.take() {
+            if isOutermost { first.release() } else { context.lettingGo.append(first) }
         }
+        context.lettingGo += rest
+        rest = []
+        guard isOutermost else { return }
+        while let next = context.lettingGo.popLast() { next.release() }
+        context.isLettingGo = false
     }
 }

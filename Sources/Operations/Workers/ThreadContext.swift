@@ -19,6 +19,9 @@ final class ThreadContext: @unchecked Sendable {
     private var outer: [Frame] = []
     /// The worker that this thread is, while the pool counts it as active.
     var activeWorker: Worker?
+    /// Operations that this thread is about to let go of, one after the other; nil when it is not at that.
+    var lettingGo: [Unmanaged<Operation>] = []
+    var isLettingGo = false
     /// Set when the thread cannot go back to its normal niceness.
     var isSpoiled = false
 
