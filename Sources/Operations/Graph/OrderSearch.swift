@@ -102,16 +102,17 @@ enum OrderSearch {
     private static func place(
         _ dependency: Operation, below dependent: Operation, visited: inout [[Operation]]
     ) -> [Operation]? {
-        // What ranks above this has to move. Lowered when there is no room for all below the dependent.
+        // What ranks from here on has to move below it. Lowered when there is no room for all; never up,
+        // where others that depend on them may be.
         var floor = dependent.currentRank
         while true {
             let found = Behind(
                 dependency, downTo: floor, until: dependent, visited: &visited)
             if let path = found.path { return [dependent] + path }
             let lowest = found.highestBelow
-            let room = dependent.currentRank - lowest
+            let room = floor - lowest
             if found.operations.count < room {
-                found.place(below: dependent.currentRank, above: lowest)
+                found.place(below: floor, above: lowest)
                 return nil
             }
             floor = lowest
