@@ -169,8 +169,10 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Asks the foreman to see to it that nothing waits for long behind another operation of a batch.
     func watchBatches() {
-        guard !watchesBatches.load(ordering: .relaxed) else { return }
-        watchesBatches.store(true, ordering: .relaxed)
+        // The caller has shown its batch under its own lock, which the foreman takes after clearing this;
+        // so either the foreman sees the batch or the caller sees the flag cleared.
+        guard !watchesBatches.load(ordering: .acquiring) else { return }
+        watchesBatches.store(true, ordering: .releasing)
         perform(event { $0.batchStarted() })
     }
 
@@ -194,14 +196,16 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     private func look(_ watch: inout Watch) {
+        // Before looking: what begins after the look has to call the foreman again.
+        watchesBatches.store(false, ordering: .releasing)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
         let seen = watch.look(at: workers)
         for worker in seen.stuck { worker.cutBatch() }
         if watch.isTimeToCount { processors.store(usableProcessorCount(), ordering: .relaxed) }
-        if !seen.hasBatches { watchesBatches.store(false, ordering: .relaxed) }
         perform(
             event { state in
-                state.foremanSawBatches(seen.hasBatches)
+                state.foremanSawBatches(
+                    seen.hasBatches || self.watchesBatches.load(ordering: .acquiring))
                 return state.foremanCounted(asleep: seen.asleep, cores: self.cores)
             })
     }
