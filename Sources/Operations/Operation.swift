@@ -206,10 +206,19 @@ open class Operation: @unchecked Sendable {
         get { status.priority }
         set {
             guard newValue != queuePriority else { return }
-            if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) { return }
-            update { word in
-                word.priority = newValue
-                return true
+            var backoff = Backoff()
+            while true {
+                if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) {
+                    return
+                }
+                // A queue that has it finds it in the ready list of its priority.
+                let change = update { word in
+                    guard !word.isInQueue, !isLeaving else { return false }
+                    word.priority = newValue
+                    return true
+                }
+                if change != nil { return }
+                backoff.pause()
             }
         }
     }
@@ -282,7 +291,7 @@ extension Operation {
 
     /// False if it has finished already.
     func addWaiter(_ waiter: Waiter) -> Bool {
-        withExtras { extras in
+        let isAdded = withExtras { extras in
             guard status.phase != .finished else { return false }
             extras.waiters.append(waiter)
             update { word in
@@ -291,6 +300,11 @@ extension Operation {
             }
             return true
         }
+        if !isAdded {
+            var backoff = Backoff()
+            while isLeaving { backoff.pause() }
+        }
+        return isAdded
     }
 }
 

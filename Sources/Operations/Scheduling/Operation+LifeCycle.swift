@@ -26,7 +26,7 @@ extension Operation {
         }
     }
 
-    /// It is *filed*, by the caller.
+    /// It is plain, and *filed* by the caller: nobody else can finish it, so its queue stays.
     func bringToQueue() {
         ownQueue()._withUnsafeGuaranteedRef { $0.file(self) }
     }
@@ -38,7 +38,9 @@ extension Operation {
             // The answer of an override does not count once the operation is cancelled.
             if before.isReady, before.isCancelled || isReady {
                 guard update({ $0.confirmed() }) != nil else { return }
-                return bringToQueue()
+                // A subclass may say at any moment that it is over, and take the queue with it.
+                retainedQueue()?.file(self)
+                return
             }
             guard let change = update({ $0.denied() }), change.after.phase == .asking else {
                 return
@@ -55,14 +57,17 @@ extension Operation {
 
     /// Runs an operation that was claimed alone, on the calling thread.
     func runClaimed(in queue: OperationQueue) {
-        guard status.isStopped || (status.isReady && isReady) else {
-            if let change = update({ $0.returnedToQueue() }) {
-                if change.before.has(.holdsSlot) { queue.returnSlot() }
-                considerStarting()
+        // A dependency that is added while `isReady` is being asked still counts.
+        repeat {
+            guard status.isStopped || (status.isReady && isReady) else {
+                if let change = update({ $0.returnedToQueue() }) {
+                    if change.before.has(.holdsSlot) { queue.returnSlot() }
+                    considerStarting()
+                }
+                return
             }
-            return
-        }
-        guard update({ $0.startingFromQueue() }) != nil else { return }
+            guard status.phase == .filed else { return }
+        } while update({ $0.startingFromQueue() }) == nil
         ThreadContext.current.inside(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()

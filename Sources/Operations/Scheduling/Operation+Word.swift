@@ -136,6 +136,15 @@ extension Operation {
 
     // MARK: The queue
 
+    /// Whether it has finished, and another thread is about to take it out of its queue.
+    ///
+    /// Plain ones stay in the ring until their batch is folded; there the queue does not count them.
+    final var isLeaving: Bool {
+        let word = status
+        return word.phase == .finished && !word.has(.plain)
+            && sequence.load(ordering: .acquiring) != OperationRing.nowhere
+    }
+
     /// The queue that the operation is in and has not left, kept alive for the caller.
     final func retainedQueue() -> OperationQueue? {
         var backoff = Backoff()

@@ -207,7 +207,7 @@ struct OperationWord: Sendable, Equatable {
 
     /// A worker is about to call `start()`.
     mutating func startingFromQueue() -> Bool {
-        guard phase == .filed else { return false }
+        guard phase == .filed, isReady || isStopped else { return false }
         phase = .starting
         if has(.doomed) { insert(.cancelled) }
         return true
@@ -244,6 +244,8 @@ struct OperationWord: Sendable, Equatable {
 
     mutating func finished() -> Bool {
         guard phase != .finished else { return false }
+        // Its work was left out because of a cancellation that has not reached it yet.
+        if has(.doomed), phase != .executing { insert(.cancelled) }
         phase = .finished
         return true
     }

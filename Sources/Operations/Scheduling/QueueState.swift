@@ -407,6 +407,7 @@ struct QueueState: ~Copyable {
         let (place, word) = (operation.place, operation.status)
         if !clear(place, word: word) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
         remove(operation)
+        operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if gaveBackSlot { running -= 1 }
         if !word.has(.plain) { others -= 1 }
         if word.has(.barrier) {
