@@ -16,6 +16,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     private let body: (@Sendable () async throws -> Void)?
     private let progress = Protected(Progress.pending)
+    /// When it was started.
+    let startTime = Atomic<UInt64>(0)
     /// A task made together with the operation, which waits to be told to run it.
     private let prepared: PreparedTask?
 
@@ -59,6 +61,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// Starts the work in a task of its own and returns.
     public override func start() {
         guard beginExecuting() else { return }
+        startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let body = AsyncBody(self, in: ThreadContext.currentQueue ?? TaskContext.queue)
         let work: @Sendable () async -> Void = { [self] in
             await TaskContext.$body.withValue(body) {

@@ -33,19 +33,21 @@ open class BlockOperation: Operation, @unchecked Sendable {
     ///
     /// - Precondition: the operation has not begun to execute.
     public func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
+        if !append(block) { misuse(.addingBlock(to: self)) }
+    }
+
+    /// False if it is too late.
+    final func append(_ block: @escaping @Sendable () -> Void) -> Bool {
         // An operation begins only while its lock is free, and looks for further blocks after that.
-        let isTooLate = withExtras { extras in
+        withExtras { extras in
             let phase = status.phase
-            guard phase != .executing, phase != .finished else { return true }
+            guard phase != .executing, phase != .finished else { return false }
             extras.furtherBlocks.append(block)
             update { word in
                 word.insert(.elaborate)
                 return true
             }
-            return false
-        }
-        if isTooLate {
-            misuse("\(self) takes no more blocks: add them before it starts")
+            return true
         }
     }
 

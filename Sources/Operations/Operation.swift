@@ -123,9 +123,7 @@ open class Operation: @unchecked Sendable {
     ///
     /// - Precondition: `dependency` is another operation.
     open func addDependency(_ dependency: Operation) {
-        guard dependency !== self else {
-            misuse("\(self) cannot depend on itself: remove this addDependency call")
-        }
+        guard dependency !== self else { misuse(.selfDependency(self)) }
         connect(to: dependency)
         OrderSearch.check(dependency, before: self)
     }
@@ -154,7 +152,7 @@ open class Operation: @unchecked Sendable {
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
         OperationsDiagnostics.waitBegins(for: label)
-        gate.waitOnWorker()
+        gate.waitOnWorker(for: .operation(self))
     }
 
     /// Suspends the calling task until the operation has finished.
@@ -164,6 +162,8 @@ open class Operation: @unchecked Sendable {
         if TaskContext.operation === self {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
+        let wait = BlockedWait.task(.operation(self))
+        defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { continuation.resume() }
         }

@@ -160,11 +160,7 @@ open class OperationQueue: @unchecked Sendable {
     open var maxConcurrentOperationCount: Int {
         get { snapshot { $0.width } }
         set {
-            guard newValue >= 0 || newValue == Self.defaultMaxConcurrentOperationCount else {
-                misuse(
-                    "maxConcurrentOperationCount of \(name ?? address) cannot be \(newValue): "
-                        + "use 0 or more, or defaultMaxConcurrentOperationCount")
-            }
+            do { try checkWidth(newValue) } catch { misuse(error) }
             change(.width(min(newValue, Int(Int32.max))))
         }
     }
@@ -233,7 +229,7 @@ open class OperationQueue: @unchecked Sendable {
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
         OperationsDiagnostics.waitBegins(for: "the operations of queue \(name ?? address)")
-        gate.waitOnWorker()
+        gate.waitOnWorker(for: .queue(self))
     }
 
     /// Suspends the calling task until the queue is empty.
@@ -241,6 +237,8 @@ open class OperationQueue: @unchecked Sendable {
         if TaskContext.queue === self, let operation = TaskContext.operation {
             misuseOfOwnWait(by: operation)
         }
+        let wait = BlockedWait.task(.queue(self))
+        defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { continuation.resume() }
         }

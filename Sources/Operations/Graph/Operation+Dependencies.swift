@@ -40,9 +40,9 @@ extension Operation {
         if change?.before.phase == .filed { unfile() }
     }
 
-    /// Takes every edge to `dependency` away; false if there was none.
+    /// Takes every edge to `dependency` away, or at most `limit` of them; false if there was none.
     @discardableResult
-    func disconnect(from dependency: Operation) -> Bool {
+    func disconnect(from dependency: Operation, limit: Int = .max) -> Bool {
         // Its lock cannot be taken twice.
         guard dependency !== self else { return false }
         var removed = 0
@@ -52,7 +52,7 @@ extension Operation {
             Edges.forEach(edges) { edge in
                 guard
                     edge.pointee.dependency?.toOpaque()
-                        == Unmanaged.passUnretained(dependency).toOpaque()
+                        == Unmanaged.passUnretained(dependency).toOpaque(), removed < limit
                 else { return }
                 if edge.pointee.isLinked {
                     Edges.unlink(edge)

@@ -13,6 +13,8 @@ final class Batch: @unchecked Sendable {
 
     private let entries = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
     private let cursor = Atomic<UInt64>(0)
+    /// When its owner began to run it.
+    let start = Atomic<UInt64>(0)
     /// The queue's `attention` at the time of the claim.
     private(set) var attention: UInt32 = 0
     /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.

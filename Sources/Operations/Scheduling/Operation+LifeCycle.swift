@@ -68,6 +68,7 @@ extension Operation {
             }
             guard status.phase == .filed else { return }
         } while update({ $0.startingFromQueue() }) == nil
+        existingExtras?.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         ThreadContext.current.inside(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()
@@ -78,29 +79,27 @@ extension Operation {
         let word = status
         switch word.phase {
         case .finished: return false
-        case .executing: misuse("\(self) is already executing: start an operation only once")
+        case .executing:
+            refuseStart(.starting(executing: self))
+            return false
         case .created where !(isCancelled || isReady):
-            misuse("\(self) is not ready: \(unreadinessReason); start it when isReady is true")
+            refuseStart(.starting(unready: self))
+            return false
         case .created, .waiting, .asking, .filed, .starting: break
         }
         let isCancelled = self.isCancelled
         if updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) != nil { return true }
-        switch status.phase {
-        case .created, .starting:
-            finish()
-            return false
-        case .finished: return false
-        case .executing:
-            misuse("\(self) was started by two threads at the same time: start it only once")
-        case .waiting, .asking, .filed:
-            misuse("\(self) is in a queue, which will start it: do not call start() yourself")
+        let refused = status
+        switch refused.phase {
+        case .created where refused.has(.promised), .waiting, .asking, .filed:
+            refuseStart(.starting(enqueued: self))
+        // The promise that refused it was broken.
+        case .created where !isCancelled && !refused.isStopped: return beginExecuting()
+        case .created, .starting: finish()
+        case .finished: break
+        case .executing: refuseStart(.startingTwice(self))
         }
-    }
-
-    private var unreadinessReason: String {
-        let unfinished = dependencies.filter { !$0.isFinished }.map(\.label)
-        if unfinished.isEmpty { return "its isReady is overridden and says no" }
-        return "it waits for \(unfinished.joined(separator: ", "))"
+        return false
     }
 
     // MARK: Cancelling

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What few operations have. Made when first needed; guarded by the operation's lock.
 final class OperationExtras {
     var name: String?
@@ -7,6 +9,8 @@ final class OperationExtras {
     var qualityOfService = QualityOfService.default
     /// The blocks of a block operation after its first.
     var furtherBlocks: [@Sendable () -> Void] = []
+    /// When its queue started it, unless it is plain; not guarded.
+    let startTime = Atomic<UInt64>(0)
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.

@@ -39,7 +39,12 @@ extension OperationQueue {
 
     @inline(__always)
     func enqueue(_ operation: Operation) {
-        if !operation.status.has(.plain) { checkForeignState(of: operation) }
+        do { try tryEnqueue(operation) } catch { misuse(error) }
+    }
+
+    @inline(__always)
+    func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
+        if !operation.status.has(.plain) { try checkForeignState(of: operation) }
         let word = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let word = state.add(operation, to: self)
@@ -47,23 +52,31 @@ extension OperationQueue {
             if wasEmpty, word != nil { _ = Unmanaged.passRetained(self) }
             return word
         })
-        guard let word else { misuseOfAddition(operation) }
+        guard let word else { throw misuseOfAddition(operation) }
         if word.phase == .asking { operation.ask() }
     }
 
-    func add(_ operations: [Operation]) {
-        operations.withUnsafeBufferPointer { operations in
+    /// - Parameter promised: whether each was checked and kept from all others (`addOperationsChecked`).
+    func add(_ operations: [Operation], promised: Bool = false) {
+        operations.withUnsafeBufferPointer { buffer in
             // The array keeps them all; here they need not be counted.
-            operations.withMemoryRebound(to: Unmanaged<Operation>.self) { add($0) }
+            buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
+                add($0, of: operations, promised: promised)
+            }
         }
     }
 
-    private func add(_ references: UnsafeBufferPointer<Unmanaged<Operation>>) {
+    private func add(
+        _ references: UnsafeBufferPointer<Unmanaged<Operation>>, of operations: [Operation],
+        promised: Bool
+    ) {
         var others: [Operation] = []
         for reference in references {
             reference._withUnsafeGuaranteedRef { operation in
                 guard !operation.status.has(.plain) else { return }
-                checkForeignState(of: operation)
+                if !promised {
+                    do { try checkForeignState(of: operation) } catch { misuse(error) }
+                }
                 others.append(operation)
             }
         }
@@ -73,12 +86,16 @@ extension OperationQueue {
             let refused = eventOffering { state in
                 let wasEmpty = state.isEmpty
                 let refused = part.first { reference in
-                    reference._withUnsafeGuaranteedRef { state.add($0, to: self) == nil }
+                    reference._withUnsafeGuaranteedRef {
+                        state.add($0, to: self, promised: promised) == nil && !promised
+                    }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
                 return refused
             }
-            if let refused { misuseOfAddition(refused.takeUnretainedValue()) }
+            if let refused {
+                misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
+            }
         }
         for operation in others where operation.status.phase == .asking { operation.ask() }
     }
@@ -86,26 +103,9 @@ extension OperationQueue {
     private static let additionsAtOnce = 256
 
     /// A subclass that keeps its own state may have been started by hand.
-    private func checkForeignState(of operation: Operation) {
-        if operation.isExecuting { misuseOfExecuting(operation) }
-        if operation.isFinished { misuseOfFinished(operation) }
-    }
-
-    private func misuseOfAddition(_ operation: Operation) -> Never {
-        switch operation.status.phase {
-        case .executing: misuseOfExecuting(operation)
-        case .finished: misuseOfFinished(operation)
-        default:
-            misuse("\(operation) is in a queue already: make a new operation for each addition")
-        }
-    }
-
-    private func misuseOfExecuting(_ operation: Operation) -> Never {
-        misuse("\(operation) is executing already: add it to a queue or start it, not both")
-    }
-
-    private func misuseOfFinished(_ operation: Operation) -> Never {
-        misuse("\(operation) has finished, and runs only once: make a new operation")
+    func checkForeignState(of operation: Operation) throws(OperationMisuse) {
+        if operation.isExecuting { throw .adding(executing: operation) }
+        if operation.isFinished { throw .adding(finished: operation) }
     }
 
     // MARK: Ready lists
@@ -164,6 +164,7 @@ extension OperationQueue {
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .batch:
             let start = monotonicNanoseconds()
+            batch.start.store(start, ordering: .relaxed)
             run(batch, context: .current)
             let departure = eventOffering {
                 $0.fold(batch, nanoseconds: monotonicNanoseconds() - start)

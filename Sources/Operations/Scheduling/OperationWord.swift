@@ -68,6 +68,8 @@ struct OperationWord: Sendable, Equatable {
         static let observed = Flags(rawValue: 1 << 15)
         /// It keeps what comes after it from starting before it.
         static let barrier = Flags(rawValue: 1 << 19)
+        /// A queue is about to take it: nobody else may start it or add it elsewhere.
+        static let promised = Flags(rawValue: 1 << 31)
     }
 
     @inline(__always)
@@ -122,9 +124,23 @@ struct OperationWord: Sendable, Equatable {
 
     // MARK: Events of becoming ready
 
+    /// It is promised to a queue that takes it together with others, or with none of them.
+    mutating func promised() -> Bool {
+        guard phase == .created, !has(.promised) else { return false }
+        insert(.promised)
+        return true
+    }
+
+    mutating func promiseBroken() -> Bool {
+        remove(.promised)
+        return true
+    }
+
     /// It is about to be put into a queue.
-    mutating func reserved() -> Bool {
-        guard phase == .created else { return false }
+    @inline(__always)
+    mutating func reserved(promised: Bool = false) -> Bool {
+        guard phase == .created, has(.promised) == promised else { return false }
+        remove(.promised)
         phase = has(.plain) ? (isReady ? .filed : .waiting) : .asking
         return true
     }
@@ -215,9 +231,8 @@ struct OperationWord: Sendable, Equatable {
 
     /// The default `start()` was entered.
     mutating func startRequested(isCancelled: Bool) -> Bool {
-        guard phase == .created || phase == .starting, !isCancelled, !isStopped else {
-            return false
-        }
+        guard phase == .created || phase == .starting, !isCancelled, !isStopped, !has(.promised)
+        else { return false }
         phase = .executing
         return true
     }

@@ -12,12 +12,12 @@ struct QueueState: ~Copyable {
     /// Barriers that have not finished, in their order.
     private var barriers: [Reference] = []
     /// The batches of workers, which hold operations that are claimed.
-    private var batches: [Batch] = []
+    private(set) var batches: [Batch] = []
     private var waiters: [Waiter] = []
     /// How many operations are in the lanes of priorities.
     private(set) var readyCount = 0
     /// Slots of the width that are taken: by batches and by single operations.
-    private var running = 0
+    private(set) var running = 0
     /// Operations that are not plain: while there are any, there are no batches.
     private var others = 0
     /// True while a reference to the queue lies with its executor.
@@ -45,10 +45,13 @@ struct QueueState: ~Copyable {
 
     var isEmpty: Bool { ring.count == 0 }
 
+    /// The place that the next operation gets.
+    var end: Int { ring.tail }
+
     private var hasFreeSlot: Bool { width < 0 || running < width }
 
     /// The place of the first barrier, beyond which nothing is eligible.
-    private var barrierPlace: Int {
+    var barrierPlace: Int {
         @inline(__always) get {
             if barriers.isEmpty { return Int.max }
             return barriers.first?._withUnsafeGuaranteedRef { $0.place } ?? Int.max
@@ -97,8 +100,12 @@ struct QueueState: ~Copyable {
     ///
     /// Nil if it is in a queue, or was started, already.
     @inline(__always)
-    mutating func add(_ operation: Operation, to queue: OperationQueue) -> OperationWord? {
-        guard let word = operation.update({ $0.reserved() })?.after else { return nil }
+    mutating func add(
+        _ operation: Operation, to queue: OperationQueue, promised: Bool = false
+    ) -> OperationWord? {
+        guard let word = operation.update({ $0.reserved(promised: promised) })?.after else {
+            return nil
+        }
         if ring.isFull { makeRoom() }
         let reference = Unmanaged.passRetained(operation)
         let place = ring.append(reference)

@@ -10,6 +10,16 @@ final class Gate: Sendable {
         }
     }
 
+    /// Waits, for a while only; false if the time was up.
+    func wait(milliseconds: Int) -> Bool {
+        isOpen.hold { held in
+            while !held.state {
+                if !held.wait(milliseconds: milliseconds), !held.state { return false }
+            }
+            return true
+        }
+    }
+
     /// Waits; if the caller is a worker, another one takes its place meanwhile.
     func waitOnWorker() {
         if isOpen.withLock({ $0 }) { return }

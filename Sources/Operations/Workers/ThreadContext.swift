@@ -22,6 +22,8 @@ final class ThreadContext: @unchecked Sendable {
     /// Operations that this thread is about to let go of, one after the other; nil when it is not at that.
     var lettingGo: [Unmanaged<Operation>] = []
     var isLettingGo = false
+    /// Set while `startChecked()` calls `start()`.
+    var checkedStart: CheckedStart?
     /// Set when the thread cannot go back to its normal niceness.
     var isSpoiled = false
 
@@ -62,6 +64,13 @@ final class ThreadContext: @unchecked Sendable {
         guard let existing else { return false }
         return existing.operation?.toOpaque() == operation.opaque
             || existing.outer.contains { $0.operation?.toOpaque() == operation.opaque }
+    }
+
+    /// The operations that the calling thread is inside of, the outermost first.
+    static var operationsInside: [Operation] {
+        guard let existing else { return [] }
+        let frames = existing.outer.map(\.operation) + [existing.operation]
+        return frames.compactMap { $0?.takeUnretainedValue() }
     }
 
     /// The innermost operation of `queue` that the calling thread is inside of.

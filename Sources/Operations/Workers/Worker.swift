@@ -34,6 +34,7 @@ final class Worker: @unchecked Sendable {
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()
         while case .batch = work {
+            batch.start.store(start, ordering: .relaxed)
             if batch.progress.hasRest { WorkerPool.shared.watchBatches() }
             queue.run(batch, context: context)
             let end = monotonicNanoseconds()

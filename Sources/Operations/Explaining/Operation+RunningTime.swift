@@ -1,0 +1,25 @@
+import Synchronization
+
+extension Operation {
+    /// How long it has been running, at most; nil if nobody has noted when it began.
+    ///
+    /// Noting it must cost plain operations nothing: of them the beginning of their batch is known.
+    func runningTime(in queue: OperationQueue?) -> Duration? {
+        var start: UInt64?
+        if status.has(.plain) {
+            start = queue?.snapshot { state in
+                state.batches.first { $0.taken.last?.toOpaque() == address }?
+                    .start.load(ordering: .relaxed)
+            }
+        } else if let operation = self as? AsyncOperation {
+            start = operation.startTime.load(ordering: .relaxed)
+        } else {
+            start = existingExtras?.startTime.load(ordering: .relaxed)
+        }
+        let now = monotonicNanoseconds()
+        guard let start, start > 0, start <= now else { return nil }
+        return .nanoseconds(Int64(now - start))
+    }
+
+    private var address: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+}

@@ -1,0 +1,155 @@
+/// What one operation is doing, and which others it waits for.
+struct OperationLook {
+    typealias Reason = Operation.Explanation.Reason
+
+    private(set) var reasons: [Reason] = []
+    private(set) var next: [Operation] = []
+
+    init(_ operation: Operation) {
+        let word = operation.status
+        switch word.phase {
+        case .finished: reasons = [.finished(wasCancelled: word.isCancelled)]
+        case .starting, .executing: look(atRunning: operation, word)
+        case .created, .waiting, .asking, .filed:
+            if word.isInQueue {
+                look(atEnqueued: operation, word)
+            } else {
+                look(atFree: operation, word)
+            }
+        }
+    }
+
+    // MARK: Phases
+
+    private mutating func look(atRunning operation: Operation, _ word: OperationWord) {
+        let targets = BlockedWait.targets(in: operation).filter { !$0.isOver }
+        guard targets.isEmpty else {
+            reasons = [.waitsInside(for: targets.map(\.label))]
+            for target in targets {
+                switch target {
+                case .operation(let other): next.append(other)
+                case .queue(let queue, _): next += queue.operations
+                }
+            }
+            return
+        }
+        if word.has(.returned) {
+            reasons = [.goesOnAfterMain]
+        } else {
+            let queue = operation.retainedQueue()
+            let time = operation.runningTime(in: queue)
+            reasons = [.executing(atMost: time, queue: queue?.label)]
+        }
+    }
+
+    /// It is in no queue.
+    private mutating func look(atFree operation: Operation, _ word: OperationWord) {
+        // A subclass with its own state may have been started by hand.
+        if operation.isExecuting {
+            reasons = [.executing(atMost: nil, queue: nil)]
+        } else if word.isCancelled {
+            reasons = [.cancelledButNotStarted]
+        } else {
+            reasons = [.notStarted]
+            if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
+        }
+    }
+
+    private mutating func look(atEnqueued operation: Operation, _ word: OperationWord) {
+        guard let queue = operation.retainedQueue() else {
+            // It has finished meanwhile.
+            reasons = [.finished(wasCancelled: operation.status.isCancelled)]
+            return
+        }
+        if word.isStopped {
+            reasons = [.leaving(queue: queue.label)]
+        } else if word.unfinishedDependencies > 0 {
+            lookAtDependencies(of: operation)
+        } else if word.phase != .filed, !operation.isReady {
+            reasons = [.isReadyOverride]
+        } else {
+            look(at: operation, in: queue)
+        }
+    }
+
+    private mutating func lookAtDependencies(of operation: Operation) {
+        let unfinished = operation.listedDependencies.filter { $0.status.phase != .finished }
+        next += unfinished
+        // Only as many are looked at as are shown.
+        let names = unfinished.enumerated().map { index, dependency in
+            index < 5 ? dependency.labelWithState : dependency.label
+        }
+        reasons.append(.dependencies(names))
+    }
+
+    // MARK: Ready ones
+
+    private mutating func look(at operation: Operation, in queue: OperationQueue) {
+        struct Seen {
+            let isSuspended: Bool
+            let width: Int
+            let running: Int
+            let readyCount: Int
+            let firstBarrier: Int
+            let place: Int
+            let operations: [Operation]
+        }
+        let seen = queue.snapshot { state in
+            Seen(
+                isSuspended: state.isSuspended, width: state.width, running: state.running,
+                readyCount: state.readyCount, firstBarrier: state.barrierPlace,
+                place: operation.place, operations: state.operations(includingBarriers: true))
+        }
+        let label = queue.label
+        if seen.isSuspended { reasons.append(.queueSuspended(queue: label)) }
+        if seen.width == 0 { reasons.append(.queueWithoutWidth(queue: label)) }
+        if let oldest = seen.operations.first, oldest !== operation,
+            seen.firstBarrier <= seen.place
+        {
+            reasons.append(.barrier(queue: label, behind: oldest.label))
+            next.append(oldest)
+        }
+        if seen.width > 0, seen.running >= seen.width {
+            let holders = seen.operations.filter { $0.status.isAtWork && $0 !== operation }
+            let names = holders.enumerated().map { index, holder in
+                index < 5 ? holder.labelWithState : holder.label
+            }
+            reasons.append(.slotsTaken(width: seen.width, by: names, queue: label))
+            next += holders
+        }
+        if reasons.isEmpty {
+            reasons = [.ready(queue: label, othersReady: max(0, seen.readyCount - 1))]
+        }
+    }
+}
+
+extension OperationWord {
+    var isAtWork: Bool { phase == .starting || phase == .executing }
+}
+
+extension Operation {
+    /// The name, and what it is doing in a few words.
+    fileprivate var labelWithState: String {
+        let word = status
+        let state: String? =
+            switch word.phase {
+            case .starting, .executing: OperationLook(self).reasons.first?.state
+            case .created where isExecuting: "executing"
+            case .created where word.isCancelled: "cancelled, but in no queue and not started"
+            case .created: "in no queue and not started"
+            case .waiting, .asking: "waiting"
+            case .filed: word.isStopped ? "cancelled" : "ready"
+            case .finished: nil
+            }
+        return state.map { "\(label) (\($0))" } ?? label
+    }
+}
+
+extension BlockedWait.Target {
+    fileprivate var label: String {
+        switch self {
+        case .operation(let operation): operation.label
+        case .queue(let queue, _): "all operations of \(queue.label)"
+        }
+    }
+}

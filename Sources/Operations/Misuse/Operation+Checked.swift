@@ -1,0 +1,82 @@
+// The throwing twins of an operation's methods. Each shares with its twin the step that decides, so that
+// both refuse the same things with the same sentence.
+
+extension Operation {
+    /// As ``start()``, but throws where that stops the program.
+    ///
+    /// A subclass that overrides `start()` decides for itself what happens when several threads start it at
+    /// the same moment; anything else is checked here.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `alreadyExecuting`, `notReady` or `inQueue`.
+    public final func startChecked() throws(OperationMisuse) {
+        if let misuse = misuseOfStart { throw misuse }
+        if isFinished { return }
+        let context = ThreadContext.current
+        let outer = context.checkedStart
+        context.checkedStart = CheckedStart(operation: ObjectIdentifier(self))
+        start()
+        let misuse = context.checkedStart?.misuse
+        context.checkedStart = outer
+        if let misuse { throw misuse }
+    }
+
+    /// Why it cannot be started by hand now.
+    private var misuseOfStart: OperationMisuse? {
+        let word = status
+        switch word.phase {
+        case .finished: return nil
+        case .executing: return .starting(executing: self)
+        case .waiting, .asking, .filed, .starting: return .starting(enqueued: self)
+        case .created where word.has(.promised): return .starting(enqueued: self)
+        case .created where isFinished: return nil
+        // A subclass that keeps its own state may have been started by hand before.
+        case .created where isExecuting: return .starting(executing: self)
+        case .created: return isCancelled || isReady ? nil : .starting(unready: self)
+        }
+    }
+
+    /// The default `start()` cannot go on: stops the program, unless ``startChecked()`` called it.
+    func refuseStart(_ misuse: OperationMisuse) {
+        let context = ThreadContext.existing
+        // Inside itself it is not that call, but one that its work has made.
+        guard let checked = context?.checkedStart, checked.operation == ObjectIdentifier(self),
+            !ThreadContext.isInside(self)
+        else { Operations.misuse(misuse) }
+        context?.checkedStart?.misuse = misuse
+    }
+
+    /// As ``addDependency(_:)``, but throws where that stops the program, and refuses a dependency that
+    /// would close a cycle, which that one only reports.
+    ///
+    /// A refused dependency leaves the graph as it was. Of several that close a cycle together, added by
+    /// several threads at the same moment, all may be refused. An override of `addDependency(_:)` is not
+    /// called.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `selfDependency` or `dependencyCycle`.
+    /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(dependencies that
+    ///   have to change their place in the order of the graph).
+    public final func addDependencyChecked(_ dependency: Operation) throws(OperationMisuse) {
+        if dependency === self { throw .selfDependency(self) }
+        connect(to: dependency)
+        guard let cycle = OrderSearch.cycle(through: dependency, before: self) else { return }
+        disconnect(from: dependency, limit: 1)
+        throw .dependencyCycle(cycle)
+    }
+}
+
+/// What the default `start()` finds out, for ``Operation/startChecked()``.
+struct CheckedStart {
+    let operation: ObjectIdentifier
+    var misuse: OperationMisuse?
+}
+
+extension BlockOperation {
+    /// As ``addExecutionBlock(_:)``, but throws where that stops the program.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `tooLateForBlocks`.
+    public final func addExecutionBlockChecked(
+        _ block: @escaping @Sendable () -> Void
+    ) throws(OperationMisuse) {
+        guard append(block) else { throw .addingBlock(to: self) }
+    }
+}

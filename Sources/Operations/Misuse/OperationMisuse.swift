@@ -1,0 +1,127 @@
+/// A use of an operation or a queue that cannot work, and that the program must not have made.
+///
+/// The usual methods stop the program with ``description``; their twins, whose names end in `Checked`, throw
+/// this instead, for programs whose graphs come from data. Nothing has changed when one of these is thrown.
+public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What was wrong.
+    public enum Kind: Sendable, Equatable {
+        /// The operation runs already, so it can neither be started nor added to a queue.
+        case alreadyExecuting
+        /// The operation was started by hand while its `isReady` was false.
+        case notReady
+        /// The operation is in a queue, or on its way into one: it can neither be started by hand nor added
+        /// to a queue.
+        case inQueue
+        /// The operation has finished, and cannot run again.
+        case alreadyFinished
+        /// The array holds the operation more than once.
+        case givenTwice
+        /// The operation was to depend on itself.
+        case selfDependency
+        /// The dependency would close a cycle: the names of its members, each waiting for the next, the
+        /// first repeated at the end.
+        case dependencyCycle([String])
+        /// A block was added to an operation that has begun to execute.
+        case tooLateForBlocks
+        /// This number cannot be a queue's width.
+        case invalidWidth(Int)
+    }
+
+    /// What was wrong, for programs.
+    public let kind: Kind
+    /// A sentence that names who, in which state, and says what to do; without a full stop.
+    public let description: String
+
+    private init(_ kind: Kind, _ sentence: String) {
+        self.kind = kind
+        self.description = sentence
+    }
+}
+
+// The sentences.
+
+extension OperationMisuse {
+    static func starting(executing operation: Operation) -> Self {
+        Self(.alreadyExecuting, "\(operation) is already executing: start an operation only once")
+    }
+
+    static func startingTwice(_ operation: Operation) -> Self {
+        Self(
+            .alreadyExecuting,
+            "\(operation) was started by two threads at the same time: start it only once")
+    }
+
+    static func starting(enqueued operation: Operation) -> Self {
+        Self(
+            .inQueue,
+            "\(operation) is in a queue, which will start it: do not call start() yourself")
+    }
+
+    static func starting(unready operation: Operation) -> Self {
+        let unfinished = operation.dependencies.filter { !$0.isFinished }.map(\.label)
+        let reason =
+            unfinished.isEmpty
+            ? "its isReady is overridden and says no"
+            : "it waits for \(unfinished.joined(separator: ", "))"
+        return Self(
+            .notReady, "\(operation) is not ready: \(reason); start it when isReady is true")
+    }
+
+    static func adding(executing operation: Operation) -> Self {
+        Self(
+            .alreadyExecuting,
+            "\(operation) is executing already: add it to a queue or start it, not both")
+    }
+
+    static func adding(finished operation: Operation) -> Self {
+        Self(
+            .alreadyFinished,
+            "\(operation) has finished, and runs only once: make a new operation")
+    }
+
+    static func adding(enqueued operation: Operation) -> Self {
+        Self(
+            .inQueue,
+            "\(operation) is in a queue already: make a new operation for each addition")
+    }
+
+    static func addingTwice(_ operation: Operation) -> Self {
+        // Without its state, which depends on how far the addition had come.
+        Self(
+            .givenTwice,
+            "\(operation.label) is given twice in one array of operations: "
+                + "make a new operation for each addition")
+    }
+
+    static func selfDependency(_ operation: Operation) -> Self {
+        Self(
+            .selfDependency,
+            "\(operation) cannot depend on itself: remove this addDependency call")
+    }
+
+    static func dependencyCycle(_ operations: [Operation]) -> Self {
+        let names = operations.map(\.label)
+        return Self(
+            .dependencyCycle(names),
+            "the dependency would close a cycle, \(names.joined(separator: " → ")), in which nothing "
+                + "can start: leave it out, or remove another one of the cycle first")
+    }
+
+    static func addingBlock(to operation: Operation) -> Self {
+        Self(
+            .tooLateForBlocks,
+            "\(operation) takes no more blocks: add them before it starts")
+    }
+
+    static func width(_ width: Int, of queue: OperationQueue) -> Self {
+        Self(
+            .invalidWidth(width),
+            "maxConcurrentOperationCount of \(queue.name ?? "a queue") cannot be \(width): "
+                + "use 0 or more, or defaultMaxConcurrentOperationCount")
+    }
+}
+
+/// Stops the program because of a mistake in its code.
+func misuse(_ misuse: OperationMisuse) -> Never {
+    Operations.misuse(misuse.description)
+}

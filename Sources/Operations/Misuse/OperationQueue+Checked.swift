@@ -1,0 +1,61 @@
+// The throwing twins of a queue's methods.
+
+extension OperationQueue {
+    /// As ``addOperation(_:)-(Operation)``, but throws where that stops the program.
+    ///
+    /// An override of `addOperation(_:)` is not called.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting` or `alreadyFinished`.
+    public final func addOperationChecked(_ operation: Operation) throws(OperationMisuse) {
+        try tryEnqueue(operation)
+    }
+
+    /// Adds several operations at once, or, if one of them cannot be added, none.
+    ///
+    /// While they are being added, nobody else can start them or add them elsewhere. One that finishes by
+    /// itself in that moment, because its subclass says so, counts as added.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
+    ///   `givenTwice`.
+    /// - Complexity: O(n).
+    public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
+        for operation in operations where !operation.status.has(.plain) {
+            try checkForeignState(of: operation)
+        }
+        for (index, operation) in operations.enumerated()
+        where operation.update({ $0.promised() }) == nil {
+            let misuse = misuseOfAddition(operation, among: operations)
+            for other in operations[..<index] { other.update { $0.promiseBroken() } }
+            throw misuse
+        }
+        add(operations, promised: true)
+    }
+
+    /// As setting ``maxConcurrentOperationCount``, but throws where that stops the program.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `invalidWidth`.
+    public final func setMaxConcurrentOperationCountChecked(
+        _ count: Int
+    ) throws(OperationMisuse) {
+        try checkWidth(count)
+        maxConcurrentOperationCount = count
+    }
+
+    func checkWidth(_ width: Int) throws(OperationMisuse) {
+        guard width >= 0 || width == Self.defaultMaxConcurrentOperationCount else {
+            throw .width(width, of: self)
+        }
+    }
+
+    /// Why an operation cannot be added. Its word has refused.
+    func misuseOfAddition(
+        _ operation: Operation, among others: [Operation] = []
+    ) -> OperationMisuse {
+        if others.count(where: { $0 === operation }) > 1 { return .addingTwice(operation) }
+        switch operation.status.phase {
+        case .executing: return .adding(executing: operation)
+        case .finished: return .adding(finished: operation)
+        default: return .adding(enqueued: operation)
+        }
+    }
+}

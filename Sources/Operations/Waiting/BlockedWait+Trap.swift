@@ -1,0 +1,109 @@
+// A wait that can never end stops the program with a sentence in place of letting it hang.
+
+extension BlockedWait {
+    /// Records a wait of the calling task and checks it; the caller ends it.
+    static func task(_ target: @autoclosure () -> Target) -> BlockedWait? {
+        guard let operation = TaskContext.operation else { return nil }
+        let wait = begin(target(), inside: [operation])
+        wait?.check()
+        return wait
+    }
+
+    /// Stops the program if the wait cannot end.
+    ///
+    /// The wait is recorded before, so of two that close a circle at the same time one sees the other.
+    func check() {
+        if let circle = WaitSearch.circle(of: self), let waiter = inside.last {
+            misuse(Self.sentence(waiter, waitsFor: target, circle.first, circle.steps))
+        }
+    }
+
+    private static func sentence(
+        _ waiter: Operation, waitsFor target: Target, _ first: Operation, _ steps: [WaitSearch.Step]
+    ) -> String {
+        let place = waiter.retainedQueue().map { " on \($0.label)" } ?? ""
+        var parts: [String] = []
+        var remedies: [String] = []
+        switch target {
+        case .operation where steps.isEmpty && first === waiter:
+            return "\(waiter) waits for itself and would never finish: remove this wait"
+        case .operation:
+            parts.append("\(waiter.label) (executing\(place)) waits for \(first.label)")
+        case .queue(let queue, _) where steps.isEmpty && first === waiter:
+            return "\(waiter) waits for all operations of its own \(queue.label), itself included, "
+                + "and would never finish: remove this wait"
+        case .queue(let queue, _):
+            parts.append(
+                "\(waiter.label) (executing\(place)) waits for all operations of \(queue.label), "
+                    + "one of which is \(first.label)")
+        }
+        for step in steps {
+            parts.append(sentence(of: step))
+            if case .slots(let queue) = step.obstacle.kind {
+                remedies = [
+                    "add \(step.operation.label) to another queue",
+                    "give \(queue.label) a larger maxConcurrentOperationCount",
+                ]
+            }
+        }
+        if let last = steps.last?.next, last !== waiter {
+            parts.append("\(waiter.label) was started inside of \(last.label)")
+        }
+        remedies.append("remove this wait")
+        remedies.append("let what comes after it be an operation that depends on \(first.label)")
+        let chain =
+            parts.count < 2
+            ? parts.joined()
+            : "\(parts.dropLast().joined(separator: ", ")), and \(parts.last ?? "")"
+        return "\(chain), so none of them would ever finish: \(remedies.joined(separator: ", or "))"
+    }
+
+    private static func sentence(of step: WaitSearch.Step) -> String {
+        let name = step.operation.label
+        switch step.obstacle.kind {
+        case .dependency: return "\(name) depends on \(step.next.label)"
+        case .wait:
+            let place = step.operation.retainedQueue().map { " on \($0.label)" } ?? ""
+            return "\(name) (executing\(place)) waits for \(step.next.label)"
+        case .waitForQueue(let queue):
+            return "\(name) waits for all operations of \(queue.label), "
+                + "one of which is \(step.next.label)"
+        case .slots(let queue):
+            let holders = step.obstacle.operations.map(\.label).sorted()
+            let names = holders.joined(separator: " and ")
+            let slots = holders.count == 1 ? "the only slot" : "the \(holders.count) slots"
+            let verb = holders.count == 1 ? "holds" : "hold"
+            return "\(name) cannot start while \(names) \(verb) \(slots) of \(queue.label)"
+        case .barrier(let queue):
+            return "\(name) is kept back by a barrier of \(queue.label) until \(step.next.label) "
+                + "has finished"
+        }
+    }
+}
+
+extension Gate {
+    /// Waits, as ``waitOnWorker()``; a wait that cannot end stops the program.
+    ///
+    /// That a wait cannot end may turn out later, when somebody adds a dependency or another operation; so
+    /// it is checked again from time to time.
+    func waitOnWorker(for target: @autoclosure () -> BlockedWait.Target) {
+        let operations = ThreadContext.operationsInside + [TaskContext.operation].compactMap { $0 }
+        guard let wait = BlockedWait.begin(target(), inside: operations) else {
+            return waitOnWorker()
+        }
+        defer { wait.end() }
+        wait.check()
+        WorkerPool.shared.blocking {
+            var pause = 20
+            while !self.wait(milliseconds: pause) {
+                wait.check()
+                pause = min(4 * pause, 5_000)
+            }
+        }
+    }
+}
+
+extension OperationQueue {
+    /// What messages call it.
+    var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
+}

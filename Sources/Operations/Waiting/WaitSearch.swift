@@ -1,0 +1,217 @@
+/// Finds out whether a wait can never end because it waits for itself.
+///
+/// An operation is **stuck** if one of its obstacles is, and an obstacle if all operations that it consists
+/// of are: a dependency, a wait inside of it, the holders of all slots of its queue. The search assumes that
+/// everything in reach is stuck and takes back what has no stuck obstacle, until nothing changes. What is
+/// then left, but is not if those inside of which the wait happens are taken to be free, is stuck because of
+/// this wait.
+///
+/// Only what nobody but an outsider can change counts: a queue that is suspended or has no width may be
+/// changed at any moment, an `isReady` may change its mind, a subclass that is started by hand makes its own
+/// rules. What is read one after the other is true together all the same: nothing that is found to be stuck
+/// can have gone on, as long as what it is stuck behind had not.
+struct WaitSearch {
+    /// What an operation cannot do without.
+    struct Obstacle {
+        enum Kind {
+            case dependency
+            case wait
+            case waitForQueue(OperationQueue)
+            case slots(OperationQueue)
+            case barrier(OperationQueue)
+        }
+        let kind: Kind
+        /// Stuck if all of these are.
+        let operations: [Operation]
+        fileprivate var places: [Int] = []
+
+        init(_ kind: Kind, _ operations: [Operation]) {
+            self.kind = kind
+            self.operations = operations
+        }
+    }
+
+    /// From an operation through an obstacle to the next one.
+    struct Step {
+        let operation: Operation
+        let obstacle: Obstacle
+        let next: Operation
+    }
+
+    private struct Node {
+        let operation: Operation
+        let isInside: Bool
+        var obstacles: [Obstacle] = []
+    }
+
+    /// More are not looked at; nothing is claimed about waits that reach further.
+    private static let limit = 4_000
+
+    private let inside: [Operation]
+    private var nodes: [Node] = []
+    private var places: [ObjectIdentifier: Int] = [:]
+
+    /// The way from what the wait is for back to one of the operations inside of which it happens; nil if it
+    /// may end.
+    static func circle(of wait: BlockedWait) -> (first: Operation, steps: [Step])? {
+        var search = WaitSearch(inside: wait.inside)
+        let targets = obstacles(of: wait.target).flatMap(\.operations)
+        for target in targets { _ = search.place(of: target) }
+        search.explore()
+        let stuck = search.stuck(inside: true)
+        guard targets.contains(where: { search.isIn(stuck, $0) }) else { return nil }
+        let alone = search.stuck(inside: false)
+        for target in targets where search.isIn(stuck, target) && !search.isIn(alone, target) {
+            if let steps = search.way(from: target, stuck) { return (target, steps) }
+        }
+        return nil
+    }
+
+    private init(inside: [Operation]) {
+        self.inside = inside
+    }
+
+    // MARK: Exploring
+
+    private mutating func place(of operation: Operation) -> Int? {
+        if let place = places[ObjectIdentifier(operation)] { return place }
+        guard nodes.count < Self.limit else { return nil }
+        let isInside = inside.contains { $0 === operation }
+        nodes.append(Node(operation: operation, isInside: isInside))
+        places[ObjectIdentifier(operation)] = nodes.count - 1
+        return nodes.count - 1
+    }
+
+    private mutating func explore() {
+        var next = 0
+        while next < nodes.count {
+            defer { next += 1 }
+            guard !nodes[next].isInside else { continue }
+            nodes[next].obstacles = Self.obstacles(of: nodes[next].operation).compactMap { found in
+                var obstacle = found
+                for operation in found.operations {
+                    guard let place = place(of: operation) else { return nil }
+                    obstacle.places.append(place)
+                }
+                return obstacle
+            }
+        }
+    }
+
+    private static func obstacles(of target: BlockedWait.Target) -> [Obstacle] {
+        switch target {
+        case .operation(let operation):
+            operation.status.phase == .finished ? [] : [Obstacle(.wait, [operation])]
+        case .queue(let queue, let end):
+            queue.snapshot { state in
+                state.operations(includingBarriers: true).filter { $0.place < end }
+            }.prefix(limit).map { Obstacle(.waitForQueue(queue), [$0]) }
+        }
+    }
+
+    private static func obstacles(of operation: Operation) -> [Obstacle] {
+        let word = operation.status
+        switch word.phase {
+        case .finished, .starting: return []
+        case .executing:
+            return BlockedWait.targets(in: operation).flatMap { obstacles(of: $0) }
+        case .created where !word.has(.plain): return []
+        case .created, .waiting, .asking, .filed:
+            if word.isStopped { return [] }
+            if word.unfinishedDependencies > 0 {
+                return operation.listedDependencies
+                    .filter { $0.status.phase != .finished }
+                    .map { Obstacle(.dependency, [$0]) }
+            }
+            guard word.phase == .filed, let queue = operation.retainedQueue() else { return [] }
+            return obstacles(in: queue, of: operation)
+        }
+    }
+
+    /// What in its queue keeps a ready operation from starting.
+    private static func obstacles(in queue: OperationQueue, of operation: Operation) -> [Obstacle] {
+        let waiting = BlockedWait.operations(in: queue)
+        guard !waiting.isEmpty else { return [] }
+        return queue.snapshot { state in
+            guard !state.isSuspended, state.width != 0, operation.status.phase == .filed else {
+                return []
+            }
+            var found: [Obstacle] = []
+            let barrier = min(state.barrierPlace, operation.place)
+            if barrier < operation.place || operation.status.has(.barrier) {
+                for before in waiting
+                where before.place < barrier && before.status.phase == .executing {
+                    found.append(Obstacle(.barrier(queue), [before]))
+                }
+            }
+            let holders = waiting.filter { $0.status.usesSlot }
+            if state.width > 0, state.running >= state.width, holders.count == state.running {
+                found.append(Obstacle(.slots(queue), holders))
+            }
+            return found
+        }
+    }
+
+    // MARK: Concluding
+
+    private func isIn(_ stuck: [Bool], _ operation: Operation) -> Bool {
+        places[ObjectIdentifier(operation)].map { stuck[$0] } ?? false
+    }
+
+    /// Which are stuck, if those inside of which the wait happens are, or are not.
+    private func stuck(inside: Bool) -> [Bool] {
+        var stuck = nodes.map { !$0.isInside || inside }
+        var hasChanged = true
+        while hasChanged {
+            hasChanged = false
+            // What was found last is nearest to the ends, where it turns out.
+            for place in nodes.indices.reversed() where stuck[place] && !nodes[place].isInside {
+                let isStuck = nodes[place].obstacles.contains { obstacle in
+                    obstacle.places.allSatisfy { stuck[$0] }
+                }
+                guard !isStuck else { continue }
+                stuck[place] = false
+                hasChanged = true
+            }
+        }
+        return stuck
+    }
+
+    /// The shortest way from a stuck operation to one of those inside of which the wait happens.
+    private func way(from first: Operation, _ stuck: [Bool]) -> [Step]? {
+        guard let start = places[ObjectIdentifier(first)] else { return nil }
+        var cameBy: [Int: (place: Int, obstacle: Obstacle)] = [:]
+        var reached = [start]
+        var next = 0
+        while next < reached.count {
+            let place = reached[next]
+            next += 1
+            if nodes[place].isInside {
+                var steps: [Step] = []
+                var last = place
+                while last != start, let step = cameBy[last] {
+                    steps.append(
+                        Step(
+                            operation: nodes[step.place].operation, obstacle: step.obstacle,
+                            next: nodes[last].operation))
+                    last = step.place
+                }
+                return steps.reversed()
+            }
+            for obstacle in nodes[place].obstacles
+            where obstacle.places.allSatisfy({ stuck[$0] }) {
+                for other in obstacle.places where other != start && cameBy[other] == nil {
+                    cameBy[other] = (place, obstacle)
+                    reached.append(other)
+                }
+            }
+        }
+        return nil
+    }
+}
+
+extension OperationWord {
+    /// Whether it is at work and counts towards its queue's width, by itself or with a batch of which it is
+    /// the one at work.
+    fileprivate var usesSlot: Bool { phase == .executing && (has(.holdsSlot) || has(.plain)) }
+}
