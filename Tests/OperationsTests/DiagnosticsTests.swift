@@ -39,6 +39,30 @@ struct DiagnosticsTests {
         #expect(resize.isFinished && download.isFinished)
     }
 
+    @Test func aCycleIsBrokenByRemovingADependency() async {
+        let (download, decode) = (named("download"), named("decode"))
+        let found = findings {
+            decode.addDependency(download)
+            download.addDependency(decode)
+        }
+        #expect(found.count == 1)
+        let queue = OperationQueue()
+        await queue.addOperations([download, decode], waitUntilFinished: false)
+        #expect(queue.operationCount == 2)
+        download.removeDependency(decode)
+        await queue.drain()
+        #expect(download.isFinished && decode.isFinished)
+    }
+
+    @Test func aDependencyThatIsRefusedIsNotReported() {
+        let (download, decode) = (named("download"), named("decode"))
+        let found = findings {
+            decode.addDependency(download)
+            #expect(throws: OperationMisuse.self) { try download.addDependencyChecked(decode) }
+        }
+        #expect(found == [])
+    }
+
     @Test func graphsWithoutCyclesAreNotReported() {
         let found = findings {
             let operations = (0..<50).map { named("\($0)") }

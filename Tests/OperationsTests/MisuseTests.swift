@@ -1,3 +1,4 @@
+import Dispatch
 import Operations
 import Testing
 
@@ -44,6 +45,43 @@ struct MisuseTests {
         expect(result, says: "'filter' (ready) is in a queue, which will start it")
     }
 
+    @Test func startingAnOperationWhoseIsReadyIsOverridden() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class NeverReady: Operation, @unchecked Sendable {
+                override var isReady: Bool { false }
+            }
+            NeverReady().start()
+        }
+        expect(result, says: "is not ready: its isReady is overridden and says no; start it when")
+    }
+
+    @Test func startingAnOperationByTwoThreadsAtTheSameTime() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            // Its `isReady` is what happens between the look at its state and the start.
+            final class Overtaken: Operation, @unchecked Sendable {
+                let began = Signal()
+                let calls = Counter()
+                override var isReady: Bool {
+                    if calls.increment() == 1 {
+                        DispatchQueue.global().async { self.start() }
+                        began.wait()
+                    }
+                    return true
+                }
+                override func main() {
+                    began.send()
+                    while !isCancelled {}
+                }
+            }
+            let operation = Overtaken()
+            operation.name = "filter"
+            operation.start()
+        }
+        expect(result, says: "'filter' (executing) was started by two threads at the same time")
+    }
+
     @Test func startingAnOperationTwice() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
@@ -73,7 +111,9 @@ struct MisuseTests {
             let operation = MisuseTests.named("filter")
             await OperationQueue().addOperations([operation, operation], waitUntilFinished: false)
         }
-        expect(result, says: "is in a queue already: make a new operation")
+        expect(
+            result,
+            says: "'filter' is given twice in one array of operations: make a new operation")
     }
 
     @Test func addingAFinishedOperation() async {
@@ -84,6 +124,19 @@ struct MisuseTests {
             OperationQueue().addOperation(operation)
         }
         expect(result, says: "'filter' (finished) has finished, and runs only once")
+    }
+
+    @Test func addingAnExecutingOperation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Restless: Operation, @unchecked Sendable {
+                override func main() { OperationQueue().addOperation(self) }
+            }
+            let operation = Restless()
+            operation.name = "filter"
+            operation.start()
+        }
+        expect(result, says: "'filter' (executing) is executing already: add it to a queue or")
     }
 
     @Test func dependingOnItself() async {

@@ -1,0 +1,351 @@
+import Dispatch
+import Testing
+
+@testable import Operations
+
+/// Waits that would never end stop the program with a sentence that names who waits for whom.
+@Suite(.timeLimit(.minutes(5)))
+struct EndlessWaitTests {
+    /// The situations, made from named operations. Each runs in a process of its own.
+    enum Circle {
+        static func named(_ name: String, _ block: @escaping @Sendable () -> Void) -> BlockOperation {
+            let operation = BlockOperation(block: block)
+            operation.name = name
+            return operation
+        }
+
+        static func queue(_ name: String, width: Int = -1) -> OperationQueue {
+            let queue = OperationQueue()
+            queue.name = name
+            queue.maxConcurrentOperationCount = width
+            return queue
+        }
+    }
+
+    private func expect(
+        _ result: ExitTest.Result?, says sentence: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains(sentence), "said: \(text)", sourceLocation: sourceLocation)
+    }
+
+    @Test func forAnOperationThatDependsOnTheWaitingOne() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let (decode, resize) = (Circle.named("decode") {}, Circle.named("resize") {})
+            let download = Circle.named("download") { resize.waitUntilFinished() }
+            decode.addDependency(download)
+            resize.addDependency(decode)
+            await disk.addOperations([decode, resize], waitUntilFinished: false)
+            net.addOperation(download)
+            await net.drain()
+        }
+        expect(
+            result,
+            says: "'download' (executing on queue 'net') waits for 'resize', 'resize' depends on "
+                + "'decode', and 'decode' depends on 'download', so none of them would ever finish: "
+                + "remove this wait, or let what comes after it be an operation that depends on "
+                + "'resize'")
+    }
+
+    @Test func thatCloseACircleTogether() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Waiting: Operation, @unchecked Sendable {
+                nonisolated(unsafe) weak var other: Operation?
+                let goOn: Signal
+                init(_ name: String, _ goOn: Signal) {
+                    self.goOn = goOn
+                    super.init()
+                    self.name = name
+                }
+                override func main() {
+                    goOn.wait()
+                    other?.waitUntilFinished()
+                }
+            }
+            let goOn = Signal()
+            let queue = Circle.queue("net")
+            let (a, b) = (Waiting("a", goOn), Waiting("b", goOn))
+            (a.other, b.other) = (b, a)
+            await queue.addOperations([a, b], waitUntilFinished: false)
+            goOn.send()
+            goOn.send()
+            await queue.drain()
+        }
+        expect(result, says: "(executing on queue 'net') waits for '")
+        expect(result, says: "so none of them would ever finish: remove this wait")
+    }
+
+    @Test func onASerialQueueForOneBehindIt() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net", width: 1)
+            let second = Circle.named("second") {}
+            let first = Circle.named("first") { second.waitUntilFinished() }
+            await queue.addOperations([first, second], waitUntilFinished: false)
+            await queue.drain()
+        }
+        expect(
+            result,
+            says: "'first' (executing on queue 'net') waits for 'second', and 'second' cannot start "
+                + "while 'first' holds the only slot of queue 'net', so none of them would ever "
+                + "finish: add 'second' to another queue, or give queue 'net' a larger "
+                + "maxConcurrentOperationCount, or remove this wait")
+    }
+
+    @Test func onASerialQueueForOneThatItAdds() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net", width: 1)
+            queue.addOperation(
+                Circle.named("first") {
+                    queue.addOperations([Circle.named("child") {}], waitUntilFinished: true)
+                })
+            await queue.drain()
+        }
+        expect(result, says: "'child' cannot start while 'first' holds the only slot of queue 'net'")
+    }
+
+    @Test func byAllThatHoldTheSlotsOfAQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net", width: 2)
+            let last = Circle.named("last") {}
+            let inner = Circle.named("inner") {}
+            let firsts = ["a", "b"].map { name in
+                let target = name == "a" ? last : inner
+                return Circle.named(name) { target.waitUntilFinished() }
+            }
+            await queue.addOperations(firsts + [inner, last], waitUntilFinished: false)
+            await queue.drain()
+        }
+        expect(result, says: "cannot start while 'a' and 'b' hold the 2 slots of queue 'net'")
+    }
+
+    @Test func bySubclassesThatHoldTheSlotsOfAQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            final class Waiting: Operation, @unchecked Sendable {
+                let target: Operation
+                init(for target: Operation) {
+                    self.target = target
+                    super.init()
+                    name = "first"
+                }
+                override func main() { target.waitUntilFinished() }
+            }
+            let queue = Circle.queue("net", width: 1)
+            let second = Circle.named("second") {}
+            queue.addOperation(Waiting(for: second))
+            queue.addOperation(second)
+            await queue.drain()
+        }
+        expect(result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
+    }
+
+    @Test func forAQueueOneOfWhoseOperationsDependsOnTheWaitingOne() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let store = Circle.named("store") {}
+            let download = Circle.named("download") { disk.waitUntilAllOperationsAreFinished() }
+            store.addDependency(download)
+            disk.addOperation(store)
+            net.addOperation(download)
+            await net.drain()
+        }
+        expect(
+            result,
+            says: "'download' (executing on queue 'net') waits for all operations of queue 'disk', "
+                + "one of which is 'store', and 'store' depends on 'download', so none of them")
+    }
+
+    @Test func forAnOperationThatWaitsForTheQueueOfTheWaitingOne() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let begun = Signal()
+            let store = Circle.named("store") {
+                begun.send()
+                net.waitUntilAllOperationsAreFinished()
+            }
+            let download = Circle.named("download") {
+                begun.wait()
+                store.waitUntilFinished()
+            }
+            net.addOperation(download)
+            disk.addOperation(store)
+            await net.drain()
+        }
+        expect(result, says: "so none of them would ever finish")
+        expect(result, says: "waits for all operations of queue 'net', one of which is 'download'")
+    }
+
+    @Test func behindABarrier() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net")
+            let goOn = Signal()
+            let behind = Circle.named("behind") {}
+            let barrier = Operation()
+            barrier.update { word in
+                word.insert(.barrier)
+                return true
+            }
+            let before = Circle.named("before") {
+                goOn.wait()
+                behind.waitUntilFinished()
+            }
+            await queue.addOperations([before, barrier, behind], waitUntilFinished: false)
+            goOn.send()
+            await queue.drain()
+        }
+        expect(
+            result,
+            says: "'before' (executing on queue 'net') waits for 'behind', and 'behind' is kept back "
+                + "by a barrier of queue 'net' until 'before' has finished, so none of them")
+    }
+
+    @Test func inAnAsyncBody() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net", width: 1)
+            let second = Circle.named("second") {}
+            let first = AsyncOperation { await second.waitUntilFinished() }
+            first.name = "first"
+            await queue.addOperations([first, second], waitUntilFinished: false)
+            await queue.drain()
+        }
+        expect(result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
+    }
+
+    @Test func whoseCircleIsClosedWhileItLasts() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net")
+            let begun = Signal()
+            let second = Circle.named("second") {}
+            let first = Circle.named("first") {
+                begun.send()
+                second.waitUntilFinished()
+            }
+            queue.addOperation(first)
+            await Task.detached { _ = begun.wait() }.value
+            second.addDependency(first)
+            queue.addOperation(second)
+            await queue.drain()
+        }
+        expect(result, says: "waits for 'second', and 'second' depends on 'first', so none of them")
+    }
+
+    // MARK: Waits that may end
+
+    @Test func aSuspendedQueueMayBeResumed() async {
+        let queue = OperationQueue()
+        let held = suspendedQueue()
+        let begun = Signal()
+        let second = BlockOperation {}
+        held.maxConcurrentOperationCount = 1
+        held.addOperation(second)
+        queue.addOperation {
+            begun.send()
+            second.waitUntilFinished()
+        }
+        await Task.detached { _ = begun.wait() }.value
+        held.isSuspended = false
+        await queue.drain()
+        #expect(second.isFinished)
+    }
+
+    @Test func aCancelledOperationWaitsForNothing() async {
+        let queue = serialQueue()
+        let finished = Signal()
+        let second = BlockOperation {}
+        queue.addOperation {
+            second.addDependency(Operation())
+            queue.addOperation(second)
+            second.cancel()
+            second.waitUntilFinished()
+            finished.send()
+        }
+        await Task.detached { #expect(finished.wait()) }.value
+        await queue.drain()
+    }
+
+    /// One slot is held by an operation that does not wait, so the others get their turn after it.
+    @Test func aSlotWhoseHolderDoesNotWaitBecomesFree() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        let (begun, goOn) = (Signal(), Signal())
+        let second = BlockOperation {}
+        let first = BlockOperation {
+            begun.send()
+            second.waitUntilFinished()
+        }
+        let busy = BlockOperation { goOn.wait() }
+        await queue.addOperations([first, busy, second], waitUntilFinished: false)
+        await Task.detached { _ = begun.wait() }.value
+        goOn.send()
+        await queue.drain()
+        #expect(second.isFinished)
+    }
+
+    /// A cycle of dependencies has been reported, and whoever cancels a member ends the wait too.
+    @Test func aCycleOfOthersMayBeBroken() async {
+        let queue = OperationQueue()
+        let (a, b) = (BlockOperation {}, BlockOperation {})
+        b.addDependency(a)
+        a.addDependency(b)
+        let begun = Signal()
+        queue.addOperation {
+            begun.send()
+            a.waitUntilFinished()
+        }
+        await queue.addOperations([a, b], waitUntilFinished: false)
+        await Task.detached { _ = begun.wait() }.value
+        b.cancel()
+        await queue.drain()
+        #expect(a.isFinished)
+    }
+
+    @Test func anOverrideOfIsReadyMayChangeItsMind() async {
+        final class Conditional: Operation, @unchecked Sendable {
+            let condition = Protected(false)
+            override var isReady: Bool { super.isReady && condition.withLock { $0 } }
+        }
+        let queue = OperationQueue()
+        let operation = Conditional()
+        let begun = Signal()
+        queue.addOperation {
+            begun.send()
+            operation.waitUntilFinished()
+        }
+        queue.addOperation(operation)
+        await Task.detached { _ = begun.wait() }.value
+        operation.condition.withLock { $0 = true }
+        operation.didChangeValue(forKey: "isReady")
+        await queue.drain()
+    }
+
+    /// Waits inside of operations in all directions but backwards: none is taken for a circle.
+    @Test func waitsForLaterOnesOfAWideQueueEnd() async {
+        let queue = OperationQueue()
+        let count = 200
+        let ran = Counter()
+        var operations: [BlockOperation] = []
+        for index in 0..<count {
+            let earlier = operations.enumerated().filter { (index + $0.offset) % 7 == 0 }
+                .map(\.element)
+            operations.append(
+                BlockOperation {
+                    for operation in earlier.suffix(3) { operation.waitUntilFinished() }
+                    ran.increment()
+                })
+        }
+        await queue.addOperations(operations.reversed(), waitUntilFinished: true)
+        #expect(ran.value == count)
+    }
+}
