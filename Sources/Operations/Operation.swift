@@ -120,6 +120,7 @@ open class Operation: @unchecked Sendable {
     ///
     /// A cycle can never run by itself: it is reported (``OperationsDiagnostics``) with the names of
     /// its members, and cancelling one of them, or removing an edge, lets the others go on.
+    /// ``addDependencyChecked(_:)`` refuses it instead.
     ///
     /// - Precondition: `dependency` is another operation.
     open func addDependency(_ dependency: Operation) {
@@ -143,7 +144,9 @@ open class Operation: @unchecked Sendable {
     /// still be running. A worker thread that waits here is replaced by another one meanwhile. The main
     /// thread should never wait: nothing else of the program gets to it meanwhile.
     ///
-    /// - Precondition: not called from inside the operation itself.
+    /// - Precondition: not called from inside the operation itself, or from inside one that it waits for,
+    ///   through dependencies, other waits or a queue's width. A wait that could never end stops the
+    ///   program with the names of all who wait for each other.
     @available(*, noasync, message: "write: await operation.waitUntilFinished()")
     open func waitUntilFinished() {
         if ThreadContext.isInside(self) {

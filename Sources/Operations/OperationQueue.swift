@@ -222,7 +222,8 @@ open class OperationQueue: @unchecked Sendable {
     /// Operations that are added meanwhile are waited for too. A worker thread that waits here is
     /// replaced by another one meanwhile.
     ///
-    /// - Precondition: not called from inside an operation of this queue.
+    /// - Precondition: not called from inside an operation of this queue, or from inside one that an
+    ///   operation of this queue waits for.
     @available(*, noasync, message: "write: await queue.waitUntilAllOperationsAreFinished()")
     open func waitUntilAllOperationsAreFinished() {
         if let operation = ThreadContext.operation(of: self) { misuseOfOwnWait(by: operation) }

@@ -68,7 +68,8 @@ struct CheckedTests {
         #expect(misuse?.kind == .inQueue)
         #expect(
             misuse?.description
-                == "'filter' (ready) is in a queue, which will start it: do not call start() yourself")
+                == "'filter' (ready) is in a queue, which will start it: do not call start() yourself"
+        )
         queue.isSuspended = false
         await queue.drain()
         #expect(filter.isFinished)
@@ -102,7 +103,8 @@ struct CheckedTests {
         let misuse = misuse { () throws(OperationMisuse) in try operation.startChecked() }
         #expect(misuse?.kind == .alreadyExecuting)
         #expect(
-            misuse?.description == "'filter' (executing) was started by two threads at the same time: "
+            misuse?.description
+                == "'filter' (executing) was started by two threads at the same time: "
                 + "start it only once")
     }
 
@@ -266,7 +268,8 @@ struct CheckedTests {
 
     @Test func refusesADependencyOnItself() {
         let filter = named("filter")
-        let misuse = misuse { () throws(OperationMisuse) in try filter.addDependencyChecked(filter) }
+        let misuse = misuse { () throws(OperationMisuse) in try filter.addDependencyChecked(filter)
+        }
         #expect(misuse?.kind == .selfDependency)
         #expect(
             misuse?.description

@@ -8,7 +8,8 @@ import Testing
 struct EndlessWaitTests {
     /// The situations, made from named operations. Each runs in a process of its own.
     enum Circle {
-        static func named(_ name: String, _ block: @escaping @Sendable () -> Void) -> BlockOperation {
+        static func named(_ name: String, _ block: @escaping @Sendable () -> Void) -> BlockOperation
+        {
             let operation = BlockOperation(block: block)
             operation.name = name
             return operation
@@ -90,7 +91,8 @@ struct EndlessWaitTests {
         }
         expect(
             result,
-            says: "'first' (executing on queue 'net') waits for 'second', and 'second' cannot start "
+            says:
+                "'first' (executing on queue 'net') waits for 'second', and 'second' cannot start "
                 + "while 'first' holds the only slot of queue 'net', so none of them would ever "
                 + "finish: add 'second' to another queue, or give queue 'net' a larger "
                 + "maxConcurrentOperationCount, or remove this wait")
@@ -106,7 +108,8 @@ struct EndlessWaitTests {
                 })
             await queue.drain()
         }
-        expect(result, says: "'child' cannot start while 'first' holds the only slot of queue 'net'")
+        expect(
+            result, says: "'child' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
     @Test func byAllThatHoldTheSlotsOfAQueue() async {
@@ -143,7 +146,8 @@ struct EndlessWaitTests {
             queue.addOperation(second)
             await queue.drain()
         }
-        expect(result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
+        expect(
+            result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
     @Test func forAQueueOneOfWhoseOperationsDependsOnTheWaitingOne() async {
@@ -205,7 +209,8 @@ struct EndlessWaitTests {
         }
         expect(
             result,
-            says: "'before' (executing on queue 'net') waits for 'behind', and 'behind' is kept back "
+            says:
+                "'before' (executing on queue 'net') waits for 'behind', and 'behind' is kept back "
                 + "by a barrier of queue 'net' until 'before' has finished, so none of them")
     }
 
@@ -219,7 +224,8 @@ struct EndlessWaitTests {
             await queue.addOperations([first, second], waitUntilFinished: false)
             await queue.drain()
         }
-        expect(result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
+        expect(
+            result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
     @Test func whoseCircleIsClosedWhileItLasts() async {

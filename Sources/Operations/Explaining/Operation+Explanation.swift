@@ -111,6 +111,8 @@ extension Operation.Explanation.Reason {
         case .queueSuspended(let queue): "\(name) is ready, but \(queue) is suspended"
         case .queueWithoutWidth(let queue):
             "\(name) is ready, but maxConcurrentOperationCount of \(queue) is 0"
+        case .slotsTaken(1, let names, let queue):
+            "\(name) is ready, but the only slot of \(queue) is taken by \(names.listed)"
         case .slotsTaken(let width, let names, let queue):
             "\(name) is ready, but \(names.count) of \(width) slots of \(queue) are taken by "
                 + names.listed

@@ -1,0 +1,426 @@
+import Dispatch
+import Testing
+
+@testable import Operations
+
+/// Each reason why an operation may not run, and what `explain()` says about it.
+@Suite(.timeLimit(.minutes(1)))
+struct ExplanationTests {
+    typealias Reason = Operation.Explanation.Reason
+
+    private func named(
+        _ name: String, _ block: @escaping @Sendable () -> Void = {}
+    ) -> BlockOperation {
+        let operation = BlockOperation(block: block)
+        operation.name = name
+        return operation
+    }
+
+    private func queue(_ name: String, width: Int = -1) -> OperationQueue {
+        let queue = OperationQueue()
+        queue.name = name
+        queue.maxConcurrentOperationCount = width
+        return queue
+    }
+
+    /// Runs `body` while an operation of the queue is executing.
+    private func whileExecuting(
+        _ name: String, in queue: OperationQueue, body: (Operation) async -> Void
+    ) async {
+        let (begun, goOn) = (Signal(), Signal())
+        let operation = named(name) {
+            begun.send()
+            goOn.wait()
+        }
+        queue.addOperation(operation)
+        await Task.detached { _ = begun.wait() }.value
+        await body(operation)
+        goOn.send()
+        await operation.waitUntilFinished()
+    }
+
+    /// The text with times replaced by "T".
+    private func text(_ explanation: some CustomStringConvertible) -> String {
+        explanation.description.replacing(
+            /for (less than 1 ms|\d+ ms|\d+\.\d s|\d+ min)/, with: "for T")
+    }
+
+    // MARK: Not started
+
+    @Test func anOperationThatWasForgotten() {
+        let explanation = named("resize").explain()
+        #expect(
+            text(explanation) == "'resize' is in no queue and was not started: add it to a queue.")
+        #expect(explanation.causes.map(\.reason) == [.notStarted])
+        #expect(explanation.causes.map(\.path) == [["'resize'"]])
+    }
+
+    @Test func aDependencyThatWasForgotten() {
+        let (download, resize) = (named("download"), named("resize"))
+        resize.addDependency(download)
+        queue("net").addOperation(resize)
+        #expect(
+            text(resize.explain())
+                == "'resize' waits for 'download' (in no queue and not started).")
+        resize.cancel()
+    }
+
+    @Test func aDependencyThatWasCancelledButNeverStarted() {
+        let (download, resize) = (named("download"), named("resize"))
+        resize.addDependency(download)
+        download.cancel()
+        queue("net").addOperation(resize)
+        #expect(
+            text(resize.explain()) == """
+                'resize' waits for 'download' (cancelled, but in no queue and not started).
+                'resize' → 'download': 'download' was cancelled but cannot finish, because it is in no \
+                queue and was not started: add it to a queue or call start().
+                """)
+        download.start()
+    }
+
+    @Test func aFinishedOperation() {
+        let (done, cancelled) = (named("done"), named("cancelled"))
+        done.start()
+        cancelled.cancel()
+        cancelled.start()
+        #expect(text(done.explain()) == "'done' has finished.")
+        #expect(text(cancelled.explain()) == "'cancelled' has finished; it was cancelled.")
+    }
+
+    // MARK: At work
+
+    @Test func anExecutingOperation() async {
+        await whileExecuting("download", in: queue("net")) { download in
+            let explanation = download.explain()
+            #expect(text(explanation) == "'download' is executing for T on queue 'net'.")
+            guard case .executing(let time?, let queue) = explanation.causes.first?.reason else {
+                Issue.record("no time in \(explanation)")
+                return
+            }
+            #expect(time >= .zero && time < .seconds(60))
+            #expect(queue == "queue 'net'")
+        }
+    }
+
+    @Test func theTimeGrows() async {
+        await whileExecuting("download", in: queue("net")) { download in
+            func time() -> Duration? {
+                guard case .executing(let time, _) = download.explain().causes.first?.reason else {
+                    return nil
+                }
+                return time
+            }
+            let first = time()
+            let clock = ContinuousClock()
+            let start = clock.now
+            while clock.now - start < .milliseconds(3) {}
+            let second = time()
+            #expect(first != nil && second != nil)
+            if let first, let second { #expect(second - first >= .milliseconds(3)) }
+        }
+    }
+
+    @Test func operationsOfOtherKindsAtWork() async {
+        let net = queue("net")
+        let goOn = AsyncStream<Void>.makeStream()
+        let begun = AsyncStream<Void>.makeStream()
+        let asynchronous = AsyncOperation {
+            begun.continuation.finish()
+            for await _ in goOn.stream {}
+        }
+        asynchronous.name = "async"
+        let own = StateKeepingOperation()
+        own.name = "own"
+        await net.addOperations([asynchronous, own], waitUntilFinished: false)
+        for await _ in begun.stream {}
+        await Task.detached { while own.stage != .executing { await Task.yield() } }.value
+        #expect(text(asynchronous.explain()) == "'async' is executing for T on queue 'net'.")
+        #expect(text(own.explain()) == "'own' is executing for T on queue 'net'.")
+        goOn.continuation.finish()
+        own.stage = .finished
+        await net.drain()
+    }
+
+    @Test func anOperationThatWaitsInside() async {
+        let (net, disk) = (queue("net"), queue("disk"))
+        disk.isSuspended = true
+        let store = named("store")
+        disk.addOperation(store)
+        let download = named("download") { store.waitUntilFinished() }
+        net.addOperation(download)
+        await Task.detached {
+            while BlockedWait.targets(in: download).isEmpty { await Task.yield() }
+        }.value
+        #expect(
+            text(download.explain()) == """
+                'download' is executing, and waits for 'store'.
+                'download' → 'store': 'store' is ready, but queue 'disk' is suspended.
+                """)
+        disk.isSuspended = false
+        await net.drain()
+    }
+
+    @Test func aSubclassThatHasNotReportedItsEnd() async {
+        final class Unfinished: Operation, @unchecked Sendable {
+            let over = Protected(false)
+            override var isFinished: Bool { over.withLock { $0 } }
+        }
+        let operation = Unfinished()
+        operation.name = "filter"
+        operation.start()
+        #expect(
+            text(operation.explain()) == "'filter' goes on after its main() has returned: "
+                + "its isFinished is overridden and says no.")
+        operation.over.withLock { $0 = true }
+        operation.didChangeValue(forKey: "isFinished")
+        #expect(text(operation.explain()) == "'filter' has finished.")
+    }
+
+    // MARK: Waiting
+
+    @Test func aDependencyThatIsExecuting() async {
+        let net = queue("net")
+        await whileExecuting("download", in: net) { download in
+            let resize = named("resize")
+            resize.addDependency(download)
+            net.addOperation(resize)
+            #expect(
+                text(resize.explain())
+                    == "'resize' waits for 'download' (executing for T on queue 'net').")
+        }
+        await net.drain()
+    }
+
+    @Test func theCauseAtTheEndOfALongChain() async {
+        let net = queue("net")
+        await whileExecuting("0", in: net) { first in
+            var operations = [first]
+            for index in 1...1_000 {
+                let next = named("\(index)")
+                if let last = operations.last { next.addDependency(last) }
+                operations.append(next)
+            }
+            await net.addOperations(Array(operations.dropFirst()), waitUntilFinished: false)
+            #expect(
+                operations.last.map { text($0.explain()) } == """
+                    '1000' waits for '999' (waiting).
+                    '1000' → '999' → '998' → … 996 more … → '1' → '0': '0' is executing for T on \
+                    queue 'net'.
+                    """)
+            #expect(
+                text(operations[3].explain()) == """
+                    '3' waits for '2' (waiting).
+                    '3' → '2' → '1' → '0': '0' is executing for T on queue 'net'.
+                    """)
+        }
+        await net.drain()
+    }
+
+    @Test func manyCausesAreCounted() {
+        let all = named("all")
+        for index in 0..<30 {
+            let dependency = named("\(index)")
+            dependency.cancel()
+            all.addDependency(dependency)
+        }
+        let queue = queue("net")
+        queue.addOperation(all)
+        let explanation = all.explain()
+        #expect(explanation.causes.count == 9)
+        #expect(explanation.omittedCount == 22)
+        let lines = text(explanation).split(separator: "\n")
+        #expect(lines.count == 10)
+        #expect(lines.first?.hasSuffix("and 26 more.") == true)
+        #expect(lines.last == "… and 22 more.")
+        all.cancel()
+    }
+
+    @Test func aCycle() {
+        let (a, b, c) = (named("a"), named("b"), named("c"))
+        a.addDependency(b)
+        b.addDependency(c)
+        c.addDependency(b)
+        let queue = queue("net")
+        for operation in [a, b, c] { queue.addOperation(operation) }
+        #expect(
+            text(a.explain()) == """
+                'a' waits for 'b' (waiting).
+                'a' → 'b': 'b' → 'c' → 'b' is a cycle: cancel one of these operations, or remove one of \
+                their dependencies.
+                """)
+        b.cancel()
+    }
+
+    @Test func anOverrideOfIsReady() {
+        final class NeverReady: Operation, @unchecked Sendable {
+            override var isReady: Bool { false }
+        }
+        let operation = NeverReady()
+        operation.name = "filter"
+        queue("net").addOperation(operation)
+        #expect(
+            text(operation.explain()) == "'filter' waits: its isReady is overridden and says no.")
+        operation.cancel()
+    }
+
+    // MARK: Ready
+
+    @Test func aSuspendedQueue() {
+        let net = queue("net")
+        net.isSuspended = true
+        let download = named("download")
+        net.addOperation(download)
+        #expect(text(download.explain()) == "'download' is ready, but queue 'net' is suspended.")
+        download.cancel()
+    }
+
+    @Test func aQueueWithoutWidth() {
+        let net = queue("net", width: 0)
+        let download = named("download")
+        net.addOperation(download)
+        #expect(
+            text(download.explain())
+                == "'download' is ready, but maxConcurrentOperationCount of queue 'net' is 0.")
+        download.cancel()
+    }
+
+    @Test func slotsThatAreTaken() async {
+        let net = queue("net", width: 2)
+        await whileExecuting("a", in: net) { _ in
+            await whileExecuting("b", in: net) { _ in
+                let download = named("download")
+                net.addOperation(download)
+                #expect(
+                    text(download.explain()) == """
+                        'download' is ready, but 2 of 2 slots of queue 'net' are taken by \
+                        'a' (executing for T on queue 'net'), 'b' (executing for T on queue 'net').
+                        """)
+            }
+        }
+        await net.drain()
+    }
+
+    @Test func aBarrier() async {
+        let net = queue("net")
+        await whileExecuting("before", in: net) { _ in
+            let barrier = Operation()
+            barrier.update { word in
+                word.insert(.barrier)
+                return true
+            }
+            let download = named("download")
+            await net.addOperations([barrier, download], waitUntilFinished: false)
+            #expect(
+                text(download.explain())
+                    == "'download' is ready, but a barrier of queue 'net' lets it "
+                    + "start only after 'before'.")
+        }
+        await net.drain()
+    }
+
+    @Test func aCancelledOperationOnItsWayOut() async {
+        let main = OperationQueue.main
+        let operation = named("draw")
+        await MainActor.run {
+            // The main queue is not served meanwhile.
+            main.addOperation(operation)
+            operation.cancel()
+            #expect(
+                text(operation.explain()) == "'draw' was cancelled and is about to leave "
+                    + "queue 'NSOperationQueue Main Queue'.")
+        }
+        await operation.waitUntilFinished()
+    }
+
+    @Test func nothingHoldsItBack() async {
+        let operation = named("draw")
+        await MainActor.run {
+            OperationQueue.main.addOperation(operation)
+            let first = operation.explain().causes.first
+            guard case .ready(queue: "queue 'NSOperationQueue Main Queue'", _) = first?.reason
+            else {
+                Issue.record("said: \(operation.explain())")
+                return
+            }
+        }
+        await operation.waitUntilFinished()
+        let ready = Operation.Explanation.Cause(
+            path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 0))
+        let others = Operation.Explanation.Cause(
+            path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 3))
+        #expect("\(ready)" == "'a' is ready, and starts as soon as a worker of queue 'net' is free")
+        #expect(
+            "\(others)"
+                == "'a' is ready, as are 3 others of queue 'net', and starts when its turn comes")
+    }
+
+    // MARK: Queues
+
+    @Test func anEmptyQueue() {
+        let net = queue("net")
+        #expect(text(net.explain()) == "queue 'net' is empty.")
+        net.isSuspended = true
+        #expect(text(net.explain()) == "queue 'net' is suspended and empty.")
+    }
+
+    @Test func aBusyQueue() async {
+        let net = queue("net", width: 1)
+        await whileExecuting("download", in: net) { download in
+            let (decode, store) = (named("decode"), named("store"))
+            decode.addDependency(download)
+            await net.addOperations([decode, store], waitUntilFinished: false)
+            let explanation = net.explain()
+            #expect(
+                text(explanation) == """
+                    queue 'net' holds 3 operations: 1 executing, 1 ready, 1 waiting.
+                    'download' is executing for T on queue 'net'.
+                    'store' is ready, but the only slot of queue 'net' is taken by 'download' \
+                    (executing for T on queue 'net').
+                    'decode' waits for 'download' (executing for T on queue 'net').
+                    """)
+            #expect(
+                [explanation.executingCount, explanation.readyCount, explanation.waitingCount]
+                    == [1, 1, 1])
+        }
+        await net.drain()
+    }
+
+    @Test func aSuspendedQueueWithWork() async {
+        let net = queue("net")
+        net.isSuspended = true
+        let download = named("download")
+        net.addOperation(download)
+        #expect(
+            text(net.explain()) == """
+                queue 'net' is suspended and holds 1 operation: 1 ready.
+                'download' is ready, but queue 'net' is suspended.
+                """)
+        download.cancel()
+        await net.drain()
+    }
+
+    /// Whatever changes meanwhile, it is safe to ask, and something is said.
+    @Test func explainingWhileEverythingChanges() async {
+        let net = queue("net", width: 2)
+        let operations = (0..<2_000).map { named("\($0)") }
+        for index in 2..<operations.count {
+            operations[index].addDependency(operations[index - 1 - index % 2])
+        }
+        async let explained: Int = Task.detached {
+            var count = 0
+            while operations.contains(where: { !$0.isFinished }) {
+                for operation in operations.suffix(3)
+                where !operation.explain().causes.isEmpty { count += 1 }
+                _ = net.explain().description
+            }
+            return count
+        }.value
+        for part in 0..<20 {
+            await net.addOperations(
+                Array(operations[part * 100..<part * 100 + 100]), waitUntilFinished: false)
+        }
+        await net.drain()
+        #expect(await explained % 3 == 0)
+    }
+}
