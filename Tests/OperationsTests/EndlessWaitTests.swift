@@ -219,9 +219,12 @@ struct EndlessWaitTests {
         {
             let queue = Circle.queue("net", width: 1)
             let second = Circle.named("second") {}
-            let first = AsyncOperation { await second.waitUntilFinished() }
+            let first = AsyncOperation {
+                queue.addOperation(second)
+                await second.waitUntilFinished()
+            }
             first.name = "first"
-            await queue.addOperations([first, second], waitUntilFinished: false)
+            queue.addOperation(first)
             await queue.drain()
         }
         expect(
@@ -245,6 +248,33 @@ struct EndlessWaitTests {
             await queue.drain()
         }
         expect(result, says: "waits for 'second', and 'second' depends on 'first', so none of them")
+    }
+
+    @Test func whoseCircleIsClosedByAnAdditionToTheQueueItWaitsFor() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let (begun, goOn) = (Signal(), Signal())
+            disk.addOperation { goOn.wait() }
+            let download = Circle.named("download") {
+                begun.send()
+                disk.waitUntilAllOperationsAreFinished()
+            }
+            net.addOperation(download)
+            await Task.detached {
+                begun.wait()
+                while BlockedWait.targets(in: download).isEmpty { await Task.yield() }
+            }.value
+            let store = Circle.named("store") {}
+            store.addDependency(download)
+            disk.addOperation(store)
+            goOn.send()
+            await net.drain()
+        }
+        expect(
+            result,
+            says: "waits for all operations of queue 'disk', one of which is 'store', and 'store' "
+                + "depends on 'download', so none of them")
     }
 
     // MARK: Waits that may end
@@ -334,6 +364,34 @@ struct EndlessWaitTests {
         operation.condition.withLock { $0 = true }
         operation.didChangeValue(forKey: "isReady")
         await queue.drain()
+    }
+
+    /// Three queues that wait for each other's children only downwards, with every slot taken all the
+    /// time, cancellations, and waits for whole queues.
+    @Test func waitsOfNarrowQueuesForQueuesBelowThemEnd() async {
+        for round in 0..<40 {
+            let queues = (0..<3).map { _ in OperationQueue() }
+            for queue in queues { queue.maxConcurrentOperationCount = 1 + round % 3 }
+            let ran = Counter()
+            @Sendable func work(_ depth: Int) {
+                ran.increment()
+                guard depth + 1 < queues.count else { return }
+                let children = (0..<3).map { _ in BlockOperation { work(depth + 1) } }
+                children[2].addDependency(children[0])
+                if round % 2 == 0 {
+                    queues[depth + 1].addOperations(children, waitUntilFinished: true)
+                } else {
+                    for child in children { queues[depth + 1].addOperation(child) }
+                    children[1].cancel()
+                    for child in children { child.waitUntilFinished() }
+                    if depth == 1 { queues[2].waitUntilAllOperationsAreFinished() }
+                }
+            }
+            for _ in 0..<6 { queues[0].addOperation { work(0) } }
+            await queues[0].drain()
+            #expect(ran.value >= 6)
+            if round % 2 == 0 { #expect(ran.value == 6 + 18 + 54) }
+        }
     }
 
     /// Waits inside of operations in all directions but backwards: none is taken for a circle.

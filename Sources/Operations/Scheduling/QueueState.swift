@@ -481,6 +481,11 @@ struct QueueState: ~Copyable {
         if !batches.isEmpty { attention &+= 1 }
     }
 
+    /// Whether a thread waits for the queue to be empty, and it has not been since.
+    func isAwaited(by gate: Gate) -> Bool {
+        waiters.contains { if case .thread(let other) = $0 { other === gate } else { false } }
+    }
+
     /// False if there is nothing to wait for.
     mutating func waiterArrived(_ waiter: Waiter) -> Bool {
         guard ring.count > 0 else { return false }

@@ -96,7 +96,7 @@ extension Gate {
         WorkerPool.shared.blocking {
             var pause = 20
             while !self.wait(milliseconds: pause) {
-                wait.check()
+                wait.extended(self).check()
                 pause = min(4 * pause, 5_000)
             }
         }

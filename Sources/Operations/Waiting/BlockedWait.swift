@@ -47,6 +47,18 @@ struct BlockedWait: Sendable {
         Self.registry.withLock { $0.remove(number, inside: inside) }
     }
 
+    /// The same wait, known to be still going on for what has been added to its queue up to now.
+    ///
+    /// - Parameter gate: what the thread waits behind.
+    func extended(_ gate: Gate) -> BlockedWait {
+        guard case .queue(let queue, _) = target,
+            let end = queue.snapshot({ $0.isAwaited(by: gate) ? $0.end : nil })
+        else { return self }
+        let target = Target.queue(queue, end: end)
+        Self.registry.withLock { $0.replace(number, with: target, inside: inside) }
+        return BlockedWait(target: target, inside: inside, number: number)
+    }
+
     // MARK: For those who search
 
     /// What threads and tasks inside of an operation wait for.
@@ -91,6 +103,12 @@ struct BlockedWait: Sendable {
                 }
             }
             return lastNumber
+        }
+
+        mutating func replace(_ number: Int, with target: Target, inside: [Operation]) {
+            for operation in inside {
+                entries[ObjectIdentifier(operation)]?.targets[number] = target
+            }
         }
 
         mutating func remove(_ number: Int, inside: [Operation]) {
