@@ -71,14 +71,13 @@ extension OperationQueue {
         promised: Bool
     ) {
         var others: [Operation] = []
-        for reference in references {
-            reference._withUnsafeGuaranteedRef { operation in
-                guard !operation.status.has(.plain) else { return }
-                if !promised {
-                    do { try checkForeignState(of: operation) } catch { misuse(error) }
-                }
-                others.append(operation)
+        for reference in references
+        where !reference._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) {
+            let operation = reference.takeUnretainedValue()
+            if !promised {
+                do { try checkForeignState(of: operation) } catch { misuse(error) }
             }
+            others.append(operation)
         }
         // Not all in one hold of the lock: workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A worker thread, as it knows itself.
 ///
 /// Unchecked: `queue` is guarded by `lock`; everything else is constant.
