@@ -1,0 +1,133 @@
+import Operations
+import Testing
+
+/// Operations made of blocks: rows BO1–BO5.
+@Suite(.timeLimit(.minutes(1)))
+struct BlockContractTests {
+    @Test("BO1: blocks run at the same time also when it is started by hand")
+    func blocksRunAtTheSameTimeByHand() async {
+        let (arrived, all, timedOut) = (Counter(), Signal(), Counter())
+        let operation = BlockOperation()
+        for _ in 0..<5 {
+            operation.addExecutionBlock {
+                if arrived.increment() == 5 {
+                    for _ in 0..<5 { all.send() }
+                }
+                if !all.wait() { timedOut.increment() }
+            }
+        }
+        await onThread { operation.start() }
+        #expect(operation.isFinished)
+        #expect(timedOut.value == 0)
+    }
+
+    @Test("BO1: blocks take no slots: one operation of many blocks fits a serial queue")
+    func blocksTakeNoSlots() async {
+        let queue = serialQueue()
+        let (arrived, all, timedOut) = (Counter(), Signal(), Counter())
+        let operation = BlockOperation()
+        for _ in 0..<4 {
+            operation.addExecutionBlock {
+                if arrived.increment() == 4 {
+                    for _ in 0..<4 { all.send() }
+                }
+                if !all.wait() { timedOut.increment() }
+            }
+        }
+        queue.addOperation(operation)
+        queue.addOperation { if !operation.isFinished { timedOut.increment() } }
+        await queue.drain()
+        #expect(timedOut.value == 0)
+    }
+
+    @Test("BO2: a block may be added until it starts, also in a queue or after a cancellation")
+    func blocksMayBeAddedUntilTheStart() async {
+        let queue = suspendedQueue()
+        let runs = Counter()
+        let (waiting, cancelled) = (BlockOperation {}, BlockOperation {})
+        queue.addOperation(waiting)
+        waiting.addExecutionBlock { runs.increment() }
+        cancelled.cancel()
+        cancelled.addExecutionBlock { runs.increment() }
+        queue.addOperation(cancelled)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(runs.value == 1)
+    }
+
+    @Test("BO2: adding a block while it executes stops the program")
+    func addingABlockWhileItExecutes() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = BlockOperation()
+            operation.name = "filter"
+            operation.addExecutionBlock { operation.addExecutionBlock {} }
+            await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        }
+        expect(
+            result, says: "'filter' (executing)", "takes no more blocks: add them before it starts")
+    }
+
+    @Test("BO2: adding a block to one that was cancelled and finished stops the program")
+    func addingABlockToACancelledOneThatFinished() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let operation = BlockOperation {}
+            operation.name = "filter"
+            operation.cancel()
+            operation.start()
+            operation.addExecutionBlock {}
+        }
+        expect(result, says: "'filter'", "takes no more blocks")
+    }
+
+    @Test("BO3: executionBlocks has all blocks in the order added, and they can be called")
+    func executionBlocksAreTheBlocks() {
+        let order = Recorder<Int>()
+        let operation = BlockOperation { order.record(0) }
+        for index in 1..<5 { operation.addExecutionBlock { order.record(index) } }
+        for block in operation.executionBlocks { block() }
+        #expect(order.values == [0, 1, 2, 3, 4])
+        #expect(!operation.isFinished)
+    }
+
+    @Test("BO3: without blocks it finishes at once in a queue, and its completion block runs")
+    func withoutBlocksInAQueue() async {
+        let queue = OperationQueue()
+        let operation = BlockOperation()
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            queue.addOperation(operation)
+        }
+        #expect(operation.isFinished)
+    }
+
+    @Test("BO4: cancelled by its first block, with one thread to run on, it still runs them all")
+    func cancelledByItsFirstBlock() async {
+        let runs = Counter()
+        let operation = BlockOperation()
+        operation.addExecutionBlock { [unowned operation] in
+            operation.cancel()
+            runs.increment()
+        }
+        for _ in 0..<100 { operation.addExecutionBlock { runs.increment() } }
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(operation.isCancelled)
+        #expect(runs.value == 101)
+    }
+
+    @Test("BO5: the blocks are kept after the end, and main() by hand runs them again each time")
+    func theBlocksAreKept() async {
+        let runs = Counter()
+        let operation = BlockOperation { runs.increment() }
+        operation.addExecutionBlock { runs.increment() }
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(operation.executionBlocks.count == 2)
+        await onThread {
+            operation.main()
+            operation.main()
+        }
+        #expect(runs.value == 6)
+        #expect(operation.isFinished && !operation.isExecuting)
+    }
+}

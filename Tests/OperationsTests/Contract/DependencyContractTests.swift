@@ -1,0 +1,211 @@
+import Operations
+import Testing
+
+/// Dependencies at the edges of their contract: rows O11–O18 and B1.
+@Suite(.timeLimit(.minutes(1)))
+struct DependencyContractTests {
+    @Test("O13: a dependency added while it executes, or after it has finished, has no effect")
+    func aDependencyThatComesTooLate() async {
+        let (late, later) = (Operation(), Operation())
+        let operation = BlockOperation()
+        operation.addExecutionBlock { [unowned operation] in operation.addDependency(late) }
+        let queue = OperationQueue()
+        await queue.addOperations([operation], waitUntilFinished: true)
+        operation.addDependency(later)
+        operation.start()
+        #expect(operation.isFinished)
+        // Neither of the edges may do harm when its dependency ends.
+        late.start()
+        later.start()
+        #expect(operation.isFinished)
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test("O13: a dependency added to a ready operation that waits for a slot is honoured")
+    func aDependencyAddedBehindARunningOperation() async {
+        let queue = serialQueue()
+        let other = OperationQueue()
+        let (began, goOn) = (Signal(), Signal())
+        let order = Recorder<String>()
+        queue.addOperation {
+            began.send()
+            goOn.wait()
+        }
+        let dependency = BlockOperation { order.record("dependency") }
+        let operation = BlockOperation { order.record("operation") }
+        queue.addOperation(operation)
+        await onThread { _ = began.wait() }
+        operation.addDependency(dependency)
+        #expect(!operation.isReady)
+        goOn.send()
+        await queue.operations.first?.waitUntilFinished()
+        queue.addOperation { order.record("overtakes") }
+        await queue.operations.last?.waitUntilFinished()
+        other.addOperation(dependency)
+        await queue.drain()
+        #expect(order.values == ["overtakes", "dependency", "operation"])
+    }
+
+    @Test("O11: a cancelled dependency that nobody starts holds its dependents back")
+    func aCancelledDependencyInNoQueueHoldsBack() async {
+        let queue = OperationQueue()
+        let (dependency, dependent) = (Operation(), Operation())
+        dependent.addDependency(dependency)
+        queue.addOperation(dependent)
+        dependency.cancel()
+        await OperationQueue().addOperations([Operation()], waitUntilFinished: true)
+        #expect(!dependent.isReady && !dependent.isFinished)
+        dependency.start()
+        await queue.drain()
+        #expect(dependent.isFinished)
+    }
+
+    @Test("O12: cancellation does not reach dependents, at any distance")
+    func cancellationDoesNotPropagate() async {
+        let ran = Counter()
+        let chain = (0..<10).map { _ in BlockOperation { ran.increment() } }
+        for (later, earlier) in zip(chain.dropFirst(), chain) { later.addDependency(earlier) }
+        chain[0].cancel()
+        await OperationQueue().addOperations(chain, waitUntilFinished: true)
+        #expect(chain.map(\.isCancelled) == [true] + Array(repeating: false, count: 9))
+        #expect(ran.value == 9)
+    }
+
+    @Test("O14: a graph over four queues, one of them the main queue, runs in its order")
+    func dependenciesReachAcrossManyQueues() async {
+        let queues = [OperationQueue(), serialQueue(), OperationQueue(), OperationQueue.main]
+        let order = Recorder<Int>()
+        let operations = (0..<200).map { index in BlockOperation { order.record(index) } }
+        for (later, earlier) in zip(operations.dropFirst(), operations) {
+            later.addDependency(earlier)
+        }
+        for (index, operation) in operations.enumerated().reversed() {
+            queues[index % queues.count].addOperation(operation)
+        }
+        await operations[199].waitUntilFinished()
+        #expect(order.values == Array(0..<200))
+    }
+
+    @Test("O16: removing one of two unfinished dependencies does not make it ready")
+    func removingOneOfTwo() {
+        let (a, b, operation) = (Operation(), Operation(), Operation())
+        operation.addDependency(a)
+        operation.addDependency(b)
+        operation.removeDependency(a)
+        #expect(!operation.isReady)
+        #expect(operation.dependencies == [b])
+        a.start()
+        #expect(!operation.isReady)
+        b.start()
+        #expect(operation.isReady)
+    }
+
+    @Test("O16: removing what is no dependency changes nothing")
+    func removingAStranger() {
+        let (a, stranger, operation) = (Operation(), Operation(), Operation())
+        operation.addDependency(a)
+        operation.removeDependency(stranger)
+        #expect(operation.dependencies == [a])
+        #expect(!operation.isReady)
+        a.start()
+        operation.removeDependency(a)
+        #expect(operation.isReady)
+    }
+
+    @Test("O18: removing an edge breaks a cycle, as cancelling a member does")
+    func aCycleIsBreakable() async {
+        // In a process of its own: findings go to one handler for all.
+        await #expect(processExitsWith: .success) {
+            let findings = Counter()
+            OperationsDiagnostics.handler = { _ in findings.increment() }
+            let queue = OperationQueue()
+            let operations = (0..<3).map { _ in Operation() }
+            for index in operations.indices {
+                operations[index].addDependency(operations[(index + 1) % 3])
+            }
+            #expect(findings.value == 1)
+            await queue.addOperations(operations, waitUntilFinished: false)
+            #expect(queue.operationCount == 3)
+            operations[1].removeDependency(operations[2])
+            await queue.drain()
+            let areFinished = operations.allSatisfy(\.isFinished)
+            #expect(areFinished)
+        }
+    }
+
+    /// Every edge leads from a later to an earlier operation, so that there are no cycles.
+    @Test(
+        "O9, O13, O16, B1: random changes leave isReady as a simple model says",
+        arguments: contractSeeds)
+    func randomChangesAgreeWithTheModel(seed: UInt64) {
+        var random = StressTests.SeededGenerator(state: seed)
+        for _ in 0..<100 {
+            let operations = (0..<12).map { _ in Operation() }
+            var edges: [Set<Int>] = Array(repeating: [], count: 12)
+            var (finished, cancelled): (Set<Int>, Set<Int>) = ([], [])
+            func isReady(_ index: Int) -> Bool {
+                cancelled.contains(index) || edges[index].isSubset(of: finished)
+            }
+            for step in 0..<120 {
+                let later = Int.random(in: 1..<12, using: &random)
+                let earlier = Int.random(in: 0..<later, using: &random)
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0..<4:
+                    operations[later].addDependency(operations[earlier])
+                    edges[later].insert(earlier)
+                case 4..<7:
+                    operations[later].removeDependency(operations[earlier])
+                    edges[later].remove(earlier)
+                case 7:
+                    operations[later].cancel()
+                    if !finished.contains(later) { cancelled.insert(later) }
+                default:
+                    guard isReady(earlier) else { continue }
+                    operations[earlier].start()
+                    finished.insert(earlier)
+                }
+                for index in operations.indices {
+                    #expect(
+                        operations[index].isFinished == finished.contains(index),
+                        "seed \(seed), step \(step), operation \(index)")
+                    // What readiness means after the end is not promised for edges added later.
+                    guard !finished.contains(index) else { continue }
+                    #expect(
+                        operations[index].isReady == isReady(index),
+                        "seed \(seed), step \(step), operation \(index)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "O13, O16, B1: random changes in a suspended queue are all honoured when it goes on",
+        arguments: contractSeeds)
+    func randomChangesInAQueueAreHonoured(seed: UInt64) async {
+        var random = StressTests.SeededGenerator(state: seed)
+        for _ in 0..<50 {
+            let queue = suspendedQueue()
+            let order = Recorder<Int>()
+            let operations = (0..<30).map { index in BlockOperation { order.record(index) } }
+            for operation in operations.shuffled(using: &random) { queue.addOperation(operation) }
+            var edges: Set<[Int]> = []
+            for _ in 0..<200 {
+                let later = Int.random(in: 1..<30, using: &random)
+                let earlier = Int.random(in: 0..<later, using: &random)
+                if Bool.random(using: &random) {
+                    operations[later].addDependency(operations[earlier])
+                    edges.insert([earlier, later])
+                } else {
+                    operations[later].removeDependency(operations[earlier])
+                    edges.remove([earlier, later])
+                }
+            }
+            queue.isSuspended = false
+            await queue.drain()
+            var places = Array(repeating: -1, count: 30)
+            for (place, index) in order.values.enumerated() { places[index] = place }
+            #expect(order.values.count == 30, "seed \(seed)")
+            #expect(edges.allSatisfy { places[$0[0]] < places[$0[1]] }, "seed \(seed)")
+        }
+    }
+}

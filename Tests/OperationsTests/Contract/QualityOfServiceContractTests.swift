@@ -1,0 +1,62 @@
+import Operations
+import Testing
+
+/// The property itself: what queues do with it and what they leave alone (section 2.4, Q14).
+///
+/// The rules about what is in force are in `EffectiveQualityOfServiceContractTests`.
+@Suite(.timeLimit(.minutes(1)))
+struct QualityOfServiceContractTests {
+    @Test("2.4: default unless set, for operations and queues")
+    func theDefaults() {
+        #expect(Operation().qualityOfService == .default)
+        #expect(BlockOperation {}.qualityOfService == .default)
+        #expect(OperationQueue().qualityOfService == .default)
+        #expect(OperationQueue.main.qualityOfService == .userInteractive)
+    }
+
+    @Test(
+        "2.4: every value can be set and read, before and after adding",
+        arguments: QualityOfService.allCases)
+    func everyValueCanBeSet(service: QualityOfService) async {
+        let queue = suspendedQueue()
+        queue.qualityOfService = service
+        #expect(queue.qualityOfService == service)
+        let (early, late) = (Operation(), Operation())
+        early.qualityOfService = service
+        queue.addOperation(early)
+        queue.addOperation(late)
+        late.qualityOfService = service
+        #expect(early.qualityOfService == service && late.qualityOfService == service)
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test("2.4: promotions never write the property: not by a queue, a dependee or one behind")
+    func promotionsLeaveThePropertyAlone() async {
+        let queue = suspendedQueue()
+        let (unset, set, urgent) = (Operation(), Operation(), Operation())
+        set.qualityOfService = .background
+        urgent.qualityOfService = .userInteractive
+        urgent.addDependency(set)
+        queue.qualityOfService = .userInitiated
+        await queue.addOperations([unset, set, urgent], waitUntilFinished: false)
+        #expect(unset.qualityOfService == .default)
+        #expect(set.qualityOfService == .background)
+        queue.qualityOfService = .userInteractive
+        #expect(set.qualityOfService == .background)
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test("2.4, Q14: a block gets the queue's value of that moment; a later one does not reach it")
+    func aBlockGetsTheQueuesValue() async {
+        let queue = suspendedQueue()
+        queue.qualityOfService = .background
+        queue.addOperation {}
+        queue.qualityOfService = .userInitiated
+        queue.addOperation {}
+        #expect(queue.operations.map(\.qualityOfService) == [.background, .userInitiated])
+        queue.isSuspended = false
+        await queue.drain()
+    }
+}

@@ -1,0 +1,453 @@
+import Operations
+import Testing
+
+/// Queues: rows Q1–Q22 as far as they need nothing but the queue, and O24–O27.
+@Suite(.timeLimit(.minutes(1)))
+struct QueueContractTests {
+    // MARK: Order
+
+    @Test("O24: a changed priority goes to the back of its new bucket, each time it changes")
+    func aChangedPriorityGoesToTheBack() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<Int>()
+        let operations = (0..<6).map { index in BlockOperation { order.record(index) } }
+        for operation in operations { queue.addOperation(operation) }
+        for index in [4, 2, 0] { operations[index].queuePriority = .high }
+        operations[4].queuePriority = .low
+        operations[4].queuePriority = .high
+        operations[5].queuePriority = .veryLow
+        operations[1].queuePriority = .veryLow
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == [2, 0, 4, 3, 5, 1])
+    }
+
+    @Test("O24: a priority changed while it is not ready, or in no queue, decides when it is ready")
+    func aPriorityChangedBeforeItIsReady() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        let gate = Operation()
+        let late = BlockOperation { order.record("late") }
+        late.addDependency(gate)
+        queue.addOperation { order.record("a") }
+        queue.addOperation(late)
+        queue.addOperation { order.record("b") }
+        late.queuePriority = .veryHigh
+        gate.start()
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == ["late", "a", "b"])
+    }
+
+    @Test("O25: a quality of service changes neither queuePriority nor the order of a queue")
+    func qualityOfServiceIsNoPriority() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<Int>()
+        let services: [QualityOfService] = [
+            .background, .utility, .userInitiated, .userInteractive,
+        ]
+        for (index, service) in services.enumerated() {
+            let operation = BlockOperation { order.record(index) }
+            operation.qualityOfService = service
+            queue.addOperation(operation)
+            #expect(operation.queuePriority == .normal)
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == [0, 1, 2, 3])
+    }
+
+    /// All slots but one are taken by operations that wait, so that the rest goes through one slot.
+    @Test("O27: priorities hold at any width", arguments: [2, 3, 5])
+    func prioritiesHoldAtAnyWidth(width: Int) async {
+        let queue = suspendedQueue()
+        queue.maxConcurrentOperationCount = width
+        let (done, timedOut, order) = (Signal(), Counter(), Recorder<Int>())
+        for _ in 1..<width {
+            let blocker = BlockOperation { if !done.wait() { timedOut.increment() } }
+            blocker.queuePriority = .veryHigh
+            queue.addOperation(blocker)
+        }
+        let levels: [Operation.QueuePriority] = [.veryLow, .low, .normal, .high]
+        for round in 0..<40 {
+            let operation = BlockOperation { [levels] in
+                order.record(levels[round % levels.count].rawValue)
+            }
+            operation.queuePriority = levels[round % levels.count]
+            queue.addOperation(operation)
+        }
+        let last = BlockOperation { for _ in 1..<width { done.send() } }
+        last.queuePriority = .veryLow
+        queue.addOperation(last)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(timedOut.value == 0)
+        #expect(order.values == order.values.sorted(by: >))
+        #expect(order.values.count == 40)
+    }
+
+    @Test("O26, O27: what becomes ready while the queue runs goes before all that matters less")
+    func whatBecomesReadyLaterKeepsItsPriority() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        let gate = BlockOperation { order.record("gate") }
+        let urgent = BlockOperation { order.record("urgent") }
+        urgent.queuePriority = .veryHigh
+        urgent.addDependency(gate)
+        queue.addOperation(gate)
+        for _ in 0..<50 { queue.addOperation { order.record("normal") } }
+        queue.addOperation(urgent)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values.prefix(3) == ["gate", "urgent", "normal"])
+    }
+
+    @Test("O26, O27: an operation added by a running one goes before all that matters less")
+    func whatIsAddedLaterKeepsItsPriority() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        queue.addOperation {
+            let urgent = BlockOperation { order.record("urgent") }
+            urgent.queuePriority = .high
+            queue.addOperation(urgent)
+        }
+        for _ in 0..<50 { queue.addOperation { order.record("normal") } }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values.first == "urgent")
+    }
+
+    @Test("Q7: a queue of width 1 starts what is ready, not what came first")
+    func widthOneIsNotFirstInFirstOut() async {
+        let queue = serialQueue()
+        let order = Recorder<Int>()
+        let gate = Operation()
+        let first = BlockOperation { order.record(1) }
+        first.addDependency(gate)
+        queue.addOperation(first)
+        let second = BlockOperation { order.record(2) }
+        queue.addOperation(second)
+        await second.waitUntilFinished()
+        gate.start()
+        await queue.drain()
+        #expect(order.values == [2, 1])
+    }
+
+    // MARK: Width and suspension
+
+    @Test("Q6: -1 is the default, and can be set again; width zero is allowed")
+    func theDefaultWidth() {
+        let queue = OperationQueue()
+        #expect(OperationQueue.defaultMaxConcurrentOperationCount == -1)
+        queue.maxConcurrentOperationCount = 0
+        #expect(queue.maxConcurrentOperationCount == 0)
+        queue.maxConcurrentOperationCount = OperationQueue.defaultMaxConcurrentOperationCount
+        #expect(queue.maxConcurrentOperationCount == -1)
+    }
+
+    @Test("Q6: lowering the width stops nothing that runs, and holds for what comes next")
+    func loweringTheWidth() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 4
+        let (began, goOn, runs, inside) = (Signal(), Signal(), Counter(), Occupancy())
+        for _ in 0..<4 {
+            queue.addOperation {
+                began.send()
+                goOn.wait()
+                runs.increment()
+            }
+        }
+        await onThread { for _ in 0..<4 { began.wait() } }
+        queue.maxConcurrentOperationCount = 1
+        for _ in 0..<50 {
+            queue.addOperation {
+                inside.enter()
+                inside.leave()
+            }
+        }
+        #expect(queue.operationCount == 54)
+        for _ in 0..<4 { goOn.send() }
+        await queue.drain()
+        #expect(runs.value == 4)
+        #expect(inside.highest == 1)
+    }
+
+    @Test("Q6: raising the width starts more at once, without anything else happening")
+    func raisingTheWidth() async {
+        let queue = serialQueue()
+        let (began, goOn) = (Signal(), Signal())
+        for _ in 0..<3 {
+            queue.addOperation {
+                began.send()
+                goOn.wait()
+            }
+        }
+        let first = await onThread { began.wait() }
+        queue.maxConcurrentOperationCount = 3
+        let others = await onThread { began.wait() && began.wait() }
+        for _ in 0..<3 { goOn.send() }
+        await queue.drain()
+        #expect(first && others)
+    }
+
+    @Test("Q9: a suspended queue takes operations, which start in their order when it goes on")
+    func aSuspendedQueueTakesOperations() async {
+        let queue = serialQueue()
+        let order = Recorder<Int>()
+        queue.isSuspended = true
+        queue.isSuspended = true
+        for index in 0..<10 { queue.addOperation { order.record(index) } }
+        #expect(queue.operationCount == 10)
+        #expect(queue.isSuspended)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == Array(0..<10))
+    }
+
+    // MARK: Adding, listing, cancelling, waiting
+
+    @Test("Q3: operations may add to their queue, which may be gone for everybody else")
+    func operationsMayAddToTheirQueue() async {
+        let runs = Counter()
+        let last = BlockOperation { runs.increment() }
+        do {
+            let queue = serialQueue()
+            queue.addOperation {
+                runs.increment()
+                OperationQueue.current?.addOperation {
+                    runs.increment()
+                    OperationQueue.current?.addOperation(last)
+                }
+            }
+        }
+        await last.waitUntilFinished()
+        #expect(runs.value == 3)
+    }
+
+    @Test("Q4, B19: a suspended queue is freed once everything in it was cancelled")
+    func aSuspendedQueueIsFreedAfterCancellation() async {
+        weak var weakQueue: OperationQueue?
+        let gone = Counter()
+        let last: Operation
+        do {
+            let queue = suspendedQueue()
+            weakQueue = queue
+            for _ in 0..<10 {
+                let token = Token(gone)
+                queue.addOperation { withExtendedLifetime(token) {} }
+            }
+            last = Operation()
+            queue.addOperation(last)
+            queue.cancelAllOperations()
+        }
+        await last.waitUntilFinished()
+        #expect(await comesTrue { weakQueue == nil && gone.value == 10 })
+    }
+
+    @Test("Q11: cancelAllOperations calls cancel() on each, in the order they were added")
+    func cancellingAllGoesInOrder() async {
+        final class Noting: Operation, @unchecked Sendable {
+            let number: Int
+            let order: Recorder<Int>
+            init(_ number: Int, _ order: Recorder<Int>) {
+                self.number = number
+                self.order = order
+            }
+            override func cancel() {
+                order.record(number)
+                super.cancel()
+            }
+        }
+        let queue = suspendedQueue()
+        let order = Recorder<Int>()
+        for number in 0..<20 {
+            let operation = Noting(number, order)
+            operation.queuePriority = number % 2 == 0 ? .low : .high
+            queue.addOperation(operation)
+        }
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(order.values == Array(0..<20))
+    }
+
+    @Test("Q11: what is added after cancelAllOperations runs")
+    func whatIsAddedAfterCancellingAllRuns() async {
+        let queue = OperationQueue()
+        let runs = Counter()
+        queue.cancelAllOperations()
+        queue.addOperation { runs.increment() }
+        await queue.drain()
+        #expect(runs.value == 1)
+    }
+
+    @Test("Q12: waiting for an empty queue, suspended or not, returns at once")
+    func waitingForAnEmptyQueue() async {
+        await onThread {
+            OperationQueue().waitUntilAllOperationsAreFinished()
+            suspendedQueue().waitUntilAllOperationsAreFinished()
+        }
+        await suspendedQueue().waitUntilAllOperationsAreFinished()
+    }
+
+    @Test("Q12: a wait for a suspended queue ends when it goes on")
+    func waitingForASuspendedQueue() async {
+        let queue = suspendedQueue()
+        let runs = Counter()
+        for _ in 0..<10 { queue.addOperation { runs.increment() } }
+        let waiting = Task { await onThread { queue.waitUntilAllOperationsAreFinished() } }
+        #expect(queue.operationCount == 10)
+        queue.isSuspended = false
+        await waiting.value
+        #expect(runs.value == 10)
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test("Q13: addOperations(_:waitUntilFinished:) on a thread waits for those only")
+    func addOperationsOnAThreadWaitsForThose() async {
+        let queue = OperationQueue()
+        let goOn = Signal()
+        queue.addOperation { goOn.wait() }
+        let count = await onThread {
+            let operations = (0..<20).map { _ in Operation() }
+            queue.addOperations(operations, waitUntilFinished: true)
+            queue.addOperations([], waitUntilFinished: true)
+            return operations.count { $0.isFinished }
+        }
+        #expect(count == 20)
+        #expect(queue.operationCount == 1)
+        goOn.send()
+        await queue.drain()
+    }
+
+    @Test("Q15: operations lists the executing one too, first because it was added first")
+    func operationsListsTheExecutingOne() async {
+        let queue = serialQueue()
+        let (began, goOn) = (Signal(), Signal())
+        let running = BlockOperation {
+            began.send()
+            goOn.wait()
+        }
+        let waiting = Operation()
+        waiting.queuePriority = .veryHigh
+        queue.addOperation(running)
+        await onThread { _ = began.wait() }
+        queue.addOperation(waiting)
+        #expect(queue.operations == [running, waiting])
+        #expect(running.isExecuting && !waiting.isExecuting)
+        goOn.send()
+        await queue.drain()
+    }
+
+    @Test("B18: operationCount counts each operation once, added alone or in an array")
+    func operationCountIsExact() async {
+        let queue = suspendedQueue()
+        let operations = (0..<10).map { _ in Operation() }
+        await queue.addOperations(operations, waitUntilFinished: false)
+        queue.addOperation(Operation())
+        #expect(queue.operationCount == 11)
+        for (index, operation) in operations.enumerated() {
+            operation.cancel()
+            await operation.waitUntilFinished()
+            #expect(queue.operationCount == 10 - index)
+            #expect(queue.operations.count == 10 - index)
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test("Q17: operations of the main queue wait for dependencies elsewhere, and priorities hold")
+    func theMainQueueTakesPartInGraphs() async {
+        let order = Recorder<String>()
+        let download = BlockOperation { order.record("download") }
+        let show = BlockOperation {
+            MainActor.assertIsolated()
+            order.record("show")
+        }
+        show.addDependency(download)
+        let store = BlockOperation { order.record("store") }
+        store.addDependency(show)
+        OperationQueue.main.addOperation(show)
+        await OperationQueue().addOperations([store, download], waitUntilFinished: true)
+        #expect(order.values == ["download", "show", "store"])
+    }
+
+    @Test("Q18: outside operations, off the main thread, current is nil")
+    func currentElsewhereIsNil() async {
+        let isNil = await onThread { OperationQueue.current == nil }
+        #expect(isNil)
+    }
+
+    @Test("B15: a name set after the first operation is the name")
+    func aLateName() async {
+        let queue = OperationQueue()
+        queue.addOperation {}
+        await queue.drain()
+        queue.name = "late"
+        #expect(queue.name == "late")
+        queue.name = nil
+        #expect(queue.name?.hasPrefix("NSOperationQueue 0x") == true)
+    }
+
+    @Test("Decision 1, Q14: queues are equal by identity, and everything in them can be overridden")
+    func everythingCanBeOverridden() async {
+        let queue = EverythingOverridden()
+        #expect(Set([queue, OperationQueue(), queue]).count == 2)
+        queue.maxConcurrentOperationCount = 2
+        queue.isSuspended = false
+        queue.name = "all"
+        queue.qualityOfService = .utility
+        queue.addOperation {}
+        queue.cancelAllOperations()
+        await onThread {
+            queue.addOperations([Operation()], waitUntilFinished: true)
+            queue.waitUntilAllOperationsAreFinished()
+        }
+        #expect(queue.operationCount == 0 && queue.operations == [])
+        #expect(
+            Set(queue.calls.values) == [
+                "maxConcurrentOperationCount", "isSuspended", "name", "qualityOfService",
+                "addOperation(block)", "addOperation", "addOperations", "cancelAllOperations",
+                "waitUntilAllOperationsAreFinished",
+            ])
+    }
+}
+
+private final class EverythingOverridden: OperationQueue, @unchecked Sendable {
+    let calls = Recorder<String>()
+
+    override var operations: [Operation] { super.operations }
+    override var operationCount: Int { super.operationCount }
+    override var maxConcurrentOperationCount: Int {
+        didSet { calls.record("maxConcurrentOperationCount") }
+    }
+    override var isSuspended: Bool { didSet { calls.record("isSuspended") } }
+    override var name: String? { didSet { calls.record("name") } }
+    override var qualityOfService: QualityOfService { didSet { calls.record("qualityOfService") } }
+
+    override func addOperation(_ operation: Operation) {
+        calls.record("addOperation")
+        super.addOperation(operation)
+    }
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+        calls.record("addOperation(block)")
+        super.addOperation(block)
+    }
+    override func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
+        calls.record("addOperations")
+        super.addOperations(operations, waitUntilFinished: wait)
+    }
+    override func cancelAllOperations() {
+        calls.record("cancelAllOperations")
+        super.cancelAllOperations()
+    }
+    override func waitUntilAllOperationsAreFinished() {
+        calls.record("waitUntilAllOperationsAreFinished")
+        super.waitUntilAllOperationsAreFinished()
+    }
+}
