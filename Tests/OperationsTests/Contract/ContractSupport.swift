@@ -110,3 +110,12 @@ func comesTrue(_ condition: () -> Bool) async -> Bool {
     }
     return true
 }
+
+/// Ends the process with success in ten seconds: for exit tests of code that would hang if it were
+/// wrong.
+func endSoon() {
+    startTestThread {
+        Signal().wait()
+        exit(EXIT_SUCCESS)
+    }
+}

@@ -1,0 +1,243 @@
+#if OPERATIONS_CONTRACT_PENDING
+import Dispatch
+import Operations
+import Testing
+
+/// Barriers: rows Q10, B6–B8.
+@Suite(.timeLimit(.minutes(1)))
+struct BarrierContractTests {
+    @Test(
+        "Q10: a barrier runs after all before it, alone, and before all behind it",
+        arguments: [1, 4, -1])
+    func aBarrierSeparates(width: Int) async {
+        let queue = suspendedQueue()
+        queue.maxConcurrentOperationCount = width
+        let (order, inside) = (Recorder<Int>(), Occupancy())
+        let alone = Recorder<Bool>()
+        for section in 0..<10 {
+            for _ in 0..<20 {
+                queue.addOperation {
+                    inside.enter()
+                    order.record(section)
+                    inside.leave()
+                }
+            }
+            queue.addBarrierBlock {
+                alone.record(order.values.count == 20 * (section + 1) + section)
+                order.record(section)
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values.count == 10 * 20 + 10)
+        #expect(order.values == order.values.sorted())
+        #expect(alone.values == Array(repeating: true, count: 10))
+        #expect(inside.highest <= (width < 0 ? 200 : width))
+    }
+
+    @Test("Q10: nothing behind a barrier starts while it runs, nor what runs before it ends after")
+    func nothingOverlapsABarrier() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 4
+        let (before, barrierBegan, goOn) = (Signal(), Signal(), Signal())
+        let finished = Counter()
+        let seen = Recorder<Int>()
+        for _ in 0..<3 {
+            queue.addOperation {
+                before.wait()
+                finished.increment()
+            }
+        }
+        queue.addBarrierBlock {
+            seen.record(finished.value)
+            barrierBegan.send()
+            goOn.wait()
+            seen.record(finished.value)
+        }
+        for _ in 0..<3 { queue.addOperation { finished.increment() } }
+        for _ in 0..<3 { before.send() }
+        await onThread { _ = barrierBegan.wait() }
+        // Others get on meanwhile.
+        await OperationQueue().addOperations(
+            (0..<20).map { _ in Operation() }, waitUntilFinished: true)
+        goOn.send()
+        await queue.drain()
+        #expect(seen.values == [3, 3])
+        #expect(finished.value == 6)
+    }
+
+    @Test("Q10: no priority overtakes a barrier")
+    func noPriorityOvertakesABarrier() async {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let order = Recorder<String>()
+        let first = BlockOperation { order.record("first") }
+        first.queuePriority = .veryLow
+        let behind = BlockOperation { order.record("behind") }
+        queue.addOperation(first)
+        queue.addBarrierBlock { order.record("barrier") }
+        queue.addOperation(behind)
+        behind.queuePriority = .veryHigh
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == ["first", "barrier", "behind"])
+    }
+
+    @Test("Q10: a barrier waits for what before it is not ready yet")
+    func aBarrierWaitsForTheUnready() async {
+        let queue = OperationQueue()
+        let order = Recorder<String>()
+        let gate = Operation()
+        let first = BlockOperation { order.record("first") }
+        first.addDependency(gate)
+        queue.addOperation(first)
+        queue.addBarrierBlock { order.record("barrier") }
+        let behind = BlockOperation { order.record("behind") }
+        queue.addOperation(behind)
+        #expect(behind.isReady, "a barrier is not a dependency")
+        gate.start()
+        await queue.drain()
+        #expect(order.values == ["first", "barrier", "behind"])
+    }
+
+    @Test("Q10: barriers one after the other run in their order")
+    func barriersInARow() async {
+        let queue = OperationQueue()
+        let order = Recorder<Int>()
+        for index in 0..<100 { queue.addBarrierBlock { order.record(index) } }
+        await queue.drain()
+        #expect(order.values == Array(0..<100))
+    }
+
+    @Test("Q10: a barrier is in neither operations nor operationCount")
+    func aBarrierIsNotListed() async {
+        let queue = suspendedQueue()
+        queue.addBarrierBlock {}
+        #expect(queue.operationCount == 0)
+        let operation = Operation()
+        queue.addOperation(operation)
+        queue.addBarrierBlock {}
+        #expect(queue.operationCount == 1)
+        #expect(queue.operations == [operation])
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test("Q10: cancelAllOperations drops a barrier's block, and lets go of what it captured")
+    func cancellingAllDropsBarriers() async {
+        let queue = suspendedQueue()
+        let (runs, gone) = (Counter(), Counter())
+        do {
+            let token = Token(gone)
+            queue.addOperation { runs.increment() }
+            queue.addBarrierBlock {
+                withExtendedLifetime(token) {}
+                runs.increment()
+            }
+        }
+        queue.cancelAllOperations()
+        let after = Counter()
+        queue.addOperation { after.increment() }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(runs.value == 0)
+        #expect(after.value == 1)
+        #expect(await comesTrue { gone.value == 1 })
+    }
+
+    @Test("Q10, Q4: a cancelled operation behind a barrier leaves at once")
+    func theCancelledPassABarrier() async {
+        let queue = suspendedQueue()
+        queue.addOperation {}
+        queue.addBarrierBlock {}
+        let behind = Operation()
+        queue.addOperation(behind)
+        behind.cancel()
+        await behind.waitUntilFinished()
+        #expect(queue.operationCount == 1)
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test("B6: a barrier on an idle suspended queue waits until the queue goes on")
+    func aSuspendedQueueHoldsABarrier() async {
+        let queue = suspendedQueue()
+        let runs = Counter()
+        queue.addBarrierBlock { runs.increment() }
+        await OperationQueue().addOperations(
+            (0..<50).map { _ in Operation() }, waitUntilFinished: true)
+        #expect(runs.value == 0)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(runs.value == 1)
+    }
+
+    @Test("B7, Q10: waits include a barrier, also when the queue has nothing else")
+    func waitsIncludeABarrier() async {
+        for _ in 0..<500 {
+            let queue = OperationQueue()
+            let runs = Counter()
+            queue.addBarrierBlock { runs.increment() }
+            await queue.drain()
+            #expect(runs.value == 1)
+        }
+    }
+
+    @Test("B7: a barrier runs on the underlying queue, and what comes behind does not overlap it")
+    func aBarrierOnAnUnderlyingQueue() async {
+        let key = DispatchSpecificKey<Int>()
+        let underlying = DispatchQueue(label: "underlying", attributes: .concurrent)
+        underlying.setSpecific(key: key, value: 7)
+        let queue = OperationQueue()
+        queue.underlyingQueue = underlying
+        let (seen, order) = (Recorder<Int?>(), Recorder<String>())
+        queue.addBarrierBlock {
+            seen.record(DispatchQueue.getSpecific(key: key))
+            order.record("barrier begins")
+            order.record("barrier ends")
+        }
+        queue.addOperation { order.record("behind") }
+        await queue.drain()
+        #expect(seen.values == [7])
+        #expect(order.values == ["barrier begins", "barrier ends", "behind"])
+    }
+
+    @Test("B8: a barrier of the main queue runs on the main thread")
+    func aBarrierOnTheMainQueue() async {
+        let runs = Counter()
+        OperationQueue.main.addBarrierBlock {
+            MainActor.assertIsolated()
+            runs.increment()
+        }
+        await OperationQueue.main.drain()
+        #expect(runs.value == 1)
+    }
+
+    @Test("Q10: current inside a barrier is its queue, which a barrier may add to")
+    func aBarrierMayAddToItsQueue() async {
+        let queue = OperationQueue()
+        let order = Recorder<String>()
+        queue.addBarrierBlock {
+            if OperationQueue.current === queue { order.record("barrier") }
+            queue.addOperation { order.record("added") }
+        }
+        await queue.drain()
+        #expect(order.values == ["barrier", "added"])
+    }
+
+    @Test("Q14: addBarrierBlock can be overridden")
+    func addBarrierBlockIsOpen() async {
+        final class Watching: OperationQueue, @unchecked Sendable {
+            let barriers = Counter()
+            override func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
+                barriers.increment()
+                super.addBarrierBlock(barrier)
+            }
+        }
+        let queue = Watching()
+        queue.addBarrierBlock {}
+        await queue.drain()
+        #expect(queue.barriers.value == 1)
+    }
+}
+#endif

@@ -1,0 +1,51 @@
+#if OPERATIONS_CONTRACT_PENDING
+import Dispatch
+import Operations
+
+/// The throwing twins by one name each, so that a change of theirs is a change of this file only.
+enum Checked {
+    typealias Misuse = OperationMisuse
+
+    static func start(_ operation: Operation) throws {
+        try operation.startChecked()
+    }
+
+    static func add(_ operation: Operation, to queue: OperationQueue) throws {
+        try queue.addChecked(operation)
+    }
+
+    static func add(_ operations: [Operation], to queue: OperationQueue) throws {
+        try queue.addChecked(operations)
+    }
+
+    static func addDependency(_ dependency: Operation, to operation: Operation) throws {
+        try operation.addDependencyChecked(dependency)
+    }
+
+    static func addBlock(
+        _ block: @escaping @Sendable () -> Void, to operation: BlockOperation
+    ) throws {
+        try operation.addExecutionBlockChecked(block)
+    }
+
+    static func setWidth(_ width: Int, of queue: OperationQueue) throws {
+        try queue.setMaxConcurrentOperationCountChecked(width)
+    }
+
+    static func setUnderlyingQueue(_ underlying: DispatchQueue?, of queue: OperationQueue) throws {
+        try queue.setUnderlyingQueueChecked(underlying)
+    }
+
+    /// What the error says; nil if nothing was thrown.
+    static func message(_ body: () throws -> Void) -> String? {
+        do {
+            try body()
+            return nil
+        } catch let error as Misuse {
+            return error.description
+        } catch {
+            return "another error: \(error)"
+        }
+    }
+}
+#endif

@@ -1,0 +1,277 @@
+#if OPERATIONS_CONTRACT_PENDING
+import Dispatch
+import Operations
+import Testing
+
+/// What is in force: the largest of the property, what was inferred, and all promotions (section 2.4, M9).
+///
+/// Operations are made on a plain thread, where nothing is inferred, unless the rule is about that.
+@Suite(.timeLimit(.minutes(1)))
+struct EffectiveQualityOfServiceContractTests {
+    private func made(_ service: QualityOfService? = nil) async -> Operation {
+        await onThread {
+            let operation = Operation()
+            if let service { operation.qualityOfService = service }
+            return operation
+        }
+    }
+
+    private func queue(_ service: QualityOfService) -> OperationQueue {
+        let queue = suspendedQueue()
+        queue.qualityOfService = service
+        return queue
+    }
+
+    private func drain(_ queues: OperationQueue...) async {
+        for queue in queues { queue.isSuspended = false }
+        for queue in queues { await queue.drain() }
+    }
+
+    // MARK: Property and inference
+
+    @Test("2.4: nothing said anywhere is default; the property alone is itself")
+    func thePropertyAlone() async {
+        #expect(await made().effectiveQualityOfService == .default)
+        for service in QualityOfService.allCases {
+            #expect(await made(service).effectiveQualityOfService == service)
+        }
+    }
+
+    @Test("2.4: made on the main thread it is userInitiated, unless set, even to default")
+    func madeOnTheMainThread() async {
+        let (inferred, set, setToDefault) = await MainActor.run {
+            let operations = (Operation(), Operation(), Operation())
+            operations.1.qualityOfService = .background
+            operations.2.qualityOfService = .default
+            return operations
+        }
+        #expect(inferred.effectiveQualityOfService == .userInitiated)
+        #expect(inferred.qualityOfService == .default)
+        #expect(set.effectiveQualityOfService == .background)
+        #expect(setToDefault.effectiveQualityOfService == .default)
+    }
+
+    @Test("2.4: made inside an operation it infers what is in force there, promotions included")
+    func madeInsideAnOperation() async {
+        let outerQueue = OperationQueue()
+        outerQueue.qualityOfService = .userInitiated
+        let seen = Recorder<QualityOfService>()
+        let outer = BlockOperation {
+            seen.record(Operation().effectiveQualityOfService)
+            let set = Operation()
+            set.qualityOfService = .background
+            seen.record(set.effectiveQualityOfService)
+        }
+        outer.qualityOfService = .utility
+        await outerQueue.addOperations([outer], waitUntilFinished: true)
+        #expect(seen.values == [.userInitiated, .background])
+    }
+
+    // MARK: Promotion by queues
+
+    @Test("2.4: a queue raises what is added to it, and never lowers")
+    func aQueueRaises() async {
+        let queue = queue(.userInitiated)
+        let (unset, lower, higher) = (
+            await made(), await made(.background), await made(.userInteractive)
+        )
+        // The highest one first: one behind raises those ahead of it.
+        for operation in [higher, lower, unset] { queue.addOperation(operation) }
+        #expect(higher.effectiveQualityOfService == .userInteractive)
+        #expect(lower.effectiveQualityOfService == .userInitiated)
+        #expect(unset.effectiveQualityOfService == .userInitiated)
+        await drain(queue)
+    }
+
+    @Test("2.4: a queue of default raises nothing")
+    func aQueueOfDefaultRaisesNothing() async {
+        let queue = suspendedQueue()
+        let operation = await made(.background)
+        queue.addOperation(operation)
+        #expect(operation.effectiveQualityOfService == .background)
+        await drain(queue)
+    }
+
+    @Test("2.4: a queue raised later raises what is in it, running or not")
+    func aQueueRaisedLater() async {
+        let queue = serialQueue()
+        queue.qualityOfService = .background
+        let (began, goOn) = (Signal(), Signal())
+        let running = await onThread {
+            BlockOperation {
+                began.send()
+                goOn.wait()
+            }
+        }
+        let waiting = await made(.utility)
+        queue.addOperation(running)
+        queue.addOperation(waiting)
+        await onThread { _ = began.wait() }
+        queue.qualityOfService = .userInitiated
+        #expect(running.effectiveQualityOfService == .userInitiated)
+        #expect(waiting.effectiveQualityOfService == .userInitiated)
+        goOn.send()
+        await queue.drain()
+    }
+
+    @Test("2.4: a queue lowered later lowers nothing that is in it, only what is added after")
+    func aQueueLoweredLater() async {
+        let queue = queue(.userInitiated)
+        let (early, late) = (await made(.background), await made(.background))
+        queue.addOperation(early)
+        queue.qualityOfService = .utility
+        queue.addOperation(late)
+        #expect(early.effectiveQualityOfService == .userInitiated)
+        #expect(late.effectiveQualityOfService == .utility)
+        await drain(queue)
+    }
+
+    @Test("2.4: one added behind raises all ahead of it in the queue, and none behind it")
+    func oneBehindRaisesAllAhead() async {
+        let queue = suspendedQueue()
+        let ahead = [await made(), await made(.background), await made(.utility)]
+        for operation in ahead { queue.addOperation(operation) }
+        queue.addOperation(await made(.userInitiated))
+        let behind = await made(.background)
+        queue.addOperation(behind)
+        #expect(
+            ahead.map(\.effectiveQualityOfService) == Array(repeating: .userInitiated, count: 3))
+        #expect(behind.effectiveQualityOfService == .background)
+        #expect(ahead[1].qualityOfService == .background)
+        await drain(queue)
+    }
+
+    @Test("2.4: one behind whose property is raised after it was added raises all ahead")
+    func oneBehindThatIsRaisedLater() async {
+        let queue = suspendedQueue()
+        let (ahead, behind) = (await made(.background), await made(.background))
+        queue.addOperation(ahead)
+        queue.addOperation(behind)
+        behind.qualityOfService = .userInteractive
+        #expect(ahead.effectiveQualityOfService == .userInteractive)
+        await drain(queue)
+    }
+
+    // MARK: Promotion by dependees and waits
+
+    @Test("2.4: a dependee raises its dependencies, at any distance, in any queue or none")
+    func aDependeeRaisesItsDependencies() async {
+        let (left, right) = (suspendedQueue(), suspendedQueue())
+        let (a, b, c) = (await made(), await made(.background), await made(.userInitiated))
+        left.addOperation(a)
+        right.addOperation(b)
+        b.addDependency(a)
+        c.addDependency(b)
+        #expect(b.effectiveQualityOfService == .userInitiated)
+        #expect(a.effectiveQualityOfService == .userInitiated)
+        await drain(left, right)
+    }
+
+    @Test("2.4: a dependee raised later, by its property or its queue, raises its dependencies")
+    func aDependeeRaisedLater() async {
+        let (left, right) = (suspendedQueue(), suspendedQueue())
+        let (a, b) = (await made(.background), await made(.background))
+        b.addDependency(a)
+        left.addOperation(a)
+        right.addOperation(b)
+        b.qualityOfService = .utility
+        #expect(a.effectiveQualityOfService == .utility)
+        right.qualityOfService = .userInteractive
+        #expect(a.effectiveQualityOfService == .userInteractive)
+        await drain(left, right)
+    }
+
+    @Test("2.4: a million dependencies deep, raising does not overflow the stack")
+    func raisingALongChain() async {
+        let length = 1_000_000 / sanitizerShare
+        let service = await onThread(stackSize: 256 * 1024) {
+            let first = Operation()
+            var last = first
+            for _ in 1..<length {
+                let next = Operation()
+                next.addDependency(last)
+                last = next
+            }
+            last.qualityOfService = .userInitiated
+            return first.effectiveQualityOfService
+        }
+        #expect(service == .userInitiated)
+    }
+
+    @Test("2.4: a cycle of dependencies does not make raising go on for ever")
+    func raisingACycle() async {
+        await #expect(processExitsWith: .success) {
+            OperationsDiagnostics.handler = { _ in }
+            let (a, b) = await onThread { (Operation(), Operation()) }
+            a.addDependency(b)
+            b.addDependency(a)
+            a.qualityOfService = .utility
+            #expect(b.effectiveQualityOfService == .utility)
+            b.qualityOfService = .userInteractive
+            #expect(a.effectiveQualityOfService == .userInteractive)
+            a.cancel()
+        }
+    }
+
+    @Test("2.4: an operation that waits raises what it waits for to what is in force for itself")
+    func anOperationThatWaitsRaises() async {
+        let (inner, outer) = (suspendedQueue(), OperationQueue())
+        let awaited = await made(.background)
+        inner.addOperation(awaited)
+        let waiter = await onThread { BlockOperation { awaited.waitUntilFinished() } }
+        waiter.qualityOfService = .userInitiated
+        outer.addOperation(waiter)
+        #expect(await comesTrue { awaited.effectiveQualityOfService == .userInitiated })
+        await drain(inner, outer)
+    }
+
+    @Test("2.4: a plain thread that waits raises nothing")
+    func aPlainThreadThatWaits() async {
+        let queue = OperationQueue()
+        let (began, goOn) = (Signal(), Signal())
+        let operation = await onThread {
+            BlockOperation {
+                began.send()
+                goOn.wait()
+            }
+        }
+        operation.qualityOfService = .background
+        queue.addOperation(operation)
+        await onThread { _ = began.wait() }
+        let waiting = Task { await onThread { operation.waitUntilFinished() } }
+        #expect(operation.effectiveQualityOfService == .background)
+        goOn.send()
+        await waiting.value
+        #expect(operation.effectiveQualityOfService == .background)
+    }
+
+    @Test("2.4: the main thread that waits raises to userInteractive")
+    func theMainThreadThatWaits() async {
+        // In a process of its own: other tests need the main thread.
+        await #expect(processExitsWith: .success) {
+            let queue = suspendedQueue()
+            let awaited = await onThread { Operation() }
+            awaited.qualityOfService = .background
+            queue.addOperation(awaited)
+            async let waiting: Void = MainActor.run { awaited.waitUntilFinished() }
+            #expect(await comesTrue { awaited.effectiveQualityOfService == .userInteractive })
+            queue.isSuspended = false
+            await waiting
+        }
+    }
+
+    @Test("2.4: with an underlying queue nothing of this applies")
+    func anUnderlyingQueueTurnsItOff() async {
+        let queue = suspendedQueue()
+        queue.underlyingQueue = DispatchQueue(label: "underlying")
+        queue.qualityOfService = .userInteractive
+        let (first, second) = (await made(.background), await made(.userInitiated))
+        let before = first.effectiveQualityOfService
+        queue.addOperation(first)
+        queue.addOperation(second)
+        queue.qualityOfService = .userInitiated
+        #expect(first.effectiveQualityOfService == before)
+        await drain(queue)
+    }
+}
+#endif

@@ -1,0 +1,361 @@
+#if OPERATIONS_CONTRACT_PENDING
+import Operations
+import Synchronization
+import Testing
+
+/// Observing properties: rows M1, Q21, B20, decision 5, and what is exact about O6 and O9.
+///
+/// Observers are told before the completion block runs, so a completion block says when to look.
+@Suite(.timeLimit(.minutes(1)))
+struct ObservationContractTests {
+    /// Runs an operation in a queue and returns when its completion block has been called.
+    private func run(_ operation: Operation, in queue: OperationQueue = OperationQueue()) async {
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            queue.addOperation(operation)
+        }
+    }
+
+    private func text<Value>(_ value: Value?) -> String { value.map { "\($0)" } ?? "-" }
+
+    // MARK: Options and tokens
+
+    @Test("M1: isFinished changes once, from false to true")
+    func isFinishedChangesOnce() async {
+        for operation in [
+            Operation(), BlockOperation {}, AsyncOperation {}, DispatchedOperation {},
+        ] {
+            let changes = Recorder<String>()
+            let token = operation.observe(\.isFinished, options: [.old, .new]) {
+                operation, change in
+                changes.record("\(change.oldValue == false) \(change.newValue == true)")
+                changes.record("\(operation.isFinished) \(change.isPrior)")
+            }
+            await run(operation)
+            #expect(changes.values == ["true true", "true false"])
+            token.invalidate()
+        }
+    }
+
+    @Test("M1: without options a change comes without values; each option adds its own")
+    func optionsChooseTheValues() {
+        let (none, old, new) = (Recorder<String>(), Recorder<String>(), Recorder<String>())
+        let operation = Operation()
+        let tokens = [
+            operation.observe(\.isCancelled) { _, change in
+                none.record(text(change.oldValue) + text(change.newValue))
+            },
+            operation.observe(\.isCancelled, options: [.old]) { _, change in
+                old.record(text(change.oldValue) + text(change.newValue))
+            },
+            operation.observe(\.isCancelled, options: [.new]) { _, change in
+                new.record(text(change.oldValue) + text(change.newValue))
+            },
+        ]
+        operation.cancel()
+        #expect(none.values == ["--"])
+        #expect(old.values == ["false-"])
+        #expect(new.values == ["-true"])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test(
+        "M1: .initial tells the present value before observe returns; .prior tells before a change")
+    func initialAndPrior() {
+        let operation = Operation()
+        operation.queuePriority = .high
+        let changes = Recorder<String>()
+        let token = operation.observe(\.queuePriority, options: [.initial, .prior, .old, .new]) {
+            operation, change in
+            let values = "\(text(change.oldValue)) \(text(change.newValue))"
+            changes.record(change.isPrior ? "prior \(values)" : values)
+        }
+        #expect(changes.values == ["- high"])
+        operation.queuePriority = .low
+        #expect(changes.values == ["- high", "prior high -", "high low"])
+        token.invalidate()
+    }
+
+    @Test("M1: a change of a value that is set is of the kind setting")
+    func theKind() {
+        let operation = Operation()
+        let kinds = Recorder<Bool>()
+        let token = operation.observe(\.name, options: [.new]) { _, change in
+            kinds.record(change.kind == .setting)
+        }
+        operation.name = "filter"
+        #expect(kinds.values == [true])
+        token.invalidate()
+    }
+
+    @Test("M1: nothing is told after invalidate(), nor after the token is gone")
+    func tokensEndObservation() {
+        let operation = Operation()
+        let changes = Counter()
+        let token = operation.observe(\.queuePriority) { _, _ in changes.increment() }
+        do {
+            let dropped = operation.observe(\.queuePriority) { _, _ in changes.increment() }
+            operation.queuePriority = .high
+            withExtendedLifetime(dropped) {}
+        }
+        #expect(changes.value == 2)
+        operation.queuePriority = .low
+        #expect(changes.value == 3)
+        token.invalidate()
+        token.invalidate()
+        operation.queuePriority = .normal
+        #expect(changes.value == 3)
+    }
+
+    @Test("M1: an observer may end its own observation, or begin another, while it is told")
+    func observersMayChangeObservation() {
+        let operation = Operation()
+        let changes = Recorder<String>()
+        let tokens = Recorder<KeyValueObservation>()
+        tokens.record(
+            operation.observe(\.queuePriority) { operation, _ in
+                changes.record("first")
+                for token in tokens.values { token.invalidate() }
+                tokens.record(
+                    operation.observe(\.queuePriority) { _, _ in changes.record("second") })
+            })
+        operation.queuePriority = .high
+        operation.queuePriority = .low
+        #expect(changes.values == ["first", "second"])
+        for token in tokens.values { token.invalidate() }
+    }
+
+    @Test("M1: neither operation nor closure is kept alive by an observation that has ended")
+    func nothingIsKeptAlive() async {
+        let gone = Counter()
+        do {
+            let token = Token(gone)
+            let operation = Operation()
+            let observation = operation.observe(\.isFinished) { _, _ in
+                withExtendedLifetime(token) {}
+            }
+            await run(operation)
+            observation.invalidate()
+        }
+        #expect(await comesTrue { gone.value == 1 })
+    }
+
+    @Test("M1: several observers are each told everything")
+    func severalObservers() async {
+        let operation = Operation()
+        let changes = Recorder<Int>()
+        let tokens = (0..<5).map { number in
+            operation.observe(\.isFinished) { _, _ in changes.record(number) }
+        }
+        await run(operation)
+        #expect(changes.values.sorted() == [0, 1, 2, 3, 4])
+        for token in tokens { token.invalidate() }
+    }
+
+    // MARK: Key paths of an operation
+
+    @Test("M1: isExecuting changes to true and back, before isFinished is told")
+    func theOrderOfALife() async {
+        let operation = BlockOperation {}
+        let changes = Recorder<String>()
+        let tokens = [
+            operation.observe(\.isExecuting, options: [.new]) { _, change in
+                changes.record("executing \(change.newValue == true)")
+            },
+            operation.observe(\.isFinished, options: [.new]) { _, change in
+                changes.record("finished \(change.newValue == true)")
+            },
+        ]
+        await run(operation)
+        #expect(changes.values == ["executing true", "executing false", "finished true"])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test("O6: of a cancelled operation isExecuting never changes")
+    func aCancelledOperationNeverExecutes() async {
+        let operation = BlockOperation {}
+        let changes = Recorder<String>()
+        let tokens = [
+            operation.observe(\.isCancelled) { _, _ in changes.record("cancelled") },
+            operation.observe(\.isExecuting) { _, _ in changes.record("executing") },
+            operation.observe(\.isFinished) { _, _ in changes.record("finished") },
+        ]
+        operation.cancel()
+        operation.cancel()
+        await run(operation)
+        operation.cancel()
+        #expect(changes.values == ["cancelled", "finished"])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test("O9, M1: isReady changes with the last dependency, with a removal, with a cancellation")
+    func isReadyChanges() {
+        let operations = (0..<3).map { _ in Operation() }
+        let changes = Recorder<Bool?>()
+        var tokens: [KeyValueObservation] = []
+        let dependencies = (0..<3).map { _ in Operation() }
+        for (operation, dependency) in zip(operations, dependencies) {
+            tokens.append(
+                operation.observe(\.isReady, options: [.new]) { _, change in
+                    changes.record(change.newValue)
+                })
+            operation.addDependency(dependency)
+        }
+        #expect(changes.values == [false, false, false])
+        dependencies[0].start()
+        operations[1].removeDependency(dependencies[1])
+        operations[2].cancel()
+        #expect(changes.values == [false, false, false, true, true, true])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test("M1: dependencies, name, quality of service and completion block tell of each change")
+    func theConfiguration() {
+        let (operation, dependency) = (Operation(), Operation())
+        let changes = Recorder<String>()
+        let tokens = [
+            operation.observe(\.dependencies, options: [.old, .new]) { _, change in
+                changes.record(
+                    "dependencies \(change.oldValue?.count ?? -1) \(change.newValue?.count ?? -1)")
+            },
+            operation.observe(\.name, options: [.new]) { _, change in
+                changes.record("name \(change.newValue.flatMap { $0 } ?? "-")")
+            },
+            operation.observe(\.qualityOfService, options: [.old, .new]) { _, change in
+                changes.record("service \(change.newValue == .utility)")
+            },
+            operation.observe(\.completionBlock) { _, _ in changes.record("block") },
+        ]
+        operation.addDependency(dependency)
+        operation.removeDependency(dependency)
+        operation.name = "filter"
+        operation.qualityOfService = .utility
+        operation.completionBlock = {}
+        #expect(
+            changes.values == [
+                "dependencies 0 1", "dependencies 1 0", "name filter", "service true", "block",
+            ])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test("M1: what never changes can be observed too, and is told with .initial")
+    func constants() {
+        let values = Recorder<Bool?>()
+        let operation = Operation()
+        let tokens = [\Operation.isAsynchronous, \.isConcurrent].map { keyPath in
+            operation.observe(keyPath, options: [.initial, .new]) { _, change in
+                values.record(change.newValue)
+            }
+        }
+        operation.start()
+        #expect(values.values == [false, false])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test("Decision 5, B20: what a subclass announces is told, once for each announced change")
+    func subclassesAreObserved() async {
+        let operation = StateKeepingOperation()
+        let changes = Recorder<String>()
+        let tokens = [
+            operation.observe(\.isExecuting, options: [.old, .new]) { _, change in
+                changes.record("executing \(change.oldValue == true) \(change.newValue == true)")
+            },
+            operation.observe(\.isFinished, options: [.old, .new]) { _, change in
+                changes.record("finished \(change.oldValue == true) \(change.newValue == true)")
+            },
+        ]
+        let queue = OperationQueue()
+        queue.addOperation(operation)
+        #expect(await comesTrue { operation.stage == .executing })
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            operation.stage = .finished
+        }
+        #expect(Set(changes.values.prefix(1)) == ["executing false true"])
+        #expect(
+            Set(changes.values) == [
+                "executing false true", "executing true false", "finished false true",
+            ])
+        #expect(changes.values.count == 3)
+        for token in tokens { token.invalidate() }
+    }
+
+    // MARK: Key paths of a queue
+
+    @Test("Q21: operationCount and operations tell of each change, in order and exactly")
+    func theCountOfAQueue() async {
+        let queue = serialQueue()
+        let (counts, lists) = (Recorder<Int?>(), Recorder<Int?>())
+        let tokens = [
+            queue.observe(\.operationCount, options: [.new]) { _, change in
+                counts.record(change.newValue)
+            },
+            queue.observe(\.operations, options: [.new]) { _, change in
+                lists.record(change.newValue?.count)
+            },
+        ]
+        queue.isSuspended = true
+        for _ in 0..<3 { queue.addOperation {} }
+        #expect(counts.values == [1, 2, 3])
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(await comesTrue { counts.values.count == 6 && lists.values.count == 6 })
+        #expect(counts.values == [1, 2, 3, 2, 1, 0])
+        #expect(lists.values == [1, 2, 3, 2, 1, 0])
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test(
+        "Q21: from many threads the counts told are exact: each differs by one from the one before")
+    func countsAreExact() async {
+        let queue = OperationQueue()
+        let counts = Recorder<Int>()
+        let token = queue.observe(\.operationCount, options: [.new]) { _, change in
+            counts.record(change.newValue ?? -1)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { for _ in 0..<250 { queue.addOperation {} } }
+            }
+        }
+        await queue.drain()
+        #expect(await comesTrue { counts.values.count == 2_000 })
+        let values = [0] + counts.values
+        let steps = zip(values.dropFirst(), values).map { $0 - $1 }
+        #expect(steps.count { abs($0) != 1 } == 0)
+        #expect(values.last == 0)
+        token.invalidate()
+    }
+
+    @Test("Q21: width, suspension, name and quality of service tell of each change")
+    func theConfigurationOfAQueue() {
+        let queue = OperationQueue()
+        let changes = Recorder<String>()
+        let tokens = [
+            queue.observe(\.maxConcurrentOperationCount, options: [.old, .new]) { _, change in
+                changes.record("width \(change.oldValue ?? 0) \(change.newValue ?? 0)")
+            },
+            queue.observe(\.isSuspended, options: [.new]) { _, change in
+                changes.record("suspended \(change.newValue == true)")
+            },
+            queue.observe(\.name, options: [.new]) { _, change in
+                changes.record("name \(change.newValue.flatMap { $0 } ?? "-")")
+            },
+            queue.observe(\.qualityOfService, options: [.new]) { _, change in
+                changes.record("service \(change.newValue == .utility)")
+            },
+        ]
+        queue.maxConcurrentOperationCount = 3
+        queue.isSuspended = true
+        queue.isSuspended = false
+        queue.name = "Download queue"
+        queue.qualityOfService = .utility
+        #expect(
+            changes.values == [
+                "width -1 3", "suspended true", "suspended false", "name Download queue",
+                "service true",
+            ])
+        for token in tokens { token.invalidate() }
+    }
+}
+#endif

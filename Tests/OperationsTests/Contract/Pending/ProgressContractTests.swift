@@ -1,0 +1,129 @@
+#if OPERATIONS_CONTRACT_PENDING
+import Operations
+import Testing
+
+/// A queue's progress: rows Q20, B16.
+@Suite(.timeLimit(.minutes(1)))
+struct ProgressContractTests {
+    @Test("Q20: inactive until its total is set")
+    func inactiveUntilTheTotalIsSet() async {
+        let queue = OperationQueue()
+        for _ in 0..<10 { queue.addOperation {} }
+        await queue.drain()
+        #expect(queue.progress.totalUnitCount == 0)
+        #expect(queue.progress.completedUnitCount == 0)
+        queue.progress.totalUnitCount = 2
+        for _ in 0..<2 { queue.addOperation {} }
+        await queue.drain()
+        #expect(queue.progress.completedUnitCount == 2)
+    }
+
+    @Test("Q20: each operation that finished is one unit; whoever waited sees it counted")
+    func eachOperationIsOneUnit() async {
+        let queue = serialQueue()
+        queue.progress.totalUnitCount = 8
+        for round in 1...8 {
+            let operation = Operation()
+            queue.addOperation(operation)
+            await operation.waitUntilFinished()
+            #expect(queue.progress.completedUnitCount == Int64(round))
+            #expect(queue.progress.fractionCompleted == Double(round) / 8)
+        }
+    }
+
+    @Test("Q20: what was cancelled before its main does not count; what was cancelled in it does")
+    func theCancelledDoNotCount() async {
+        let queue = suspendedQueue()
+        queue.progress.totalUnitCount = 3
+        let cancelled = Operation()
+        let stopped = BlockOperation()
+        stopped.addExecutionBlock { [unowned stopped] in stopped.cancel() }
+        await queue.addOperations([cancelled, stopped, Operation()], waitUntilFinished: false)
+        cancelled.cancel()
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(queue.progress.completedUnitCount == 2)
+        #expect(queue.progress.fractionCompleted < 1)
+        queue.progress.totalUnitCount = 2
+        #expect(queue.progress.fractionCompleted == 1)
+    }
+
+    @Test("Q20: an asynchronous operation counts when it finishes, not when start() returns")
+    func asynchronousOperationsCountAtTheEnd() async {
+        let queue = OperationQueue()
+        queue.progress.totalUnitCount = 2
+        let gate = AsyncOperationTests.AsyncGate()
+        let operation = AsyncOperation { await gate.wait() }
+        queue.addOperation(operation)
+        await OperationQueue().addOperations(
+            (0..<50).map { _ in Operation() }, waitUntilFinished: true)
+        #expect(queue.progress.completedUnitCount == 0)
+        gate.open()
+        await queue.drain()
+        #expect(queue.progress.completedUnitCount == 1)
+    }
+
+    @Test("Q20: operations of many threads are all counted, once each")
+    func everythingIsCounted() async {
+        let queue = OperationQueue()
+        queue.progress.totalUnitCount = 8_000
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask { for _ in 0..<1_000 { queue.addOperation {} } }
+            }
+        }
+        await queue.drain()
+        #expect(queue.progress.completedUnitCount == 8_000)
+        #expect(queue.progress.fractionCompleted == 1)
+    }
+
+    @Test("B16: it outlives its queue, and can be set and read afterwards")
+    func itOutlivesItsQueue() async {
+        weak var weakQueue: OperationQueue?
+        let progress: Progress
+        do {
+            let queue = OperationQueue()
+            weakQueue = queue
+            progress = queue.progress
+            progress.totalUnitCount = 1
+            queue.addOperation {}
+            await queue.drain()
+        }
+        #expect(await comesTrue { weakQueue == nil })
+        progress.totalUnitCount = 4
+        #expect(progress.completedUnitCount == 1)
+        #expect(progress.fractionCompleted == 0.25)
+    }
+
+    @Test("Q20: the total may be raised inside a barrier, while nothing of the queue runs")
+    func theTotalInsideABarrier() async {
+        let queue = OperationQueue()
+        queue.progress.totalUnitCount = 2
+        for _ in 0..<2 { queue.addOperation {} }
+        let seen = Recorder<Int64>()
+        queue.addBarrierBlock {
+            seen.record(queue.progress.completedUnitCount)
+            queue.progress.totalUnitCount = 4
+        }
+        for _ in 0..<2 { queue.addOperation {} }
+        await queue.drain()
+        #expect(seen.values == [2])
+        #expect(queue.progress.fractionCompleted == 1)
+    }
+
+    @Test("Q14: progress can be overridden")
+    func itIsOpen() {
+        final class Watching: OperationQueue, @unchecked Sendable {
+            let reads = Counter()
+            override var progress: Progress {
+                reads.increment()
+                return super.progress
+            }
+        }
+        let queue = Watching()
+        queue.progress.totalUnitCount = 3
+        #expect(queue.progress === queue.progress)
+        #expect(queue.reads.value == 3)
+    }
+}
+#endif
