@@ -27,10 +27,11 @@ struct DependencyContractTests {
         let other = OperationQueue()
         let (began, goOn) = (Signal(), Signal())
         let order = Recorder<String>()
-        queue.addOperation {
+        let first = BlockOperation {
             began.send()
             goOn.wait()
         }
+        queue.addOperation(first)
         let dependency = BlockOperation { order.record("dependency") }
         let operation = BlockOperation { order.record("operation") }
         queue.addOperation(operation)
@@ -38,9 +39,10 @@ struct DependencyContractTests {
         operation.addDependency(dependency)
         #expect(!operation.isReady)
         goOn.send()
-        await queue.operations.first?.waitUntilFinished()
-        queue.addOperation { order.record("overtakes") }
-        await queue.operations.last?.waitUntilFinished()
+        await first.waitUntilFinished()
+        let overtakes = BlockOperation { order.record("overtakes") }
+        queue.addOperation(overtakes)
+        await overtakes.waitUntilFinished()
         other.addOperation(dependency)
         await queue.drain()
         #expect(order.values == ["overtakes", "dependency", "operation"])

@@ -77,6 +77,24 @@ struct ProgressContractTests {
         #expect(queue.progress.fractionCompleted == 1)
     }
 
+    @Test("Q20: during main the operation's unit is set aside for the progress that main makes")
+    func progressesInsideMainNest() async {
+        let queue = serialQueue()
+        queue.progress.totalUnitCount = 2
+        let fractions = Recorder<Double>()
+        queue.addOperation {
+            let mine = Progress(totalUnitCount: 4)
+            mine.completedUnitCount = 2
+            fractions.record(queue.progress.fractionCompleted)
+            mine.completedUnitCount = 4
+            fractions.record(queue.progress.fractionCompleted)
+        }
+        queue.addOperation { fractions.record(queue.progress.fractionCompleted) }
+        await queue.drain()
+        #expect(fractions.values == [0.25, 0.5, 0.5])
+        #expect(queue.progress.completedUnitCount == 2)
+    }
+
     @Test("B16: it outlives its queue, and can be set and read afterwards")
     func itOutlivesItsQueue() async {
         weak var weakQueue: OperationQueue?
