@@ -28,14 +28,15 @@ extension Operation {
             return
         }
         Edges.link(edge, into: dependency.lockedEdges())
+        // Counted before anybody else can find the edge in the list.
+        let change = update { word in
+            word.remove(.locked)
+            return word.dependencyAdded()
+        }
         dependency.update { word in
             word.insert(.hasSuccessors)
             word.remove(.locked)
             return true
-        }
-        let change = update { word in
-            word.remove(.locked)
-            return word.dependencyAdded()
         }
         if change?.before.phase == .filed { unfile() }
     }

@@ -11,8 +11,8 @@ import Synchronization
 /// ranks in place of the forward half.
 ///
 /// A cycle that was found stays, for cancelling a member breaks it. As long as it does, its last edge is on the
-/// list of those that disagree, and so are all that are added meanwhile and do not agree; every addition then
-/// searches without regard to ranks.
+/// list of those that disagree. An addition from where such an edge can be reached, by the ranks, and can lead
+/// back, searches without regard to ranks, and joins the list if it does not agree either.
 enum OrderSearch {
     private static let lastRank = Atomic<Int>(0)
     /// Between two operations that are made one after the other.
@@ -30,13 +30,15 @@ enum OrderSearch {
         weak var dependency: Operation?
         weak var dependent: Operation?
 
-        /// Whether it still holds anybody back.
-        func stands(_ kept: inout [[Operation]]) -> Bool {
-            guard let dependency, let dependent else { return false }
+        /// Its two ends, if it still holds anybody back.
+        func ends(_ kept: inout [[Operation]]) -> (dependency: Operation, dependent: Operation)? {
+            guard let dependency, let dependent else { return nil }
             kept.append([dependency, dependent])
             kept.append(dependent.listedDependencies)
-            return dependency.holdsOthersBack && dependent.holdsOthersBack
-                && kept[kept.count - 1].contains { $0 === dependency }
+            guard dependency.holdsOthersBack, dependent.holdsOthersBack,
+                kept[kept.count - 1].contains(where: { $0 === dependency })
+            else { return nil }
+            return (dependency, dependent)
         }
     }
 
@@ -79,24 +81,40 @@ enum OrderSearch {
         from dependency: Operation, to dependent: Operation, visited: inout [[Operation]]
     ) -> [Operation]? {
         guard dependency.holdsOthersBack else { return nil }
-        if !disagreeing.isEmpty {
-            disagreeing.removeAll { !$0.stands(&visited) }
-            hasDisagreements.store(!disagreeing.isEmpty, ordering: .sequentiallyConsistent)
-        }
         let agrees = dependency.currentRank < dependent.currentRank
-        if agrees, disagreeing.isEmpty { return nil }
+        let ranksProve = !mayLeadOverDisagreements(
+            from: dependency, to: dependent, visited: &visited)
+        if agrees, ranksProve { return nil }
         let cycle =
-            disagreeing.isEmpty
+            ranksProve
             ? place(dependency, below: dependent, visited: &visited)
             : Behind(dependency, downTo: .min, until: dependent, visited: &visited).path.map {
                 [dependent] + $0
             }
-        if cycle != nil || (!agrees && !disagreeing.isEmpty) {
+        if cycle != nil || (!agrees && !ranksProve) {
             disagreeing.append(Disagreement(dependency: dependency, dependent: dependent))
             hasDisagreements.store(true, ordering: .sequentiallyConsistent)
         }
         // One that is cancelled waits for nothing, so no cycle holds at it.
         return dependent.holdsOthersBack ? cycle : nil
+    }
+
+    /// Whether a way from one to the other may lead over edges that disagree. Forgets those that are gone.
+    private static func mayLeadOverDisagreements(
+        from dependency: Operation, to dependent: Operation, visited: inout [[Operation]]
+    ) -> Bool {
+        if disagreeing.isEmpty { return false }
+        var canBeReached = false
+        var canLeadBack = false
+        disagreeing.removeAll { edge in
+            guard let ends = edge.ends(&visited) else { return true }
+            // All other edges lead from higher ranks to lower ones.
+            if ends.dependent.currentRank <= dependency.currentRank { canBeReached = true }
+            if ends.dependency.currentRank >= dependent.currentRank { canLeadBack = true }
+            return false
+        }
+        hasDisagreements.store(!disagreeing.isEmpty, ordering: .sequentiallyConsistent)
+        return canBeReached && canLeadBack
     }
 
     private static func place(
