@@ -9,7 +9,7 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint model-check unit-tests release-tests thread-sanitizer screenshots clean
+.PHONY: run test build install-run install-test lint model-check unit-tests release-tests thread-sanitizer stress screenshots clean
 
 run: install-run
 	swift build -c release --product classicphotos
@@ -47,6 +47,14 @@ release-tests:
 thread-sanitizer:
 	$(ALONE) build --build-tests $(SANITIZED)
 	TSAN_OPTIONS=halt_on_error=1 $(ALONE) test --skip-build --disable-xctest $(SANITIZED)
+
+# The random graphs of the tests at the size of a night; OPERATIONS_STRESS_SEED=… repeats one round.
+STRESS_OPERATIONS ?= 10000000
+
+stress:
+	$(ALONE) build --build-tests $(OPTIMISED)
+	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
+		$(ALONE) test --skip-build --disable-xctest $(OPTIMISED) --filter StressTests
 
 # The pictures in the README: the page, seen by the tests' own browser.
 screenshots: install-test

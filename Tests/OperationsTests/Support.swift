@@ -33,6 +33,7 @@ final class Occupancy: Sendable {
         }
     }
     func leave() { counts.withLock { $0.now -= 1 } }
+    var now: Int { counts.withLock { $0.now } }
     var highest: Int { counts.withLock { $0.highest } }
 }
 

@@ -1,0 +1,401 @@
+import Dispatch
+import Synchronization
+
+@testable import Operations
+
+/// SplitMix64: the same numbers for the same seed, everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+    mutating func happens(_ one: Int, in many: Int) -> Bool { below(many) < one }
+}
+
+/// One round: operations of every kind over several queues, and those who disturb them.
+///
+/// Unchecked: the arrays are made before the disturbances begin and let go of after they have ended.
+final class StressGraph: @unchecked Sendable {
+    /// What is seen of one operation.
+    final class Trace: Sendable {
+        let runs = Counter()
+        let completions = Counter()
+        let cancelAsked = Atomic(false)
+        let wasEarly = Atomic(false)
+        /// Set before the operation, or its dependents, can run; taken away ones are not looked at.
+        let dependencies = Protected<[Int]>([])
+        let isOver = Atomic(false)
+    }
+
+    struct Home {
+        let queue: OperationQueue
+        /// The greatest width that it ever has; 0 for none.
+        let width: Int
+        let inside = Occupancy()
+    }
+
+    private struct Weak { weak var object: AnyObject? }
+
+    let seed: UInt64
+    let traces: [Trace]
+    private(set) var operations: [Operation] = []
+    private var places: [Int] = []
+    private(set) var homes: [Home]
+    private var references: [Weak] = []
+    private let broken = Recorder<String>()
+
+    init(seed: UInt64, count: Int) {
+        self.seed = seed
+        traces = (0..<count).map { _ in Trace() }
+        homes = [1, 2, 5, 0, 3].map { width in
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount =
+                width == 0 ? OperationQueue.defaultMaxConcurrentOperationCount : width
+            return Home(queue: queue, width: width)
+        }
+        var random = SeededGenerator(state: seed)
+        for index in 0..<count { make(index, &random) }
+        references =
+            operations.map { Weak(object: $0) } + homes.map { Weak(object: $0.queue) }
+    }
+
+    // MARK: Making
+
+    private func make(_ index: Int, _ random: inout SeededGenerator) {
+        let home = random.below(homes.count)
+        places.append(home)
+        let work = self.work(index, home)
+        let operation: Operation
+        switch random.below(12) {
+        case 0..<4: operation = BlockOperation(block: work)
+        case 4:
+            let block = BlockOperation(block: work)
+            for _ in 0..<random.below(4) { block.addExecutionBlock {} }
+            operation = block
+        case 5: operation = MainOnly(work)
+        case 6: operation = DispatchedOperation(work)
+        case 7:
+            operation = AsyncOperation {
+                await Task.yield()
+                work()
+            }
+        case 8: operation = Flipping(work)
+        case 9: operation = Impatient(work)
+        case 10: operation = waiting(index, work, &random)
+        default: operation = BlockOperation(block: work)
+        }
+        if random.happens(2, in: 3), index > 0 {
+            for _ in 0..<(1 + random.below(random.happens(1, in: 10) ? 12 : 3)) {
+                let other = max(0, index - 1 - random.below(40))
+                traces[index].dependencies.withLock { $0.append(other) }
+                operation.addDependency(operations[other])
+            }
+        }
+        if random.happens(1, in: 3), home == 4 {
+            operation.queuePriority = Self.priority(&random)
+        }
+        let trace = traces[index]
+        operation.completionBlock = { trace.completions.increment() }
+        operations.append(operation)
+    }
+
+    static func priority(_ random: inout SeededGenerator) -> Operation.QueuePriority {
+        Operation.QueuePriority.allCases[random.below(5)]
+    }
+
+    /// Waits inside for one that was made before, so that waits and dependencies agree.
+    private func waiting(
+        _ index: Int, _ work: @escaping @Sendable () -> Void, _ random: inout SeededGenerator
+    ) -> Operation {
+        // One that waits holds its slot; only in the wide queue nobody else needs that one.
+        guard places[index] == 3, index > 0 else { return BlockOperation(block: work) }
+        let other = operations[max(0, index - 1 - random.below(20))]
+        return BlockOperation {
+            other.waitUntilFinished()
+            work()
+        }
+    }
+
+    private func work(_ index: Int, _ home: Int) -> @Sendable () -> Void {
+        let (trace, inside) = (traces[index], homes[home].inside)
+        let traces = traces
+        return {
+            inside.enter()
+            trace.runs.increment()
+            let awaited = trace.dependencies.withLock { $0 }
+            if !awaited.allSatisfy({
+                traces[$0].isOver.load(ordering: .acquiring) || traces[$0].mayLackRun
+            }) {
+                trace.wasEarly.store(true, ordering: .relaxed)
+            }
+            inside.leave()
+            trace.isOver.store(true, ordering: .releasing)
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs everything; returns what was broken.
+    func run() async -> [String] {
+        await withTaskGroup(of: Void.self) { group in
+            let disturbances = [
+                disturbCancels, disturbQueues, disturbPriorities, disturbEdges, wait,
+            ]
+            for (number, disturbance) in disturbances.enumerated() {
+                let start = SeededGenerator(state: seed &+ UInt64(number + 1) &* 0x1234_5678_9ABC)
+                group.addTask { await Self.onThread { disturbance(start) } }
+            }
+            for part in 0..<3 {
+                group.addTask { await Self.onThread { self.add(part: part, of: 3) } }
+            }
+            group.addTask { await self.waitInTask() }
+        }
+        for home in homes { home.queue.isSuspended = false }
+        for home in homes { await home.queue.drain() }
+        for trace in traces {
+            while trace.completions.value < 1 { await Task.yield() }
+        }
+        check()
+        return broken.values
+    }
+
+    /// Disturbances block and spin: they must not use up the threads of tasks.
+    private static func onThread(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            _ = startThread {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// One by one and in bulk, in any order.
+    private func add(part: Int, of parts: Int) {
+        var random = SeededGenerator(state: seed ^ UInt64(part))
+        var rest = operations.indices.filter { $0 % parts == part }.shuffled(using: &random)
+        #if OPERATIONS_CONTRACT_PENDING
+        if hasBarriers { rest = part == 0 ? operations.indices.reversed() : [] }
+        var added = [[Operation]](repeating: [], count: homes.count)
+        #endif
+        while let index = rest.popLast() {
+            let home = places[index]
+            #if OPERATIONS_CONTRACT_PENDING
+            if hasBarriers {
+                if random.happens(1, in: 30) { addBarrier(to: home, after: added[home]) }
+                added[home].append(operations[index])
+                homes[home].queue.addOperation(operations[index])
+                continue
+            }
+            #endif
+            if random.happens(1, in: 20) {
+                let more = rest.filter { places[$0] == home }.prefix(40)
+                rest.removeAll { more.contains($0) }
+                homes[home].queue.addOperations(
+                    ([index] + more).map { operations[$0] }, waitUntilFinished: false)
+            } else {
+                homes[home].queue.addOperation(operations[index])
+            }
+        }
+    }
+
+    #if OPERATIONS_CONTRACT_PENDING
+    /// Then one thread adds in order, for a dependency behind a barrier would never start.
+    private var hasBarriers: Bool { seed % 2 == 0 }
+
+    private func addBarrier(to home: Int, after earlier: [Operation]) {
+        let inside = homes[home].inside
+        homes[home].queue.addBarrierBlock { [broken] in
+            if !earlier.allSatisfy(\.isFinished) { broken.record("a barrier overtook") }
+            if inside.now > 0 { broken.record("a barrier was not alone") }
+        }
+    }
+    #endif
+
+    private func disturbCancels(_ start: SeededGenerator) {
+        var random = start
+        for _ in 0..<(traces.count / 20) {
+            let index = random.below(traces.count)
+            // It would be over, and could not be added any more.
+            if operations[index] is Impatient, operations[index].status.phase == .created {
+                continue
+            }
+            traces[index].cancelAsked.store(true, ordering: .releasing)
+            operations[index].cancel()
+        }
+        guard random.happens(1, in: 4) else { return }
+        let home = random.below(homes.count)
+        for index in operations.indices where places[index] == home {
+            traces[index].cancelAsked.store(true, ordering: .releasing)
+        }
+        homes[home].queue.cancelAllOperations()
+    }
+
+    private func disturbQueues(_ start: SeededGenerator) {
+        var random = start
+        for _ in 0..<(traces.count / 10) {
+            let home = homes[random.below(homes.count)]
+            home.queue.isSuspended.toggle()
+            if home.width > 0 {
+                home.queue.maxConcurrentOperationCount = 1 + random.below(home.width)
+            }
+            _ = home.queue.operationCount
+            if random.happens(1, in: 10) { _ = home.queue.operations.count }
+        }
+        for home in homes { home.queue.isSuspended = false }
+    }
+
+    private func disturbPriorities(_ start: SeededGenerator) {
+        var random = start
+        for _ in 0..<(traces.count / 2) {
+            operations[random.below(traces.count)].queuePriority = Self.priority(&random)
+        }
+    }
+
+    /// Late edges, in the order in which they were made, and edges to operations that are never enqueued.
+    private func disturbEdges(_ start: SeededGenerator) {
+        var random = start
+        var dropped: [Operation] = []
+        for _ in 0..<(traces.count / 2) {
+            let index = 1 + random.below(traces.count - 1)
+            let operation = operations[index]
+            let other = operations[max(0, index - 1 - random.below(40))]
+            switch random.below(4) {
+            case 0: operation.addDependency(other)
+            case 1:
+                let extra = BlockOperation {}
+                operation.addDependency(extra)
+                operation.removeDependency(extra)
+            case 2:
+                let extra = Operation()
+                for _ in 0..<4 { extra.addDependency(operations[random.below(traces.count)]) }
+                if let last = dropped.last { extra.addDependency(last) }
+                dropped.append(extra)
+                if dropped.count > 20 { dropped = [] }
+            default:
+                let extra = BlockOperation {}
+                operation.addDependency(extra)
+                extra.cancel()
+                homes[3].queue.addOperation(extra)
+            }
+        }
+    }
+
+    private func wait(_ start: SeededGenerator) {
+        var random = start
+        for _ in 0..<10 {
+            let index = random.below(traces.count)
+            operations[index].waitUntilFinished()
+            checkLeft(index)
+        }
+    }
+
+    private func waitInTask() async {
+        var random = SeededGenerator(state: ~seed)
+        for _ in 0..<10 {
+            let index = random.below(traces.count)
+            await operations[index].waitUntilFinished()
+            checkLeft(index)
+        }
+    }
+
+    // MARK: Checking
+
+    private func checkLeft(_ index: Int) {
+        if !operations[index].isFinished { broken.record("\(index): a wait returned too early") }
+        if homes[places[index]].queue.operations.contains(operations[index]) {
+            broken.record("\(index): in its queue after a wait")
+        }
+    }
+
+    private func check() {
+        for (index, trace) in traces.enumerated() {
+            let operation = operations[index]
+            let runs = trace.runs.value
+            if runs > 1 { broken.record("\(index) ran \(runs) times") }
+            if runs == 0, !trace.mayLackRun { broken.record("\(index) did not run") }
+            if runs == 0, !operation.isCancelled {
+                broken.record("\(index): skipped, not cancelled")
+            }
+            if !operation.isFinished { broken.record("\(index) has not finished") }
+            if trace.wasEarly.load(ordering: .relaxed) {
+                broken.record("\(index) ran before a dependency")
+            }
+            if trace.completions.value != 1 {
+                broken.record("\(index) completed \(trace.completions.value) times")
+            }
+        }
+        for home in homes {
+            if home.width > 0, home.inside.highest > home.width {
+                broken.record("width \(home.width): \(home.inside.highest) ran")
+            }
+            if home.queue.operationCount != 0 { broken.record("a drained queue is not empty") }
+        }
+    }
+
+    /// Lets go of everything and waits for it to be gone; how many objects are left after that.
+    func aliveAfterRelease() async -> Int {
+        operations = []
+        homes = []
+        for _ in 0..<100_000 {
+            if references.allSatisfy({ $0.object == nil }) { return 0 }
+            await Task.yield()
+        }
+        return references.count { $0.object != nil }
+    }
+}
+
+extension StressGraph.Trace {
+    var mayLackRun: Bool { cancelAsked.load(ordering: .acquiring) }
+}
+
+/// Overrides `main()` and nothing else.
+private final class MainOnly: Operation, @unchecked Sendable {
+    private let work: @Sendable () -> Void
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    override func main() { work() }
+}
+
+/// Is ready at every other question, and says so when asked in between.
+private final class Flipping: Operation, @unchecked Sendable {
+    private let work: @Sendable () -> Void
+    private let asked = Atomic<Int>(0)
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    override func main() { work() }
+    override var isReady: Bool {
+        let number = asked.add(1, ordering: .relaxed).newValue
+        guard number > 8 || number % 2 == 0 else {
+            DispatchQueue.global().async { [self] in didChangeValue(forKey: "isReady") }
+            return false
+        }
+        return super.isReady
+    }
+}
+
+/// Reports its end from inside `cancel()`, whatever its queue is about to do with it.
+private final class Impatient: StateKeepingOperation, @unchecked Sendable {
+    private let work: @Sendable () -> Void
+    /// Whoever sets it first ends the operation.
+    private let isTaken = Atomic(false)
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+
+    override func start() {
+        if isTaken.exchange(true, ordering: .acquiringAndReleasing) { return }
+        if !isCancelled {
+            stage = .executing
+            work()
+        }
+        stage = .finished
+    }
+
+    override func cancel() {
+        super.cancel()
+        if !isTaken.exchange(true, ordering: .acquiringAndReleasing) { stage = .finished }
+    }
+}
