@@ -1,0 +1,169 @@
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// The parts of the scheduler, each alone.
+@Suite(.timeLimit(.minutes(1)))
+struct SchedulerPartsTests {
+    @Test(arguments: [64, 128, 4_096, 8_192, 1 << 20])
+    func aBitTreeIsASetThatFindsTheNext(capacity: Int) {
+        var random = SeededGenerator(state: UInt64(capacity))
+        var tree = BitTree(capacity: capacity)
+        defer { tree.deallocate() }
+        var members = Set<Int>()
+        for _ in 0..<2_000 {
+            let index = random.below(capacity)
+            if random.happens(2, in: 3) {
+                tree.insert(index)
+                members.insert(index)
+            } else if let member = random.happens(1, in: 2) ? members.first : index {
+                tree.remove(member)
+                members.remove(member)
+            }
+            let start = random.below(capacity)
+            guard random.happens(1, in: 8) else { continue }
+            #expect(tree.count == members.count)
+            #expect(tree.first(from: start) == members.filter { $0 >= start }.min())
+            #expect(
+                tree.firstAround(from: start)
+                    == (members.filter { $0 >= start }.min() ?? members.min()))
+        }
+        for member in members { tree.remove(member) }
+        #expect(tree.isEmpty && tree.first(from: 0) == nil)
+    }
+
+    /// A batch of which another worker has run everything must not say once more that the queue is empty.
+    @Test func aBatchThatWasGivenBackWholeDoesNotEmptyTheQueue() {
+        var state = QueueState()
+        let queue = OperationQueue()
+        let operation = BlockOperation {}
+        _ = state.add(operation, to: queue)
+        let (first, second) = (Batch(), Batch())
+        guard case .batch = state.executorAsked(first, cores: 1) else {
+            Issue.record("nothing was claimed")
+            return
+        }
+        state.cut(first)
+        guard case .batch = state.executorAsked(second, cores: 1) else {
+            Issue.record("what was given back was not claimed")
+            return
+        }
+        #expect(second.takeNext() != nil)
+        operation.update { $0.finished() }
+        let departures = [
+            state.fold(second, nanoseconds: 1).isEmpty, state.fold(first, nanoseconds: 1).isEmpty,
+        ]
+        #expect(departures == [true, false])
+        // The ring's reference.
+        Unmanaged.passUnretained(operation).release()
+    }
+
+    private func after(
+        _ word: OperationWord, _ events: ((inout OperationWord) -> Bool)...
+    ) -> OperationWord? {
+        var word = word
+        for event in events where !event(&word) { return nil }
+        return word
+    }
+
+    @Test func aDependencyAddedAtTheLastMomentKeepsItFromStarting() throws {
+        let held = try #require(
+            after(
+                OperationWord(), { $0.reserved() }, { $0.confirmed() },
+                { $0.claimed(takesSlot: true) }, { $0.dependencyAdded() }))
+        #expect(after(held, { $0.startingFromQueue() }) == nil)
+        #expect(after(held, { $0.cancelRequested() }, { $0.startingFromQueue() }) != nil)
+    }
+
+    @Test func oneThatIsDoomedBeforeItsMainEndsCancelled() throws {
+        let doomed = try #require(
+            after(
+                OperationWord(), { $0.reserved() }, { $0.confirmed() }, { $0.startingFromQueue() },
+                { $0.doomed() }))
+        #expect(after(doomed, { $0.startRequested(isCancelled: false) }) == nil)
+        #expect(after(doomed, { $0.finished() })?.isCancelled == true)
+    }
+
+    @Test func removingADependencyOnItselfDoesNothing() {
+        let operation = Operation()
+        operation.removeDependency(operation)
+        #expect(operation.dependencies.isEmpty)
+    }
+
+    /// In one gap of ranks, again and again, with others that depend on what lies in it.
+    @Test func aFullGapOfRanksKeepsTheOrder() {
+        let dependent = Operation()
+        var all = [dependent]
+        var previous: Operation?
+        for _ in 0..<300 {
+            let (next, bystander) = (Operation(), Operation())
+            if let previous { next.addDependency(previous) }
+            dependent.addDependency(next)
+            bystander.addDependency(next)
+            // Its rank comes below, and close to what it waits for.
+            dependent.addDependency(bystander)
+            all += [next, bystander]
+            previous = next
+        }
+        for operation in all {
+            for dependency in operation.dependencies {
+                let ranks = (
+                    dependency.rank.load(ordering: .relaxed),
+                    operation.rank.load(ordering: .relaxed)
+                )
+                #expect(ranks.0 < ranks.1)
+            }
+        }
+    }
+
+    /// Against a search of all ways.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func everyCycleIsFoundAndNoOther(seed: UInt64) {
+        var random = SeededGenerator(state: seed)
+        let operations = (0..<40).map { _ in Operation() }
+        var reaches = [[Bool]](repeating: .init(repeating: false, count: 40), count: 40)
+        for index in 0..<40 { reaches[index][index] = true }
+        for _ in 0..<400 {
+            let (a, b) = (random.below(40), random.below(40))
+            if a == b { continue }
+            operations[a].connect(to: operations[b])
+            let cycle = OrderSearch.cycle(through: operations[b], before: operations[a])
+            #expect((cycle != nil) == reaches[b][a])
+            if cycle != nil {
+                operations[a].removeDependency(operations[b])
+                continue
+            }
+            for from in 0..<40 where reaches[from][a] {
+                for to in 0..<40 where reaches[b][to] { reaches[from][to] = true }
+            }
+        }
+    }
+
+    @Test func aBatchGivesEachOperationToOneSide() async {
+        for _ in 0..<200 {
+            let batch = Batch()
+            let operations = (0..<32).map { _ in Operation() }
+            batch.claimed(holdsSlot: true, attention: 0) { entries in
+                for (index, operation) in operations.enumerated() {
+                    entries[index] = .passUnretained(operation)
+                }
+                return operations.count
+            }
+            let counts = Recorder<Int>()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    var taken = 0
+                    while batch.takeNext() != nil { taken += 1 }
+                    counts.record(taken)
+                }
+                group.addTask {
+                    var cut = 0
+                    batch.cutRest { _ in cut += 1 }
+                    counts.record(cut)
+                }
+            }
+            #expect(counts.values.reduce(0, +) == 32)
+        }
+    }
+}
