@@ -347,6 +347,45 @@ struct EndlessWaitTests {
         #expect(a.isFinished)
     }
 
+    /// All slots are held by waits, but one of these is for a cycle that can be broken.
+    @Test func aSlotWhoseHolderWaitsForACycleMayBecomeFree() async {
+        let (queue, other) = (OperationQueue(), OperationQueue())
+        queue.maxConcurrentOperationCount = 2
+        let (a, b) = (BlockOperation {}, BlockOperation {})
+        b.addDependency(a)
+        a.addDependency(b)
+        await other.addOperations([a, b], waitUntilFinished: false)
+        let last = BlockOperation {}
+        let holders = [
+            BlockOperation { a.waitUntilFinished() }, BlockOperation { last.waitUntilFinished() },
+        ]
+        await queue.addOperations(holders + [last], waitUntilFinished: false)
+        await Task.detached {
+            for holder in holders {
+                while BlockedWait.targets(in: holder).isEmpty { await Task.yield() }
+            }
+        }.value
+        b.cancel()
+        await queue.drain()
+        #expect(last.isFinished)
+    }
+
+    /// The operation waited for is in a cycle, and depends on the waiting one too.
+    @Test func forAMemberOfACycleThatDependsOnTheWaitingOne() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net")
+            let (a, b) = (Circle.named("a") {}, Circle.named("b") {})
+            let first = Circle.named("first") { a.waitUntilFinished() }
+            a.addDependency(first)
+            b.addDependency(a)
+            a.addDependency(b)
+            await queue.addOperations([first, a, b], waitUntilFinished: false)
+            await queue.drain()
+        }
+        expect(result, says: "waits for 'a', and 'a' depends on 'first', so none of them would")
+    }
+
     @Test func anOverrideOfIsReadyMayChangeItsMind() async {
         final class Conditional: Operation, @unchecked Sendable {
             let condition = Protected(false)

@@ -1,10 +1,9 @@
 /// Finds out whether a wait can never end because it waits for itself.
 ///
 /// An operation is **stuck** if one of its obstacles is, and an obstacle if all operations that it consists
-/// of are: a dependency, a wait inside of it, the holders of all slots of its queue. The search assumes that
-/// everything in reach is stuck and takes back what has no stuck obstacle, until nothing changes. What is
-/// then left, but is not if those inside of which the wait happens are taken to be free, is stuck because of
-/// this wait.
+/// of are: a dependency, a wait inside of it, the holders of all slots of its queue. So are those inside of
+/// which the wait happens, as long as it lasts. Operations that wait for each other in a circle are stuck,
+/// unless the circle consists of dependencies only: that one was reported, and can be broken.
 ///
 /// Only what nobody but an outsider can change counts: a queue that is suspended or has no width may be
 /// changed at any moment, an `isReady` may change its mind, a subclass that is started by hand makes its own
@@ -24,6 +23,8 @@ struct WaitSearch {
         /// Stuck if all of these are.
         let operations: [Operation]
         fileprivate var places: [Int] = []
+
+        fileprivate var isDependency: Bool { if case .dependency = kind { true } else { false } }
 
         init(_ kind: Kind, _ operations: [Operation]) {
             self.kind = kind
@@ -58,10 +59,8 @@ struct WaitSearch {
         let targets = obstacles(of: wait.target).flatMap(\.operations)
         for target in targets { _ = search.place(of: target) }
         search.explore()
-        let stuck = search.stuck(inside: true)
-        guard targets.contains(where: { search.isIn(stuck, $0) }) else { return nil }
-        let alone = search.stuck(inside: false)
-        for target in targets where search.isIn(stuck, target) && !search.isIn(alone, target) {
+        let stuck = search.stuck()
+        for target in targets where search.isIn(stuck, target) {
             if let steps = search.way(from: target, stuck) { return (target, steps) }
         }
         return nil
@@ -158,23 +157,37 @@ struct WaitSearch {
         places[ObjectIdentifier(operation)].map { stuck[$0] } ?? false
     }
 
-    /// Which are stuck, if those inside of which the wait happens are, or are not.
-    private func stuck(inside: Bool) -> [Bool] {
-        var stuck = nodes.map { !$0.isInside || inside }
+    /// Which are stuck.
+    ///
+    /// Waits and slots count as stuck until the contrary is known, dependencies only when it is known: the
+    /// one lets circles stand, the other does not.
+    private func stuck() -> [Bool] {
+        var possible = nodes.map { _ in true }
+        while true {
+            let certain = stuck(possible)
+            if certain == possible { return certain }
+            possible = certain
+        }
+    }
+
+    /// Which are stuck, if waits for these are.
+    private func stuck(_ possible: [Bool]) -> [Bool] {
+        var certain = nodes.map(\.isInside)
         var hasChanged = true
         while hasChanged {
             hasChanged = false
-            // What was found last is nearest to the ends, where it turns out.
-            for place in nodes.indices.reversed() where stuck[place] && !nodes[place].isInside {
+            // What was found last is nearest to the ends, from where it follows for the others.
+            for place in nodes.indices.reversed() where !certain[place] {
                 let isStuck = nodes[place].obstacles.contains { obstacle in
-                    obstacle.places.allSatisfy { stuck[$0] }
+                    let known = obstacle.isDependency ? certain : possible
+                    return obstacle.places.allSatisfy { known[$0] }
                 }
-                guard !isStuck else { continue }
-                stuck[place] = false
+                guard isStuck else { continue }
+                certain[place] = true
                 hasChanged = true
             }
         }
-        return stuck
+        return certain
     }
 
     /// The shortest way from a stuck operation to one of those inside of which the wait happens.
