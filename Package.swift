@@ -85,7 +85,9 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "OperationsTests", dependencies: ["Operations"], swiftSettings: settings),
+        .testTarget(
+            name: "OperationsTests", dependencies: ["Operations"],
+            exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(name: "ImagingTests", dependencies: ["Imaging"], swiftSettings: settings),
         .testTarget(
             name: "PhotoPipelineTests",

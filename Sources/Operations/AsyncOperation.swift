@@ -70,7 +70,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
                 body.end()
             }
         }
-        let task = prepared?.run(work) ?? PoolExecutor.start(work)
+        let task = makeTask(for: work)
         let isRunning = progress.withLock { progress in
             guard case .pending = progress else { return false }
             progress = .running(task)
@@ -78,6 +78,37 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         }
         // A cancellation that came before the task was known found nothing to cancel.
         if isRunning, isCancelled { task.cancel() }
+    }
+
+    override var runsOnItsThread: Bool { false }
+
+    /// A task with the priority that goes with the operation's quality of service.
+    private func makeTask(for work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        let priority = taskPriority
+        guard let prepared else { return PoolExecutor.start(work, priority: priority) }
+        guard let priority else { return prepared.run(work) }
+        // That task was made with the priority of its maker; a child can have its own.
+        return prepared.run {
+            await withTaskGroup { $0.addTask(priority: priority, operation: work) }
+        }
+    }
+
+    /// Nil if tasks have it anyway, and if the operation was started by hand. What was only inferred does
+    /// not count before anybody in the process uses qualities: it would cost another task.
+    private var taskPriority: TaskPriority? {
+        let quality = status.quality
+        guard queueReference.load(ordering: .relaxed) != nil,
+            QualityOfServiceUse.isOn || quality.property != .default
+        else { return nil }
+        return quality.taskPriority
+    }
+
+    override func promoteTask() {
+        guard #available(macOS 26, *), let priority = taskPriority else { return }
+        let task: Task<Void, Never>? = progress.withLock {
+            if case .running(let task) = $0 { task } else { nil }
+        }
+        task?.escalatePriority(to: priority)
     }
 
     /// Asks the work to stop: the task that runs it is cancelled.
@@ -175,6 +206,18 @@ private final class PreparedTask: Sendable {
     func run(_ work: Work?) -> Task<Void, Never> {
         state.tell(work)
         return task
+    }
+}
+
+extension QualityOfServiceState {
+    /// Nil for the one that tasks have anyway.
+    fileprivate var taskPriority: TaskPriority? {
+        switch QualityOfService(rank: rankInForce) {
+        case .userInteractive, .userInitiated: .userInitiated
+        case .default: nil
+        case .utility: .utility
+        case .background: .background
+        }
     }
 }
 

@@ -13,7 +13,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
         super.init()
         if type(of: self) == BlockOperation.self {
             // Nobody else sees it yet.
-            word.store(OperationWord(isPlain: true).bits, ordering: .relaxed)
+            let plain = word.load(ordering: .relaxed) | OperationWord.Flags.plain.rawValue
+            word.store(plain, ordering: .relaxed)
         }
     }
 
@@ -78,6 +79,7 @@ extension BlockOperation {
         }
         if begun.phase == .executing {
             if begun.has(.elaborate) || queue.hasProgress.load(ordering: .relaxed) {
+                _ = ThreadContext.current.prepare(for: self, in: queue)
                 runMain()
             } else {
                 block?()
@@ -161,7 +163,9 @@ private final class SharedWork: Sendable {
         for _ in 1..<blocks.count {
             WorkerPool.shared.submit(
                 .block { [self] in
-                    ThreadContext.current.inside(operation, of: queue) { takeBlocks() }
+                    let context = ThreadContext.current
+                    if let queue, !context.prepare(for: operation, in: queue) { return }
+                    context.inside(operation, of: queue) { takeBlocks() }
                 })
         }
         takeBlocks()

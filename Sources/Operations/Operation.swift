@@ -27,6 +27,7 @@ open class Operation: @unchecked Sendable {
     /// Makes an operation that does nothing until it is subclassed.
     public init() {
         rank.store(OrderSearch.nextRank(), ordering: .relaxed)
+        inferQualityOfService()
     }
 
     deinit {
@@ -47,7 +48,12 @@ open class Operation: @unchecked Sendable {
     open func start() {
         guard beginExecuting() else { return }
         ThreadContext.current.inside(self) {
-            runMain()
+            // A queue's worker has seen to its thread already.
+            if queueReference.load(ordering: .relaxed) != nil {
+                runMain()
+            } else {
+                withThreadPriority { runMain() }
+            }
         }
         update { $0.mainReturned() }
         // A subclass that overrides `isFinished` may have more to do; it says so when it has.
@@ -155,6 +161,7 @@ open class Operation: @unchecked Sendable {
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
         OperationsDiagnostics.waitBegins(for: label)
+        promoteForWait()
         gate.waitOnWorker(for: .operation(self))
     }
 
@@ -168,9 +175,16 @@ open class Operation: @unchecked Sendable {
         let wait = BlockedWait.task(.operation(self))
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
-            if !addWaiter(.task(continuation)) { continuation.resume() }
+            if !addWaiter(.task(continuation)) { return continuation.resume() }
+            if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         }
     }
+
+    /// Whether the work is over when `start()` returns to the thread that called it.
+    var runsOnItsThread: Bool { true }
+
+    /// The work goes on in a task, and the effective quality of service has risen.
+    func promoteTask() {}
 
     // MARK: Configuration
 
@@ -227,17 +241,23 @@ open class Operation: @unchecked Sendable {
     }
 
     /// How much the work matters; `default` unless set, or unless a queue made the operation.
+    ///
+    /// Setting it, even to `default`, replaces what the operation took over from where it was made; see
+    /// ``effectiveQualityOfService``. It can be set at any time. Raising it also promotes what the
+    /// operation waits for; lowering it takes no promotion back. It has no effect on an operation that
+    /// is started by hand.
     open var qualityOfService: QualityOfService {
-        get { existingExtras == nil ? .default : withExtras { $0.qualityOfService } }
-        set { withExtras { $0.qualityOfService = newValue } }
+        get { status.quality.property }
+        set { setQualityOfService(newValue) }
     }
 
-    /// The priority of the thread while ``main()`` runs, from 0.0 to 1.0; 0.5 unless set.
+    /// The priority of the thread while the operation runs, from 0.0 to 1.0; 0.5 unless set.
     ///
-    /// On Linux the value becomes the thread's niceness: 0.0 is 19, 0.5 is 0, 1.0 is -20, linear in
-    /// between; a process without the right to lower niceness gets no more than 0. Values outside the
-    /// range are moved to its ends. Set it before the operation starts. Only the default
-    /// ``start()`` honours it.
+    /// On Linux the value becomes the thread's niceness: 0.0 is 19, 1.0 is -20, linear on both sides of 0,
+    /// which is 0.5. A process without the right to lower niceness gets no less than its own; see
+    /// ``QualityOfService``. Any value but 0.5 replaces the quality of service as far as the
+    /// thread is concerned. Values outside the range are moved to its ends. Set it before the
+    /// operation starts. Started by hand, only the default ``start()`` honours it, around ``main()``.
     open var threadPriority: Double {
         get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }
         set {
@@ -284,12 +304,10 @@ open class Operation: @unchecked Sendable {
 extension Operation {
     /// Runs `main()` with what is to be in force meanwhile.
     func runMain() {
-        withThreadPriority {
-            guard let progress = ThreadContext.currentQueue?.activeProgress else { return main() }
-            let unit = progress.makeUnit()
-            unit.performAsCurrent(withPendingUnitCount: 1) { main() }
-            unit.completedUnitCount = 1
-        }
+        guard let progress = ThreadContext.currentQueue?.activeProgress else { return main() }
+        let unit = progress.makeUnit()
+        unit.performAsCurrent(withPendingUnitCount: 1) { main() }
+        unit.completedUnitCount = 1
     }
 
     /// False if it has finished already.

@@ -17,6 +17,8 @@ open class OperationQueue: @unchecked Sendable {
     /// What `state` says, for workers that look without the lock.
     let attention = Atomic<UInt32>(0)
     let hasPrecedence = Atomic<Bool>(false)
+    /// Whether workers of ours run it, and not a dispatch queue.
+    let runsOnWorkers = Atomic<Bool>(true)
     /// Whether ``progress`` was ever asked for.
     let hasProgress = Atomic<Bool>(false)
     private let settings: Protected<Settings>
@@ -45,6 +47,8 @@ open class OperationQueue: @unchecked Sendable {
     /// The main queue.
     init(executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int) {
         state.initialize(to: QueueState(executor: executor, width: width))
+        state.pointee.qualityRank = qualityOfService.rank
+        runsOnWorkers.store(false, ordering: .relaxed)
         settings = Protected(Settings(name: name, qualityOfService: qualityOfService))
     }
 
@@ -173,10 +177,19 @@ open class OperationQueue: @unchecked Sendable {
         set { change(.suspended(newValue)) }
     }
 
-    /// The quality of service of blocks added to the queue; `default` unless set.
+    /// The least quality of service that the queue's operations have; `default`, which asks for nothing,
+    /// unless set.
+    ///
+    /// An operation is promoted to it when it is added. Raising it promotes all that are in the queue, those
+    /// that run included; lowering it affects only those that are added afterwards. Blocks that are
+    /// added to the queue have it as their own. See ``Operation/effectiveQualityOfService``.
     open var qualityOfService: QualityOfService {
         get { settings.withLock { $0.qualityOfService } }
-        set { if !isMain { settings.withLock { $0.qualityOfService = newValue } } }
+        set {
+            guard !isMain else { return }
+            settings.withLock { $0.qualityOfService = newValue }
+            setQualityRank(newValue.rank)
+        }
     }
 
     /// The dispatch queue that runs the operations; nil unless set: then workers of our own do.
@@ -190,17 +203,7 @@ open class OperationQueue: @unchecked Sendable {
         get { snapshot { $0.executor.underlyingQueue } }
         set {
             guard !isMain else { return }
-            guard newValue !== DispatchQueue.main else {
-                misuse(
-                    "underlyingQueue of \(name ?? address) cannot be the main dispatch queue: use "
-                        + "OperationQueue.main")
-            }
-            let executor = newValue.map { QueueExecutor.dispatch($0) } ?? .workers
-            guard setExecutor(executor) else {
-                misuse(
-                    "underlyingQueue of \(name ?? address) cannot be changed while operations are in "
-                        + "it: set it before the first is added, or wait until all have finished")
-            }
+            do { try setUnderlyingQueueChecked(newValue) } catch { misuse(error) }
         }
     }
 
@@ -230,6 +233,7 @@ open class OperationQueue: @unchecked Sendable {
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
         OperationsDiagnostics.waitBegins(for: "the operations of queue \(name ?? address)")
+        promoteAllForWait()
         gate.waitOnWorker(for: .queue(self))
     }
 
@@ -241,7 +245,8 @@ open class OperationQueue: @unchecked Sendable {
         let wait = BlockedWait.task(.queue(self))
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
-            if !addWaiter(.task(continuation)) { continuation.resume() }
+            if !addWaiter(.task(continuation)) { return continuation.resume() }
+            if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
         }
     }
 }

@@ -121,8 +121,7 @@ struct SubclassTests {
         let queue = OperationQueue()
         let operation = Conditional()
         queue.addOperation(operation)
-        queue.addOperation {}
-        await queue.operations.last?.waitUntilFinished()
+        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         #expect(operation.ran.value == 0)
         operation.condition.store(true, ordering: .releasing)
         operation.didChangeValue(forKey: "isReady")

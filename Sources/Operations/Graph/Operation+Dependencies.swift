@@ -38,7 +38,9 @@ extension Operation {
             word.remove(.locked)
             return true
         }
-        if change?.before.phase == .filed { unfile() }
+        guard let change else { return }
+        if change.before.phase == .filed { unfile() }
+        promote(dependency: dependency, at: change.after)
     }
 
     /// Takes every edge to `dependency` away, or at most `limit` of them; false if there was none.

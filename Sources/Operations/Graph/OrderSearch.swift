@@ -10,9 +10,9 @@ import Synchronization
 /// Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006), with gaps between the
 /// ranks in place of the forward half.
 ///
-/// A cycle that was found stays, for cancelling a member breaks it. As long as it does, its last edge is on the
-/// list of those that disagree. An addition from where such an edge can be reached, by the ranks, and can lead
-/// back, searches without regard to ranks, and joins the list if it does not agree either.
+/// A cycle that was reported stays until somebody breaks it. Its last edge, which cannot agree with the ranks, is
+/// then left out of all searches; when the cycle is broken, the next addition puts it in its place, or finds
+/// the cycle that it closes by then.
 enum OrderSearch {
     private static let lastRank = Atomic<Int>(0)
     /// Between two operations that are made one after the other.
@@ -22,23 +22,55 @@ enum OrderSearch {
     private static let epoch = Atomic<Int>(0)
     private static let lock = BriefLock()
     /// Guarded by the lock.
-    nonisolated(unsafe) private static var disagreeing: [Disagreement] = []
-    private static let hasDisagreements = Atomic<Bool>(false)
+    nonisolated(unsafe) private static var reported: [ReportedCycle] = []
+    private static let hasReported = Atomic<Bool>(false)
 
-    /// An edge whose dependency does not rank below its dependent.
-    private struct Disagreement {
-        weak var dependency: Operation?
-        weak var dependent: Operation?
+    /// A cycle, and the edge that closed it: from the first member to the second.
+    private struct ReportedCycle {
+        private struct Member {
+            weak var operation: Operation?
+        }
 
-        /// Its two ends, if it still holds anybody back.
-        func ends(_ kept: inout [[Operation]]) -> (dependency: Operation, dependent: Operation)? {
-            guard let dependency, let dependent else { return nil }
-            kept.append([dependency, dependent])
+        private let members: [Member]
+
+        /// - Parameter path: with the first operation repeated at the end.
+        init(_ path: [Operation]) { members = path.map { Member(operation: $0) } }
+
+        /// The operations, if they still exist.
+        func operations(_ kept: inout [[Operation]]) -> [Operation]? {
+            let operations = members.compactMap(\.operation)
+            kept.append(operations)
+            return operations.count == members.count ? operations : nil
+        }
+
+        /// Whether each member still waits for the next.
+        static func stands(_ operations: [Operation], _ kept: inout [[Operation]]) -> Bool {
+            zip(operations, operations.dropFirst()).allSatisfy { dependent, dependency in
+                hasEdge(from: dependency, to: dependent, &kept)
+            }
+        }
+
+        static func hasEdge(
+            from dependency: Operation, to dependent: Operation, _ kept: inout [[Operation]]
+        ) -> Bool {
+            guard dependent.holdsOthersBack, dependency.holdsOthersBack else { return false }
             kept.append(dependent.listedDependencies)
-            guard dependency.holdsOthersBack, dependent.holdsOthersBack,
-                kept[kept.count - 1].contains(where: { $0 === dependency })
-            else { return nil }
-            return (dependency, dependent)
+            return kept[kept.count - 1].contains { $0 === dependency }
+        }
+    }
+
+    /// Edges that are left out.
+    private struct Excluded {
+        private var edges: [ObjectIdentifier: Set<ObjectIdentifier>] = [:]
+
+        mutating func insert(from dependency: Operation, to dependent: Operation) {
+            edges[ObjectIdentifier(dependent), default: []].insert(ObjectIdentifier(dependency))
+        }
+
+        func contains(from dependency: Operation, to dependent: Operation) -> Bool {
+            if edges.isEmpty { return false }
+            return edges[ObjectIdentifier(dependent)]?.contains(ObjectIdentifier(dependency))
+                ?? false
         }
     }
 
@@ -62,7 +94,7 @@ enum OrderSearch {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let before = epoch.load(ordering: .sequentiallyConsistent)
         if before & 1 == 0, dependency.currentRank < dependent.currentRank,
-            !hasDisagreements.load(ordering: .sequentiallyConsistent),
+            !hasReported.load(ordering: .sequentiallyConsistent),
             epoch.load(ordering: .sequentiallyConsistent) == before
         {
             return nil
@@ -81,51 +113,58 @@ enum OrderSearch {
         from dependency: Operation, to dependent: Operation, visited: inout [[Operation]]
     ) -> [Operation]? {
         guard dependency.holdsOthersBack else { return nil }
-        let agrees = dependency.currentRank < dependent.currentRank
-        let ranksProve = !mayLeadOverDisagreements(
-            from: dependency, to: dependent, visited: &visited)
-        if agrees, ranksProve { return nil }
-        let cycle =
-            ranksProve
-            ? place(dependency, below: dependent, visited: &visited)
-            : Behind(dependency, downTo: .min, until: dependent, visited: &visited).path.map {
-                [dependent] + $0
-            }
-        if cycle != nil || (!agrees && !ranksProve) {
-            disagreeing.append(Disagreement(dependency: dependency, dependent: dependent))
-            hasDisagreements.store(true, ordering: .sequentiallyConsistent)
+        var excluded = Excluded()
+        var found = lookAfterReported(&excluded, visited: &visited)
+        if let cycle = place(dependency, below: dependent, excluded, visited: &visited) {
+            // One that is cancelled waits for nothing, so no cycle holds at it.
+            if dependent.holdsOthersBack { found = cycle }
+            reported.append(ReportedCycle(cycle))
         }
-        // One that is cancelled waits for nothing, so no cycle holds at it.
-        return dependent.holdsOthersBack ? cycle : nil
+        hasReported.store(!reported.isEmpty, ordering: .sequentiallyConsistent)
+        return found
     }
 
-    /// Whether a way from one to the other may lead over edges that disagree. Forgets those that are gone.
-    private static func mayLeadOverDisagreements(
-        from dependency: Operation, to dependent: Operation, visited: inout [[Operation]]
-    ) -> Bool {
-        if disagreeing.isEmpty { return false }
-        var canBeReached = false
-        var canLeadBack = false
-        disagreeing.removeAll { edge in
-            guard let ends = edge.ends(&visited) else { return true }
-            // All other edges lead from higher ranks to lower ones.
-            if ends.dependent.currentRank <= dependency.currentRank { canBeReached = true }
-            if ends.dependency.currentRank >= dependent.currentRank { canLeadBack = true }
-            return false
+    /// Gives the edges of broken cycles their place. Returns a cycle that one of them closes now.
+    private static func lookAfterReported(
+        _ excluded: inout Excluded, visited: inout [[Operation]]
+    ) -> [Operation]? {
+        if reported.isEmpty { return nil }
+        var broken: [(dependency: Operation, dependent: Operation)] = []
+        reported.removeAll { cycle in
+            guard let operations = cycle.operations(&visited) else { return true }
+            if ReportedCycle.stands(operations, &visited) {
+                excluded.insert(from: operations[1], to: operations[0])
+                return false
+            }
+            if ReportedCycle.hasEdge(from: operations[1], to: operations[0], &visited) {
+                broken.append((operations[1], operations[0]))
+                excluded.insert(from: operations[1], to: operations[0])
+            }
+            return true
         }
-        hasDisagreements.store(!disagreeing.isEmpty, ordering: .sequentiallyConsistent)
-        return canBeReached && canLeadBack
+        var found: [Operation]?
+        for edge in broken {
+            guard
+                let cycle = place(
+                    edge.dependency, below: edge.dependent, excluded, visited: &visited)
+            else { continue }
+            reported.append(ReportedCycle(cycle))
+            found = cycle
+        }
+        return found
     }
 
     private static func place(
-        _ dependency: Operation, below dependent: Operation, visited: inout [[Operation]]
+        _ dependency: Operation, below dependent: Operation, _ excluded: Excluded,
+        visited: inout [[Operation]]
     ) -> [Operation]? {
+        if dependency.currentRank < dependent.currentRank { return nil }
         // What ranks from here on has to move below it. Lowered when there is no room for all; never up,
         // where others that depend on them may be.
         var floor = dependent.currentRank
         while true {
             let found = Behind(
-                dependency, downTo: floor, until: dependent, visited: &visited)
+                dependency, downTo: floor, until: dependent, excluded, visited: &visited)
             if let path = found.path { return [dependent] + path }
             let lowest = found.highestBelow
             let room = floor - lowest
@@ -148,9 +187,9 @@ enum OrderSearch {
 
         init(
             _ first: Operation, downTo floor: Int, until target: Operation,
-            visited: inout [[Operation]]
+            _ excluded: Excluded, visited: inout [[Operation]]
         ) {
-            highestBelow = floor == .min ? .min : floor - 64 * OrderSearch.gap
+            highestBelow = floor - 64 * OrderSearch.gap
             var seen: Set<ObjectIdentifier> = [ObjectIdentifier(first)]
             visited.append(first.listedDependencies)
             var trail = [(operation: first, rest: visited[visited.count - 1][...])]
@@ -159,6 +198,7 @@ enum OrderSearch {
                     operations.append(trail.removeLast().operation)
                     continue
                 }
+                if excluded.contains(from: next, to: trail[last].operation) { continue }
                 if next === target {
                     path = trail.map(\.operation) + [target]
                     return

@@ -25,6 +25,10 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case tooLateForBlocks
         /// This number cannot be a queue's width.
         case invalidWidth(Int)
+        /// The main dispatch queue cannot be an underlying queue.
+        case underlyingMainQueue
+        /// The underlying queue was to be changed while operations are in the queue.
+        case queueNotEmpty
     }
 
     /// What was wrong, for programs.
@@ -124,4 +128,20 @@ extension OperationMisuse {
 /// Stops the program because of a mistake in its code.
 func misuse(_ misuse: OperationMisuse) -> Never {
     Operations.misuse(misuse.description)
+}
+
+extension OperationMisuse {
+    static func underlyingMainQueue(of queue: OperationQueue) -> Self {
+        Self(
+            .underlyingMainQueue,
+            "underlyingQueue of queue \(queue.name ?? "") cannot be the main dispatch queue: use "
+                + "OperationQueue.main")
+    }
+
+    static func underlyingQueueChange(of queue: OperationQueue) -> Self {
+        Self(
+            .queueNotEmpty,
+            "underlyingQueue of queue \(queue.name ?? "") cannot be changed while operations are in it: "
+                + "set it before the first is added, or wait until all have finished")
+    }
 }

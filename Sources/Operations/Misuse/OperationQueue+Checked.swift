@@ -1,3 +1,5 @@
+public import Dispatch
+
 // The throwing twins of a queue's methods.
 
 extension OperationQueue {
@@ -39,6 +41,18 @@ extension OperationQueue {
     ) throws(OperationMisuse) {
         try checkWidth(count)
         maxConcurrentOperationCount = count
+    }
+
+    /// As setting ``underlyingQueue``, but throws where that stops the program.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue` or `queueNotEmpty`.
+    public final func setUnderlyingQueueChecked(
+        _ queue: DispatchQueue?
+    ) throws(OperationMisuse) {
+        guard !isMain else { return }
+        if queue === DispatchQueue.main { throw .underlyingMainQueue(of: self) }
+        let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
+        guard setExecutor(executor) else { throw .underlyingQueueChange(of: self) }
     }
 
     func checkWidth(_ width: Int) throws(OperationMisuse) {

@@ -19,6 +19,10 @@ final class Batch: @unchecked Sendable {
     private(set) var attention: UInt32 = 0
     /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.
     private(set) var holdsSlot = false
+    /// The thread that runs it, and whether its niceness was changed by another one. Guarded by the
+    /// queue's lock.
+    var thread: ThreadID?
+    var wasReniced = false
 
     deinit { entries.deallocate() }
 

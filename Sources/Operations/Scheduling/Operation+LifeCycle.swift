@@ -57,21 +57,34 @@ extension Operation {
 
     /// Runs an operation that was claimed alone, on the calling thread.
     func runClaimed(in queue: OperationQueue) {
+        let context = ThreadContext.current
+        var quality = status.quality
+        var started: OperationWord?
         // A dependency that is added while `isReady` is being asked still counts.
         repeat {
             guard status.isStopped || (status.isReady && isReady) else {
-                if let change = update({ $0.returnedToQueue() }) {
-                    if change.before.has(.holdsSlot) { queue.returnSlot() }
-                    considerStarting()
-                }
-                return
+                return giveBackClaim(in: queue)
             }
             guard status.phase == .filed else { return }
-        } while update({ $0.startingFromQueue() }) == nil
+            quality = status.quality
+            // For another worker: this one is too nice, and ends.
+            guard status.isStopped || context.prepare(for: self, in: queue) else {
+                return giveBackClaim(in: queue)
+            }
+            started = update { $0.startingFromQueue() }?.after
+        } while started == nil
+        if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
         existingExtras?.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-        ThreadContext.current.inside(self, of: queue) { start() }
+        context.inside(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()
+    }
+
+    /// Takes an operation that was claimed alone back to those that wait.
+    private func giveBackClaim(in queue: OperationQueue) {
+        guard let change = update({ $0.returnedToQueue() }) else { return }
+        if change.before.has(.holdsSlot) { queue.returnSlot() }
+        considerStarting()
     }
 
     /// What the default `start()` does before `main()`; false if there is nothing to run.

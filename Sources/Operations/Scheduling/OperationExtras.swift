@@ -6,7 +6,6 @@ final class OperationExtras {
     var completionBlock: (@Sendable () -> Void)?
     var waiters: [Waiter] = []
     var threadPriority = 0.5
-    var qualityOfService = QualityOfService.default
     /// The blocks of a block operation after its first.
     var furtherBlocks: [@Sendable () -> Void] = []
     /// When its queue started it, unless it is plain; not guarded.

@@ -5,7 +5,7 @@ import Synchronization
 extension OperationQueue {
     /// One event of the state, under the lock.
     @inline(__always)
-    private func event<Result>(_ body: (inout QueueState) -> Result) -> Result {
+    func event<Result>(_ body: (inout QueueState) -> Result) -> Result {
         lock.lock()
         defer { lock.unlock() }
         let result = body(&state.pointee)
@@ -45,14 +45,16 @@ extension OperationQueue {
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
         if !operation.status.has(.plain) { try checkForeignState(of: operation) }
-        let word = eventOffering({ state in
+        let (word, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let word = state.add(operation, to: self)
             // A queue keeps itself while it holds something.
             if wasEmpty, word != nil { _ = Unmanaged.passRetained(self) }
-            return word
+            return (word, state.takePromotions())
         })
         guard let word else { throw misuseOfAddition(operation) }
+        if let promotions { Operation.perform(promotions) }
+        if word.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
         if word.phase == .asking { operation.ask() }
     }
 
@@ -82,7 +84,7 @@ extension OperationQueue {
         // Not all in one hold of the lock: workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
-            let refused = eventOffering { state in
+            let (refused, promotions) = eventOffering { state in
                 let wasEmpty = state.isEmpty
                 let refused = part.first { reference in
                     reference._withUnsafeGuaranteedRef {
@@ -90,13 +92,18 @@ extension OperationQueue {
                     }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
-                return refused
+                return (refused, state.takePromotions())
             }
+            if let promotions { Operation.perform(promotions) }
             if let refused {
                 misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
             }
         }
         for operation in others where operation.status.phase == .asking { operation.ask() }
+        guard QualityOfServiceUse.isOn else { return }
+        for operation in operations where operation.status.quality.isGivenByQueue {
+            operation.promoteDependenciesAfterAdding()
+        }
     }
 
     private static let additionsAtOnce = 256
@@ -168,7 +175,7 @@ extension OperationQueue {
             let departure = eventOffering {
                 $0.fold(batch, nanoseconds: monotonicNanoseconds() - start)
             }
-            for operation in batch.taken { operation.release() }
+            letGo(of: batch, context: .current)
             complete(departure)
         }
     }
@@ -180,6 +187,11 @@ extension OperationQueue {
             var next = batch.takeNext()
             while let operation = next {
                 context.operation = operation
+                if context.hasUnusualNiceness, !context.isFit(for: operation) {
+                    unbegin(batch)
+                    next = batch.takeNext()
+                    continue
+                }
                 next = operation._withUnsafeGuaranteedRef {
                     unsafeDowncast($0, to: BlockOperation.self).runPlain(batch, in: self)
                 }
@@ -192,16 +204,28 @@ extension OperationQueue {
     }
 
     /// Lets go of what a worker has run, and claims its next work.
-    func exchange(_ batch: Batch, for next: Batch, nanoseconds: UInt64) -> QueueState.Work {
+    func exchange(
+        _ batch: Batch, for next: Batch, nanoseconds: UInt64, context: ThreadContext
+    ) -> QueueState.Work {
         let pool = WorkerPool.shared
-        let pending = pool.pendingCount
+        // A thread that is about to end takes nothing more.
+        let pending = context.isSpoiled ? .max : pool.pendingCount
         let (departure, work) = eventOffering {
             $0.foldAndClaim(
                 batch, for: next, nanoseconds: nanoseconds, cores: pool.cores, pending: pending)
         }
-        for operation in batch.taken { operation.release() }
+        letGo(of: batch, context: context)
         complete(departure)
         return work
+    }
+
+    /// What a batch has run is not the queue's any more.
+    private func letGo(of batch: Batch, context: ThreadContext) {
+        for operation in batch.taken { operation.release() }
+        if batch.wasReniced {
+            batch.wasReniced = false
+            context.noticeNiceness()
+        }
     }
 
     func cut(_ batch: Batch) {
@@ -232,7 +256,11 @@ extension OperationQueue {
 
     /// False while there are operations.
     func setExecutor(_ executor: QueueExecutor) -> Bool {
-        event { $0.executorChanged(to: executor) }
+        event { state in
+            guard state.executorChanged(to: executor) else { return false }
+            runsOnWorkers.store(!state.ignoresQuality, ordering: .relaxed)
+            return true
+        }
     }
 
     func addWaiter(_ waiter: Waiter) -> Bool {

@@ -35,6 +35,7 @@ struct OperationWord: Sendable, Equatable {
 
     private static let phaseMask: UInt64 = 0b111
     private static let priorityShift: UInt64 = 16
+    private static let qualityShift: UInt64 = 20
     private static let countShift: UInt64 = 32
 
     struct Flags: OptionSet {
@@ -105,6 +106,17 @@ struct OperationWord: Sendable, Equatable {
         @inline(__always) get { Int(bits >> Self.priorityShift & 0b111) }
     }
 
+    /// What decides about its effective quality of service.
+    var quality: QualityOfServiceState {
+        @inline(__always) get {
+            QualityOfServiceState(bits: bits >> Self.qualityShift & 0xFF)
+        }
+        set {
+            bits = bits & ~(0xFF << Self.qualityShift) | newValue.bits << Self.qualityShift
+            if newValue.isUnusual { insert(.elaborate) }
+        }
+    }
+
     // MARK: What follows from it
 
     var isCancelled: Bool { has(.cancelled) }
@@ -137,11 +149,14 @@ struct OperationWord: Sendable, Equatable {
     }
 
     /// It is about to be put into a queue.
+    ///
+    /// - Parameter qualityRank: of the queue.
     @inline(__always)
-    mutating func reserved(promised: Bool = false) -> Bool {
+    mutating func reserved(promised: Bool = false, qualityRank: Int = 0) -> Bool {
         guard phase == .created, has(.promised) == promised else { return false }
         remove(.promised)
         phase = has(.plain) ? (isReady ? .filed : .waiting) : .asking
+        if qualityRank != 0 { _ = quality.promoteByQueue(to: qualityRank) }
         return true
     }
 
@@ -240,6 +255,11 @@ struct OperationWord: Sendable, Equatable {
     mutating func mainReturned() -> Bool {
         insert(.returned)
         return true
+    }
+
+    /// Its quality of service may have changed.
+    mutating func qualityEvent(_ event: (inout QualityOfServiceState) -> Bool) -> Bool {
+        event(&quality)
     }
 
     // MARK: Events of ending

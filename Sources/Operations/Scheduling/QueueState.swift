@@ -7,7 +7,7 @@ import Synchronization
 struct QueueState: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
-    private var ring = OperationRing()
+    private(set) var ring = OperationRing()
     private var moved = MovedOperations()
     /// Barriers that have not finished, in their order.
     private var barriers: [Reference] = []
@@ -40,6 +40,15 @@ struct QueueState: ~Copyable {
         self.executor = executor
         self.width = width
     }
+
+    /// The rank of the queue's quality of service.
+    var qualityRank = 0
+    var qualityMarks = QualityMarks()
+    /// Whether an underlying queue decides about the threads: then there are no promotions here.
+    var ignoresQuality = false
+    /// Operations that somebody has to promote once the lock is free.
+    var promotions: [Promotion]?
+    private var promotesClaimed = false
 
     // MARK: Looking
 
@@ -103,9 +112,12 @@ struct QueueState: ~Copyable {
     mutating func add(
         _ operation: Operation, to queue: OperationQueue, promised: Bool = false
     ) -> OperationWord? {
-        guard let word = operation.update({ $0.reserved(promised: promised) })?.after else {
-            return nil
-        }
+        let rank = ignoresQuality ? 0 : qualityRank
+        guard
+            let word = operation.update({
+                $0.reserved(promised: promised, qualityRank: rank)
+            })?.after
+        else { return nil }
         if ring.isFull { makeRoom() }
         let reference = Unmanaged.passRetained(operation)
         let place = ring.append(reference)
@@ -120,6 +132,7 @@ struct QueueState: ~Copyable {
             }
         }
         if word.phase == .filed { file(operation, place: place) }
+        promoteAhead(of: place, to: word.quality.effectiveRank)
         return word
     }
 
@@ -130,6 +143,7 @@ struct QueueState: ~Copyable {
             places.append((old, new))
         }
         if !places.isEmpty, !moved.isEmpty { moved.renumber(places, tail: ring.tail) }
+        if !places.isEmpty { qualityMarks.renumber(places, tail: ring.tail) }
     }
 
     // MARK: Ready lists
@@ -250,6 +264,7 @@ struct QueueState: ~Copyable {
     private mutating func takeBest() -> (Reference, lane: Int)? {
         guard let (place, lane) = best() else { return nil }
         guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
+        if promotesClaimed { promoteClaimed(operation, at: place) }
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
@@ -275,6 +290,7 @@ struct QueueState: ~Copyable {
     /// The executor took the queue's reference and asks for work.
     mutating func executorAsked(_ batch: Batch, cores: Int) -> Work {
         isOffered = false
+        promotesClaimed = hasPromotedPlaces
         return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
     }
 
@@ -463,6 +479,7 @@ struct QueueState: ~Copyable {
             return false
         }
         self.executor = executor
+        if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
     }
 
@@ -477,7 +494,7 @@ struct QueueState: ~Copyable {
     }
 
     /// What lies in batches has to be considered anew.
-    private mutating func callBack() {
+    mutating func callBack() {
         if !batches.isEmpty { attention &+= 1 }
     }
 

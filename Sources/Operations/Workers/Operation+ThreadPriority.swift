@@ -1,13 +1,17 @@
 extension Operation {
-    /// Runs `work` with the thread's niceness set from ``threadPriority``, if that is not the default.
+    /// Runs `work` of an operation that is started by hand, with the thread's niceness set from
+    /// ``threadPriority`` if that is not the default.
     func withThreadPriority(_ work: () -> Void) {
         let priority = threadPriority
         guard priority != 0.5 else { return work() }
         let usual = currentNiceness()
         guard setNiceness(Self.niceness(for: priority)) else { return work() }
         work()
-        // A process without the right to lower niceness cannot go back; the pool then ends the thread.
-        if !setNiceness(usual) { ThreadContext.current.isSpoiled = true }
+        let context = ThreadContext.current
+        guard !setNiceness(usual), context.activeWorker != nil else { return }
+        // A process without the right to lower niceness cannot go back. Inside of a worker's operation,
+        // the worker takes notice.
+        context.noticeNiceness()
     }
 
     /// 0.0 → 19, 0.5 → 0, 1.0 → -20.

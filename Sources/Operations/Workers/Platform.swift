@@ -170,27 +170,44 @@ var isFirstThread: Bool {
     #endif
 }
 
-/// The niceness of the calling thread, or of the thread that the process began with.
-func currentNiceness(ofFirstThread: Bool = false) -> Int32 {
+/// The kernel's number for the calling thread; nil where threads have no niceness of their own.
+var currentThreadID: Int32? {
     #if canImport(Darwin)
-    0
-    #elseif canImport(Glibc)
-    getpriority(
-        __priority_which_t(PRIO_PROCESS.rawValue), ofFirstThread ? id_t(getpid()) : 0)
+    nil
     #else
-    getpriority(PRIO_PROCESS, ofFirstThread ? id_t(getpid()) : 0)
+    ThreadProbe()?.id
     #endif
 }
 
-/// Sets the calling thread's niceness, from -20 (favoured) to 19; false if that is not allowed.
-func setNiceness(_ niceness: Int32) -> Bool {
-    // On Linux the "process" 0 is the calling thread.
+/// The niceness of the thread that the process began with.
+var nicenessOfFirstThread: Int32 {
+    #if canImport(Darwin)
+    0
+    #else
+    currentNiceness(ofThread: getpid())
+    #endif
+}
+
+/// The niceness of a thread; 0 is the calling one.
+func currentNiceness(ofThread thread: Int32 = 0) -> Int32 {
+    // On Linux a "process" is a thread here.
+    #if canImport(Darwin)
+    0
+    #elseif canImport(Glibc)
+    getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(thread))
+    #else
+    getpriority(PRIO_PROCESS, id_t(thread))
+    #endif
+}
+
+/// Sets a thread's niceness, from -20 (favoured) to 19; false if that is not allowed.
+func setNiceness(_ niceness: Int32, ofThread thread: Int32 = 0) -> Bool {
     #if canImport(Darwin)
     false
     #elseif canImport(Glibc)
-    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) == 0
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(thread), niceness) == 0
     #else
-    setpriority(PRIO_PROCESS, 0, niceness) == 0
+    setpriority(PRIO_PROCESS, id_t(thread), niceness) == 0
     #endif
 }
 

@@ -14,11 +14,14 @@ final class PoolExecutor: TaskExecutor {
     }
 
     /// Makes a task that runs here.
-    static func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    static func start(
+        _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil
+    ) -> Task<Void, Never> {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             // Up to where it first waits it runs on the calling thread, which is a worker as a rule.
-            return Task.immediate(executorPreference: shared, operation: work)
+            return Task.immediate(
+                priority: priority, executorPreference: shared, operation: work)
         }
-        return Task(executorPreference: shared, operation: work)
+        return Task(executorPreference: shared, priority: priority, operation: work)
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What the calling thread is doing for the library.
 ///
 /// Unchecked: an instance is only ever touched by the thread it belongs to.
@@ -19,13 +21,20 @@ final class ThreadContext: @unchecked Sendable {
     private var outer: [Frame] = []
     /// The worker that this thread is, while the pool counts it as active.
     var activeWorker: Worker?
-    /// Operations that this thread is about to let go of, one after the other; nil when it is not at that.
+    /// Operations that this thread is about to let go of, one after the other.
     var lettingGo: [Unmanaged<Operation>] = []
     var isLettingGo = false
     /// Set while `startChecked()` calls `start()`.
     var checkedStart: CheckedStart?
-    /// Set when the thread cannot go back to its normal niceness.
+    /// Set when the thread is too nice for work that it was given, and cannot become less so: it ends.
     var isSpoiled = false
+    /// The niceness as far as it is known; only workers know it.
+    var niceness: Int32 = ThreadNiceness.usual.load(ordering: .relaxed)
+    /// Whether it is another one than usual: then each operation has to be looked at before it runs.
+    var hasUnusualNiceness = false
+    /// Lower niceness than usual was refused: not asked for again.
+    var isFavourRefused = false
+    let isFirst = isFirstThread
 
     static var existing: ThreadContext? {
         pointer.value.map { Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue() }

@@ -14,25 +14,40 @@ final class Worker: @unchecked Sendable {
     private let lock = BriefLock()
     /// The queue whose batches are being run.
     private var queue: OperationQueue?
+    /// The operation that is being run outside of batches, and whether that changed the niceness.
+    private var single: Unmanaged<Operation>?
+    private var wasReniced = false
 
     /// To be made by the thread itself.
     init(id: WorkerID) {
         self.id = id
         probe = ThreadProbe()
+        batches.0.thread = ThreadID.current
+        batches.1.thread = ThreadID.current
     }
 
     func run(_ item: WorkItem, context: ThreadContext) {
         switch item {
-        case .block(let block): block()
-        case .job(let job): PoolExecutor.shared.run(job)
+        case .block(let block):
+            if mayRunAsUsual(item, context: context) { block() }
+        case .job(let job):
+            if mayRunAsUsual(item, context: context) { PoolExecutor.shared.run(job) }
         case .queue(let queue): run(queue, context: context)
         }
+    }
+
+    /// What is in no queue is not for a nice thread, unless that can stop being one; otherwise it is for the
+    /// next worker.
+    private func mayRunAsUsual(_ item: WorkItem, context: ThreadContext) -> Bool {
+        if !context.hasUnusualNiceness || context.change(to: context.usualNiceness) { return true }
+        WorkerPool.shared.submit(item)
+        return false
     }
 
     private func run(_ queue: OperationQueue, context: ThreadContext) {
         var (batch, next) = batches
         var work = queue.claim(batch)
-        guard case .batch = work else { return run(work, of: queue) }
+        guard case .batch = work else { return run(work, of: queue, context: context) }
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()
         while case .batch = work {
@@ -40,21 +55,39 @@ final class Worker: @unchecked Sendable {
             if batch.progress.hasRest { WorkerPool.shared.watchBatches() }
             queue.run(batch, context: context)
             let end = monotonicNanoseconds()
-            work = queue.exchange(batch, for: next, nanoseconds: end - start)
+            work = queue.exchange(
+                batch, for: next, nanoseconds: end - start, context: context)
             swap(&batch, &next)
             start = end
         }
         lock.withLock { self.queue = nil }
-        run(work, of: queue)
+        run(work, of: queue, context: context)
     }
 
-    private func run(_ work: QueueState.Work, of queue: OperationQueue) {
-        if case .single(let operation) = work {
-            operation.takeRetainedValue().runClaimed(in: queue)
+    private func run(_ work: QueueState.Work, of queue: OperationQueue, context: ThreadContext) {
+        guard case .single(let reference) = work else { return }
+        let operation = reference.takeRetainedValue()
+        lock.withLock { single = .passUnretained(operation) }
+        operation.runClaimed(in: queue)
+        let wasReniced = lock.withLock {
+            defer { self.wasReniced = false }
+            single = nil
+            return self.wasReniced
         }
+        if wasReniced { context.noticeNiceness() }
     }
 
     // MARK: For others
+
+    /// Changes the niceness of the thread if it runs the operation, outside of batches.
+    func renice(for operation: Operation, to niceness: Int32) {
+        lock.withLock {
+            guard single?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque(),
+                let thread = batches.0.thread
+            else { return }
+            if thread.favour(with: niceness) { wasReniced = true }
+        }
+    }
 
     /// Gives back what has not been begun, because this worker does not get to it.
     func cutBatch() {

@@ -34,7 +34,9 @@ final class WorkerPool: @unchecked Sendable {
         state = PoolState(cores: cores, maximumThreads: maximumThreads)
         let hasForeman = startThread {
             // The thread that happened to need the pool first may be a favoured or a nice one.
-            _ = setNiceness(currentNiceness(ofFirstThread: true))
+            let niceness = nicenessOfFirstThread
+            _ = setNiceness(niceness)
+            ThreadNiceness.usual.store(niceness, ordering: .relaxed)
             self.superviseForever()
         }
         if !hasForeman { misuse("the system refuses the first thread: raise its limit of threads") }
@@ -76,6 +78,12 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     // MARK: Workers
+
+    /// Changes the niceness of the thread that runs an operation outside of batches, if one does.
+    func renice(for operation: Operation, to niceness: Int32) {
+        let workers = lock.withLock { self.workers.compactMap { $0 } }
+        for worker in workers { worker.renice(for: operation, to: niceness) }
+    }
 
     private func work() {
         let context = ThreadContext.current

@@ -140,7 +140,7 @@ struct DependencyContractTests {
         "O9, O13, O16, B1: random changes leave isReady as a simple model says",
         arguments: contractSeeds)
     func randomChangesAgreeWithTheModel(seed: UInt64) {
-        var random = StressTests.SeededGenerator(state: seed)
+        var random = SeededGenerator(state: seed)
         for _ in 0..<100 {
             let operations = (0..<12).map { _ in Operation() }
             var edges: [Set<Int>] = Array(repeating: [], count: 12)
@@ -184,7 +184,7 @@ struct DependencyContractTests {
         "O13, O16, B1: random changes in a suspended queue are all honoured when it goes on",
         arguments: contractSeeds)
     func randomChangesInAQueueAreHonoured(seed: UInt64) async {
-        var random = StressTests.SeededGenerator(state: seed)
+        var random = SeededGenerator(state: seed)
         for _ in 0..<50 {
             let queue = suspendedQueue()
             let order = Recorder<Int>()

@@ -57,7 +57,7 @@ struct MemoryContractTests {
         let gone = Counter()
         let count = 1_000_000 / sanitizerShare
         await onThread(stackSize: Self.smallStack) {
-            var random = StressTests.SeededGenerator(state: seed)
+            var random = SeededGenerator(state: seed)
             var operations: [Operation] = []
             operations.reserveCapacity(count)
             for index in 0..<count {

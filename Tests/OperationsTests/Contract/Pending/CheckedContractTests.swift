@@ -166,7 +166,7 @@ struct CheckedContractTests {
         "O18: of random edges those that close a cycle are refused, and no others",
         arguments: contractSeeds)
     func randomEdges(seed: UInt64) async throws {
-        var random = StressTests.SeededGenerator(state: seed)
+        var random = SeededGenerator(state: seed)
         for _ in 0..<20 {
             let operations = (0..<20).map { named("\($0)") }
             /// `reaches[a]` has all that `a` waits for, itself included.

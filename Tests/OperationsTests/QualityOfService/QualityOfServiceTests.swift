@@ -1,0 +1,270 @@
+import Testing
+
+@testable import Operations
+
+/// The rules of promotion, as they are seen from outside.
+@Suite(.timeLimit(.minutes(1)))
+struct QualityOfServiceTests {
+    private func operation(_ quality: QualityOfService? = nil) -> BlockOperation {
+        let operation = BlockOperation {}
+        operation.qualityOfService = quality ?? .default
+        return operation
+    }
+
+    // MARK: Where it was made
+
+    @Test func anOperationTakesOverWhatTheOneThatMadeItHas() async {
+        let seen = Recorder<QualityOfService>()
+        for quality in [QualityOfService.background, .default, .userInteractive] {
+            let outer = BlockOperation { seen.record(Operation().effectiveQualityOfService) }
+            outer.qualityOfService = quality
+            await OperationQueue().addOperations([outer], waitUntilFinished: true)
+        }
+        #expect(seen.values == [.background, .default, .userInteractive])
+    }
+
+    @Test func anOperationMadeInAnAsyncBodyTakesOverWhatTheBodyHas() async {
+        let seen = Recorder<QualityOfService>()
+        let outer = AsyncOperation {
+            await Task.yield()
+            seen.record(Operation().effectiveQualityOfService)
+        }
+        outer.qualityOfService = .utility
+        await OperationQueue().addOperations([outer], waitUntilFinished: true)
+        #expect(seen.values == [.utility])
+    }
+
+    @Test func onTheMainThreadItIsUserInitiatedUntilSet() async {
+        QualityOfServiceUse.begins(rank: 1)
+        await MainActor.run {
+            let operation = Operation()
+            #expect(operation.effectiveQualityOfService == .userInitiated)
+            #expect(operation.qualityOfService == .default)
+            operation.qualityOfService = .default
+            #expect(operation.effectiveQualityOfService == .default)
+        }
+    }
+
+    // MARK: Queues
+
+    @Test func addingPromotesToTheQueuesQuality() {
+        let queue = suspendedQueue()
+        queue.qualityOfService = .utility
+        let (lower, higher, set) = (operation(), operation(.userInitiated), operation(.background))
+        for operation in [set, lower] { queue.addOperation(operation) }
+        #expect(set.effectiveQualityOfService == .utility)
+        #expect(set.qualityOfService == .background)
+        #expect(lower.effectiveQualityOfService == .utility)
+        queue.addOperation(higher)
+        #expect(higher.effectiveQualityOfService == .userInitiated)
+        queue.cancelAllOperations()
+    }
+
+    @Test func raisingTheQueuePromotesAllAndLoweringItOnlyLaterOnes() {
+        let queue = suspendedQueue()
+        let operations = (0..<5).map { _ in operation(.background) }
+        queue.addOperation(operations[0])
+        queue.qualityOfService = .userInitiated
+        queue.addOperation(operations[1])
+        queue.qualityOfService = .utility
+        #expect(operations[0].effectiveQualityOfService == .userInitiated)
+        #expect(operations[1].effectiveQualityOfService == .userInitiated)
+        queue.addOperation(operations[2])
+        #expect(operations[2].effectiveQualityOfService == .utility)
+        queue.qualityOfService = .default
+        queue.addOperation(operations[3])
+        #expect(operations[3].effectiveQualityOfService == .background)
+        queue.cancelAllOperations()
+    }
+
+    @Test func anOperationThatIsAddedBehindPromotesAllAheadButNoneBehind() {
+        let queue = suspendedQueue()
+        let ahead = (0..<200).map { _ in operation(.background) }
+        let behind = operation(.background)
+        for operation in ahead { queue.addOperation(operation) }
+        queue.addOperation(operation(.userInitiated))
+        queue.addOperation(behind)
+        #expect(ahead.allSatisfy { $0.effectiveQualityOfService == .userInitiated })
+        #expect(behind.effectiveQualityOfService == .background)
+        queue.cancelAllOperations()
+    }
+
+    @Test func onePromotedInTheMiddlePromotesThoseAheadOfIt() {
+        let queue = suspendedQueue()
+        let operations = (0..<9).map { _ in operation(.background) }
+        for operation in operations { queue.addOperation(operation) }
+        operations[4].qualityOfService = .utility
+        #expect(
+            operations.map(\.effectiveQualityOfService)
+                == Array(repeating: .utility, count: 5) + Array(repeating: .background, count: 4))
+        queue.cancelAllOperations()
+    }
+
+    @Test func promotionsStayWithTheirOperationsWhenTheQueueMakesRoom() {
+        let queue = suspendedQueue()
+        let kept = (0..<4).map { _ in operation(.background) }
+        let others = (0..<400).map { _ in operation(.background) }
+        for (index, operation) in kept.enumerated() {
+            queue.addOperation(operation)
+            if index == 1 { queue.addOperation(self.operation(.utility)) }
+            for other in others[index * 100..<index * 100 + 100] { queue.addOperation(other) }
+            for other in others[index * 100..<index * 100 + 100] { other.cancel() }
+        }
+        #expect(
+            kept.map(\.effectiveQualityOfService) == [.utility, .utility, .background, .background])
+        queue.cancelAllOperations()
+    }
+
+    @Test func aQueueThatLeavesItsThreadsToAnotherPromotesNothing() {
+        let queue = suspendedQueue()
+        queue.qualityOfService = .utility
+        queue.event { $0.ignoresQuality = true }
+        let (first, last) = (operation(.background), operation(.userInteractive))
+        queue.addOperation(first)
+        queue.addOperation(last)
+        queue.qualityOfService = .userInitiated
+        #expect(first.effectiveQualityOfService == .background)
+        queue.cancelAllOperations()
+    }
+
+    // MARK: Dependencies
+
+    @Test func aDependentPromotesItsDependenciesToTheEnd() {
+        let chain = (0..<10_000).map { _ in operation(.background) }
+        for (dependency, dependent) in zip(chain, chain.dropFirst()) {
+            dependent.addDependency(dependency)
+        }
+        chain.last?.qualityOfService = .userInitiated
+        #expect(chain.allSatisfy { $0.effectiveQualityOfService == .userInitiated })
+        let urgent = operation(.userInteractive)
+        urgent.addDependency(chain[5_000])
+        #expect(chain[0].effectiveQualityOfService == .userInteractive)
+        #expect(chain[5_001].effectiveQualityOfService == .userInitiated)
+        chain.last?.qualityOfService = .background
+        #expect(chain[5_001].effectiveQualityOfService == .userInitiated)
+    }
+
+    @Test func promotionsEndInCycles() {
+        let cycle = (0..<3).map { _ in operation(.background) }
+        let handler = OperationsDiagnostics.handler
+        OperationsDiagnostics.handler = { _ in }
+        defer { OperationsDiagnostics.handler = handler }
+        for index in 0..<3 { cycle[index].addDependency(cycle[(index + 1) % 3]) }
+        cycle[0].qualityOfService = .utility
+        #expect(cycle.allSatisfy { $0.effectiveQualityOfService == .utility })
+        for index in 0..<3 { cycle[index].removeDependency(cycle[(index + 1) % 3]) }
+    }
+
+    @Test func aPromotionGoesThroughQueuesAndDependencies() {
+        // urgent is behind middle, which waits for inner, which is behind innermost in another queue,
+        // which waits for one in no queue.
+        let (a, b) = (suspendedQueue(), suspendedQueue())
+        let (middle, inner, innermost, last) = (
+            operation(.background), operation(.background), operation(.background),
+            operation(.background)
+        )
+        innermost.addDependency(last)
+        middle.addDependency(inner)
+        b.addOperation(innermost)
+        b.addOperation(inner)
+        a.addOperation(middle)
+        let unconcerned = operation(.background)
+        b.addOperation(unconcerned)
+        a.addOperation(operation(.userInteractive))
+        for operation in [middle, inner, innermost, last] {
+            #expect(operation.effectiveQualityOfService == .userInteractive)
+        }
+        #expect(unconcerned.effectiveQualityOfService == .background)
+        a.cancelAllOperations()
+        b.cancelAllOperations()
+    }
+
+    @Test func theQueuesQualityPromotesDependenciesToo() {
+        let queue = suspendedQueue()
+        queue.qualityOfService = .utility
+        let (dependency, dependent) = (operation(.background), operation(.background))
+        dependent.addDependency(dependency)
+        queue.addOperation(dependent)
+        #expect(dependency.effectiveQualityOfService == .utility)
+        queue.qualityOfService = .userInitiated
+        #expect(dependency.effectiveQualityOfService == .userInitiated)
+        queue.cancelAllOperations()
+    }
+
+    // MARK: Waits
+
+    @Test func aWaitInsideOfAnOperationPromotesWhatItWaitsFor() async {
+        let (inner, outerQueue) = (suspendedQueue(), OperationQueue())
+        let (ahead, awaited) = (operation(.background), operation(.background))
+        let dependency = operation(.background)
+        ahead.addDependency(dependency)
+        inner.addOperation(ahead)
+        inner.addOperation(awaited)
+        let outer = BlockOperation { awaited.waitUntilFinished() }
+        outer.qualityOfService = .userInitiated
+        outerQueue.addOperation(outer)
+        // The wait begins at some time; nothing tells when.
+        while awaited.effectiveQualityOfService == .background { await Task.yield() }
+        #expect(awaited.effectiveQualityOfService == .userInitiated)
+        #expect(ahead.effectiveQualityOfService == .userInitiated)
+        while dependency.effectiveQualityOfService == .background { await Task.yield() }
+        #expect(dependency.effectiveQualityOfService == .userInitiated)
+        inner.cancelAllOperations()
+        await outerQueue.drain()
+    }
+
+    @Test func anAsyncBodyPromotesWhatItWaitsFor() async {
+        let (inner, outerQueue) = (suspendedQueue(), OperationQueue())
+        let awaited = operation(.background)
+        inner.addOperation(awaited)
+        let outer = AsyncOperation { await inner.waitUntilAllOperationsAreFinished() }
+        outer.qualityOfService = .userInteractive
+        outerQueue.addOperation(outer)
+        while awaited.effectiveQualityOfService == .background { await Task.yield() }
+        #expect(awaited.effectiveQualityOfService == .userInteractive)
+        inner.cancelAllOperations()
+        await outerQueue.drain()
+    }
+
+    @Test func theMainThreadsWaitIsUserInteractive() async {
+        let queue = suspendedQueue()
+        let (first, second) = (operation(.background), operation(.background))
+        queue.addOperation(first)
+        queue.addOperation(second)
+        await OperationQueue.main.addOperations(
+            [
+                BlockOperation {
+                    first.promoteForWait()
+                    #expect(first.effectiveQualityOfService == .userInteractive)
+                    #expect(second.effectiveQualityOfService == .background)
+                    queue.promoteAllForWait()
+                    #expect(second.effectiveQualityOfService == .userInteractive)
+                }
+            ], waitUntilFinished: true)
+        queue.cancelAllOperations()
+    }
+
+    // MARK: Tasks
+
+    @Test(arguments: [
+        (QualityOfService.background, TaskPriority.background), (.utility, .utility),
+        (.userInitiated, .userInitiated), (.userInteractive, .userInitiated),
+    ])
+    func anAsyncOperationsTaskHasItsPriority(
+        quality: QualityOfService, expected: TaskPriority
+    ) async {
+        let seen = Recorder<TaskPriority>()
+        let prepared = AsyncOperation { seen.record(Task.basePriority ?? .medium) }
+        let plain = await withCheckedContinuation { continuation in
+            BlockOperation {
+                continuation.resume(
+                    returning: AsyncOperation { seen.record(Task.basePriority ?? .medium) })
+            }.start()
+        }
+        for operation in [prepared, plain] {
+            operation.qualityOfService = quality
+            await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        }
+        #expect(seen.values == [expected, expected])
+    }
+}

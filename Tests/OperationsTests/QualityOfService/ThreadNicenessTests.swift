@@ -1,0 +1,309 @@
+import Testing
+
+@testable import Operations
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+#if os(Linux)
+/// What threads really get. Raising niceness is allowed to everybody, lowering it to root; each test says
+/// who it is.
+@Suite(.timeLimit(.minutes(2)))
+struct ThreadNicenessTests {
+    static var isRoot: Bool { geteuid() == 0 }
+
+    static func niceness() -> Int32 { currentNiceness() }
+
+    @Test(arguments: [
+        (QualityOfService.background, Int32(10)), (.utility, 5), (.default, 0), (.userInitiated, 0),
+    ])
+    func aBlockRunsAtTheNicenessOfItsQuality(quality: QualityOfService, expected: Int32) async {
+        let seen = Recorder<Int32>()
+        let plain = BlockOperation { seen.record(Self.niceness()) }
+        let blocks = BlockOperation { seen.record(Self.niceness()) }
+        for _ in 0..<3 { blocks.addExecutionBlock { seen.record(Self.niceness()) } }
+        let started = ClaimedAloneOperation { seen.record(Self.niceness()) }
+        for operation in [plain, blocks, started] {
+            operation.qualityOfService = quality
+            await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        }
+        #expect(seen.values == Array(repeating: expected, count: 6))
+    }
+
+    @Test func threadPriorityComesBeforeQuality() async {
+        let seen = Recorder<Int32>()
+        let operation = BlockOperation { seen.record(Self.niceness()) }
+        operation.threadPriority = 0.25
+        operation.qualityOfService = .background
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(seen.values == [10])
+        operation.threadPriority = 0.1
+        let other = BlockOperation { seen.record(Self.niceness()) }
+        other.threadPriority = 0
+        other.qualityOfService = .utility
+        await OperationQueue().addOperations([other], waitUntilFinished: true)
+        #expect(seen.values == [10, 19])
+    }
+
+    @Test func theQueuesQualityCountsAndEachOperationGetsItsOwn() async {
+        let seen = Recorder<[Int32]>()
+        let queue = serialQueue()
+        queue.qualityOfService = .background
+        queue.isSuspended = true
+        for index in 0..<400 {
+            let operation = BlockOperation { seen.record([Int32(index), Self.niceness()]) }
+            // The later ones would promote the earlier ones.
+            operation.qualityOfService = index < 200 ? .utility : .background
+            queue.addOperation(operation)
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.values == (0..<400).map { [$0, $0 < 200 ? 5 : 10] })
+    }
+
+    @Test func operationsThatAreWaitingAreRaisedWithTheirQueue() async {
+        let seen = Recorder<Int32>()
+        let queue = suspendedQueue()
+        for _ in 0..<50 { queue.addOperation { seen.record(Self.niceness()) } }
+        queue.qualityOfService = .background
+        for _ in 0..<50 { queue.addOperation { seen.record(Self.niceness()) } }
+        queue.qualityOfService = .utility
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.values == Array(repeating: 5, count: 100))
+    }
+
+    @Test func anOperationBehindRaisesThoseAheadOfIt() async {
+        let seen = Recorder<Int32>()
+        let queue = suspendedQueue()
+        for _ in 0..<50 {
+            let operation = BlockOperation { seen.record(Self.niceness()) }
+            operation.qualityOfService = .background
+            queue.addOperation(operation)
+        }
+        let operation = BlockOperation {}
+        operation.qualityOfService = .userInitiated
+        queue.addOperation(operation)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.values == Array(repeating: 0, count: 50))
+    }
+
+    @Test func aPromotionMakesNothingSlower() async {
+        let seen = Recorder<Int32>()
+        let queue = suspendedQueue()
+        queue.addOperation { seen.record(Self.niceness()) }
+        let last = BlockOperation { seen.record(Self.niceness()) }
+        last.qualityOfService = .background
+        let first = BlockOperation { seen.record(Self.niceness()) }
+        last.addDependency(first)
+        queue.addOperation(last)
+        #expect(first.effectiveQualityOfService == .background)
+        await OperationQueue().addOperations([first], waitUntilFinished: true)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.values.sorted() == [0, 0, 10])
+    }
+
+    // MARK: With the right to lower niceness
+
+    @Test(.enabled(if: isRoot)) func userInteractiveWorkIsFavoured() async {
+        let seen = Recorder<Int32>()
+        let operation = BlockOperation { seen.record(Self.niceness()) }
+        operation.qualityOfService = .userInteractive
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(seen.values == [-5])
+    }
+
+    @Test(.enabled(if: isRoot), arguments: [true, false])
+    func aRunningOperationIsRaisedWithItsQueue(isPlain: Bool) async {
+        let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
+        let queue = serialQueue()
+        queue.qualityOfService = .background
+        let work: @Sendable () -> Void = {
+            seen.record(Self.niceness())
+            begun.send()
+            raised.wait()
+            seen.record(Self.niceness())
+        }
+        let operation = isPlain ? BlockOperation(block: work) : ClaimedAloneOperation(work)
+        queue.addOperation(operation)
+        await begun.asyncWait()
+        queue.qualityOfService = .utility
+        raised.send()
+        await operation.waitUntilFinished()
+        // What comes next on that thread gets its own again.
+        queue.qualityOfService = .default
+        queue.addOperation { seen.record(Self.niceness()) }
+        await queue.drain()
+        #expect(seen.values == [10, 5, 0])
+    }
+
+    @Test(.enabled(if: isRoot)) func aRunningOperationIsRaisedByWhatIsAddedBehindIt() async {
+        let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
+        let queue = OperationQueue()
+        let operation = BlockOperation {
+            begun.send()
+            raised.wait()
+            seen.record(Self.niceness())
+        }
+        operation.qualityOfService = .background
+        queue.addOperation(operation)
+        await begun.asyncWait()
+        let urgent = BlockOperation {}
+        urgent.qualityOfService = .userInteractive
+        queue.addOperation(urgent)
+        raised.send()
+        await queue.drain()
+        #expect(seen.values == [-5])
+    }
+
+    // MARK: Without
+
+    @Test(.enabled(if: isRoot)) func anUnprivilegedProcessGetsWhatItMay() async {
+        await #expect(processExitsWith: .success) {
+            guard setuid(65_534) == 0 else { exit(9) }
+            let seen = Recorder<[Int32]>()
+            let queue = serialQueue()
+            queue.isSuspended = true
+            // Each promotes those ahead, so the qualities fall.
+            let qualities: [QualityOfService] = [
+                .userInteractive, .userInitiated, .utility, .background,
+            ]
+            for (index, quality) in qualities.enumerated() {
+                for _ in 0..<50 {
+                    let operation = BlockOperation {
+                        seen.record([Int32(index), ThreadNicenessTests.niceness()])
+                    }
+                    operation.qualityOfService = quality
+                    queue.addOperation(operation)
+                }
+            }
+            queue.isSuspended = false
+            await queue.drain()
+            let niceness: [Int32] = [0, 0, 5, 10]
+            var expected: [[Int32]] = []
+            for index in 0..<4 {
+                expected += Array(repeating: [Int32(index), niceness[index]], count: 50)
+            }
+            #expect(seen.values == expected)
+            exit(seen.values == expected ? 0 : 1)
+        }
+    }
+
+    @Test(.enabled(if: isRoot)) func aThreadThatMayNotGoBackMakesRoomForAnother() async {
+        await #expect(processExitsWith: .success) {
+            guard setuid(65_534) == 0 else { exit(9) }
+            let seen = Recorder<Int32>()
+            let queue = serialQueue()
+            // Alternately: each one that is nice is followed by one for which that thread is no good.
+            var expected: [Int32] = []
+            for index in 0..<60 {
+                let isSingle = index % 3 == 0
+                let work: @Sendable () -> Void = {
+                    seen.record(ThreadNicenessTests.niceness())
+                }
+                let operation = isSingle ? ClaimedAloneOperation(work) : BlockOperation(block: work)
+                operation.qualityOfService = index % 2 == 0 ? .background : .default
+                expected.append(index % 2 == 0 ? 10 : 0)
+                await queue.addOperations([operation], waitUntilFinished: true)
+            }
+            // And the completion block is not run by a nice thread either.
+            let told = Signal()
+            let last = BlockOperation { seen.record(ThreadNicenessTests.niceness()) }
+            last.qualityOfService = .utility
+            last.completionBlock = {
+                seen.record(ThreadNicenessTests.niceness())
+                told.send()
+            }
+            queue.addOperation(last)
+            await told.asyncWait()
+            #expect(seen.values == expected + [5, 0])
+            exit(seen.values == expected + [5, 0] ? 0 : 1)
+        }
+    }
+
+    @Test(.enabled(if: isRoot)) func aBatchIsGivenBackByAThreadThatIsTooNiceForIt() async {
+        await #expect(processExitsWith: .success) {
+            guard setuid(65_534) == 0 else { exit(9) }
+            let (count, wrong) = (Counter(), Counter())
+            let queue = OperationQueue()
+            for round in 0..<200 {
+                var operations: [Operation] = []
+                for index in 0..<200 {
+                    let expected: Int32 = index >= 190 && round % 2 == 0 ? 10 : 0
+                    let operation = BlockOperation {
+                        if ThreadNicenessTests.niceness() != expected { wrong.increment() }
+                        count.increment()
+                    }
+                    if expected == 10 { operation.qualityOfService = .background }
+                    operations.append(operation)
+                }
+                await queue.addOperations(operations, waitUntilFinished: round % 20 == 19)
+            }
+            await queue.drain()
+            #expect(count.value == 40_000)
+            #expect(wrong.value == 0)
+            exit(count.value == 40_000 && wrong.value == 0 ? 0 : 1)
+        }
+    }
+
+    @Test(.enabled(if: isRoot)) func threadsAreNotSpentOnWorkThatIsAllNice() async {
+        await #expect(processExitsWith: .success) {
+            guard setuid(65_534) == 0 else { exit(9) }
+            let threads = Recorder<Int32>()
+            let queue = serialQueue()
+            queue.qualityOfService = .background
+            for _ in 0..<1_000 {
+                queue.addOperation { threads.record(currentThreadID ?? 0) }
+            }
+            await queue.drain()
+            // One after the other, by the workers there are.
+            let count = Set(threads.values).count
+            #expect(count <= usableProcessorCount() + 1)
+            exit(count <= usableProcessorCount() + 1 ? 0 : 1)
+        }
+    }
+
+    @Test(.enabled(if: isRoot)) func aRunningOperationOfAnUnprivilegedProcessGoesOnAsItBegan() async
+    {
+        await #expect(processExitsWith: .success) {
+            guard setuid(65_534) == 0 else { exit(9) }
+            let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
+            let queue = serialQueue()
+            queue.qualityOfService = .background
+            queue.addOperation {
+                begun.send()
+                raised.wait()
+                seen.record(ThreadNicenessTests.niceness())
+            }
+            await begun.asyncWait()
+            queue.qualityOfService = .userInitiated
+            raised.send()
+            queue.addOperation { seen.record(ThreadNicenessTests.niceness()) }
+            await queue.drain()
+            #expect(seen.values == [10, 0])
+            exit(seen.values == [10, 0] ? 0 : 1)
+        }
+    }
+}
+
+/// Not a plain operation: a worker claims it alone and calls `start()`.
+private final class ClaimedAloneOperation: BlockOperation, @unchecked Sendable {
+    convenience init(_ work: @escaping @Sendable () -> Void) { self.init(block: work) }
+}
+
+extension Signal {
+    /// As `wait()`, for tasks.
+    fileprivate func asyncWait() async {
+        await withCheckedContinuation { continuation in
+            let isStarted = startThread {
+                wait()
+                continuation.resume()
+            }
+            if !isStarted { continuation.resume() }
+        }
+    }
+}
+#endif
