@@ -261,7 +261,8 @@ private struct Watch {
         for worker in workers {
             if let time = worker.probe?.processorTime {
                 times[worker.id] = time
-                if let last = before.times[worker.id], time - last < 500_000,
+                // The number may have been another thread's at the last look, which had used more.
+                if let last = before.times[worker.id], time >= last, time - last < 500_000,
                     worker.probe?.isSleeping == true
                 {
                     seen.asleep += 1
