@@ -1,4 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
 import Dispatch
 import Operations
 import Testing
@@ -240,4 +239,3 @@ struct BarrierContractTests {
         #expect(queue.barriers.value == 1)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
 import Dispatch
 import Operations
 import Testing
@@ -192,4 +191,3 @@ struct UnderlyingQueueContractTests {
         #expect(queue.sets.value == 1)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
 import Operations
 import Testing
 
@@ -144,4 +143,3 @@ struct ProgressContractTests {
         #expect(queue.reads.value == 3)
     }
 }
-#endif
