@@ -111,11 +111,11 @@ func comesTrue(_ condition: () -> Bool) async -> Bool {
     return true
 }
 
-/// Ends the process with success in ten seconds: for exit tests of code that would hang if it were
-/// wrong.
-func endSoon() {
+/// Ends the process in ten seconds: for exit tests of code that would hang if it were wrong, with the
+/// status that makes the test fail.
+func endSoon(_ status: Int32 = EXIT_SUCCESS) {
     startTestThread {
         Signal().wait()
-        exit(EXIT_SUCCESS)
+        exit(status)
     }
 }

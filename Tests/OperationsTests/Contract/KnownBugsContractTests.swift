@@ -2,6 +2,14 @@ import Operations
 import Synchronization
 import Testing
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// What is wrong or slow elsewhere and must not be here: rows B1–B20, and of P1–P8 what can be counted
 /// and so cannot fail by a slow machine.
 @Suite(.timeLimit(.minutes(5)))
@@ -146,6 +154,7 @@ struct KnownBugsContractTests {
     func mirroredEdges() async {
         // In a process of its own: the cycles that this makes are reported to one handler for all.
         await #expect(processExitsWith: .success) {
+            endSoon(EXIT_FAILURE)
             OperationsDiagnostics.handler = { _ in }
             let (a, b) = (Operation(), Operation())
             await withTaskGroup(of: Void.self) { group in
@@ -161,6 +170,41 @@ struct KnownBugsContractTests {
                 }
             }
             #expect(a.isReady && b.isReady)
+        }
+    }
+
+    @Test("B17, O18: an edge that closes a cycle again and again leaves nothing behind that grows")
+    func aCycleThatComesAndGoes() async {
+        await #expect(processExitsWith: .success) {
+            endSoon(EXIT_FAILURE)
+            let findings = Counter()
+            OperationsDiagnostics.handler = { _ in findings.increment() }
+            let (a, b) = (Operation(), Operation())
+            a.addDependency(b)
+            let rounds = 20_000 / sanitizerShare
+            for _ in 0..<rounds {
+                b.addDependency(a)
+                b.removeDependency(a)
+            }
+            #expect(findings.value == rounds)
+        }
+    }
+
+    @Test("O18, P1: a cycle that stands somewhere does not slow the building of other graphs")
+    func buildingBesideACycle() async {
+        await #expect(processExitsWith: .success) {
+            endSoon(EXIT_FAILURE)
+            OperationsDiagnostics.handler = { _ in }
+            let (a, b) = (Operation(), Operation())
+            a.addDependency(b)
+            b.addDependency(a)
+            var last = Operation()
+            for _ in 0..<50_000 / sanitizerShare {
+                let next = Operation()
+                next.addDependency(last)
+                last = next
+            }
+            withExtendedLifetime((a, b, last)) {}
         }
     }
 

@@ -1,4 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
 import Operations
 import Testing
 
@@ -192,4 +191,3 @@ struct WaitCycleContractTests {
         await OperationQueue().addOperations([first, second], waitUntilFinished: true)
     }
 }
-#endif

@@ -1,5 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
-import Dispatch
 import Operations
 
 /// The throwing twins by one name each, so that a change of theirs is a change of this file only.
@@ -11,11 +9,11 @@ enum Checked {
     }
 
     static func add(_ operation: Operation, to queue: OperationQueue) throws {
-        try queue.addChecked(operation)
+        try queue.addOperationChecked(operation)
     }
 
     static func add(_ operations: [Operation], to queue: OperationQueue) throws {
-        try queue.addChecked(operations)
+        try queue.addOperationsChecked(operations)
     }
 
     static func addDependency(_ dependency: Operation, to operation: Operation) throws {
@@ -32,10 +30,6 @@ enum Checked {
         try queue.setMaxConcurrentOperationCountChecked(width)
     }
 
-    static func setUnderlyingQueue(_ underlying: DispatchQueue?, of queue: OperationQueue) throws {
-        try queue.setUnderlyingQueueChecked(underlying)
-    }
-
     /// What the error says; nil if nothing was thrown.
     static func message(_ body: () throws -> Void) -> String? {
         do {
@@ -48,4 +42,3 @@ enum Checked {
         }
     }
 }
-#endif

@@ -1,5 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
-import Dispatch
 import Operations
 import Testing
 
@@ -234,25 +232,6 @@ struct CheckedContractTests {
         #expect(queue.maxConcurrentOperationCount == -1)
     }
 
-    @Test("Q16, B14: a busy queue, and the main dispatch queue, throw")
-    func anUnderlyingQueueThatCannotBe() async throws {
-        let queue = suspendedQueue()
-        queue.name = "Download queue"
-        let underlying = DispatchQueue(label: "underlying")
-        queue.addOperation {}
-        expect(
-            Checked.message { try Checked.setUnderlyingQueue(underlying, of: queue) },
-            says: "Download queue")
-        #expect(queue.underlyingQueue == nil)
-        queue.isSuspended = false
-        await queue.drain()
-        expect(
-            Checked.message { try Checked.setUnderlyingQueue(.main, of: queue) },
-            says: "Download queue", "main")
-        try Checked.setUnderlyingQueue(underlying, of: queue)
-        #expect(queue.underlyingQueue === underlying)
-    }
-
     @Test("Decision 3: errors of one kind about the same are equal, of different kinds are not")
     func errorsAreComparable() throws {
         func error(_ body: () throws -> Void) -> Checked.Misuse? {
@@ -269,4 +248,3 @@ struct CheckedContractTests {
         #expect(first?.kind != other?.kind)
     }
 }
-#endif
