@@ -161,7 +161,7 @@ struct KnownBugsContractTests {
                 for (first, second) in [(a, b), (b, a)] {
                     group.addTask {
                         await onThread {
-                            for _ in 0..<20_000 / sanitizerShare {
+                            for _ in 0..<5_000 / sanitizerShare {
                                 first.addDependency(second)
                                 first.removeDependency(second)
                             }
@@ -181,7 +181,7 @@ struct KnownBugsContractTests {
             OperationsDiagnostics.handler = { _ in findings.increment() }
             let (a, b) = (Operation(), Operation())
             a.addDependency(b)
-            let rounds = 20_000 / sanitizerShare
+            let rounds = 5_000 / sanitizerShare
             for _ in 0..<rounds {
                 b.addDependency(a)
                 b.removeDependency(a)
