@@ -77,6 +77,7 @@ extension BlockOperation {
             queue.unbegin(batch)
             return nil
         }
+        if begun.has(.observed) { tellObservers() }
         if begun.phase == .executing {
             if begun.has(.elaborate) || queue.hasProgress.load(ordering: .relaxed) {
                 _ = ThreadContext.current.prepare(for: self, in: queue)
@@ -107,7 +108,7 @@ extension BlockOperation {
         if word.has(.locked) {
             var others: [Unmanaged<Operation>] = []
             var forgotten = References()
-            releaseSuccessors { dependent in
+            let told = releaseSuccessors { dependent in
                 if next == nil { next = dependent } else { others.append(dependent) }
             }
             forgetOldDependencies(&forgotten)
@@ -117,6 +118,7 @@ extension BlockOperation {
                 next = nil
             }
             if !others.isEmpty { Self.bringOn(others) }
+            told?.tell()
             forgotten.release()
         }
         if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }

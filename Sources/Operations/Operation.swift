@@ -55,9 +55,10 @@ open class Operation: @unchecked Sendable {
                 withThreadPriority { runMain() }
             }
         }
-        update { $0.mainReturned() }
+        let change = update { $0.mainReturned() }
         // A subclass that overrides `isFinished` may have more to do; it says so when it has.
         finishIfReported()
+        if let change, change.after.has(.observed) { tellThatMainReturned() }
     }
 
     /// The work; override it. The default does nothing.
@@ -191,7 +192,13 @@ open class Operation: @unchecked Sendable {
     /// A name for people: it appears in messages about the operation.
     open var name: String? {
         get { existingExtras == nil ? nil : withExtras { $0.name } }
-        set { withExtras { $0.name = newValue } }
+        set {
+            withExtras { extras in
+                extras.name = newValue
+                extras.observations?.record(OperationProperties.name, newValue)
+            }
+            tellObservers()
+        }
     }
 
     /// Called once after the operation has finished, also when it was cancelled; then dropped.
@@ -204,7 +211,10 @@ open class Operation: @unchecked Sendable {
             // What is replaced is let go of outside the lock.
             let previous = withExtras { extras in
                 guard status.phase != .finished else { return newValue }
-                defer { extras.completionBlock = newValue }
+                defer {
+                    extras.completionBlock = newValue
+                    extras.observations?.record(OperationProperties.completionBlock, newValue)
+                }
                 update { word in
                     word.insert(.hasAudience)
                     return true
@@ -212,6 +222,7 @@ open class Operation: @unchecked Sendable {
                 return extras.completionBlock
             }
             withExtendedLifetime(previous) {}
+            tellObservers()
         }
     }
 
@@ -223,6 +234,7 @@ open class Operation: @unchecked Sendable {
         get { status.priority }
         set {
             guard newValue != queuePriority else { return }
+            defer { tellObservers() }
             var backoff = Backoff()
             while true {
                 if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) {
@@ -248,7 +260,10 @@ open class Operation: @unchecked Sendable {
     /// is started by hand.
     open var qualityOfService: QualityOfService {
         get { status.quality.property }
-        set { setQualityOfService(newValue) }
+        set {
+            setQualityOfService(newValue)
+            tellObservers()
+        }
     }
 
     /// The priority of the thread while the operation runs, from 0.0 to 1.0; 0.5 unless set.
@@ -261,11 +276,16 @@ open class Operation: @unchecked Sendable {
     open var threadPriority: Double {
         get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }
         set {
-            withExtras { $0.threadPriority = min(max(newValue, 0), 1) }
+            withExtras { extras in
+                extras.threadPriority = min(max(newValue, 0), 1)
+                extras.observations?.record(
+                    OperationProperties.threadPriority, extras.threadPriority)
+            }
             update { word in
                 word.insert(.elaborate)
                 return true
             }
+            tellObservers()
         }
     }
 
@@ -304,7 +324,9 @@ open class Operation: @unchecked Sendable {
 extension Operation {
     /// Runs `main()` with what is to be in force meanwhile.
     func runMain() {
-        guard let progress = ThreadContext.currentQueue?.activeProgress else { return main() }
+        // A barrier is not one of the operations that are counted.
+        guard !status.has(.barrier), let progress = ThreadContext.currentQueue?.activeProgress
+        else { return main() }
         let unit = progress.makeUnit()
         unit.performAsCurrent(withPendingUnitCount: 1) { main() }
         unit.completedUnitCount = 1

@@ -21,6 +21,7 @@ open class OperationQueue: @unchecked Sendable {
     let runsOnWorkers = Atomic<Bool>(true)
     /// Whether ``progress`` was ever asked for.
     let hasProgress = Atomic<Bool>(false)
+    let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
     private let settings: Protected<Settings>
 
     struct Settings {
@@ -42,6 +43,7 @@ open class OperationQueue: @unchecked Sendable {
     deinit {
         state.deinitialize(count: 1)
         state.deallocate()
+        observations.load(ordering: .acquiring)?.release()
     }
 
     /// The main queue.
@@ -128,9 +130,18 @@ open class OperationQueue: @unchecked Sendable {
 
     /// A name for people.
     open var name: String? {
-        get { settings.withLock { $0.name } ?? "NSOperationQueue \(address)" }
-        set { if !isMain { settings.withLock { $0.name = newValue } } }
+        get { settings.withLock { $0.name } ?? unnamed }
+        set {
+            guard !isMain else { return }
+            settings.withLock { settings in
+                settings.name = newValue
+                existingObservations?.record(QueueProperties.name, newValue ?? unnamed)
+            }
+            existingObservations?.tell()
+        }
     }
+
+    private var unnamed: String { "NSOperationQueue \(address)" }
 
     private var address: String {
         "0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
@@ -187,8 +198,12 @@ open class OperationQueue: @unchecked Sendable {
         get { settings.withLock { $0.qualityOfService } }
         set {
             guard !isMain else { return }
-            settings.withLock { $0.qualityOfService = newValue }
+            settings.withLock { settings in
+                settings.qualityOfService = newValue
+                existingObservations?.record(QueueProperties.qualityOfService, newValue)
+            }
             setQualityRank(newValue.rank)
+            existingObservations?.tell()
         }
     }
 

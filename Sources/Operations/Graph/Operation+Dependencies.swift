@@ -17,6 +17,7 @@ extension Operation {
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
+        recordDependencies()
         // One that has finished has nothing to wait for, and is not held back.
         guard status.phase != .finished, dependency.status.phase != .finished else {
             dependency.unlock()
@@ -25,6 +26,7 @@ extension Operation {
                 word.remove(.locked)
                 return true
             }
+            if status.has(.observed) { tellObservers() }
             return
         }
         Edges.link(edge, into: dependency.lockedEdges())
@@ -40,6 +42,7 @@ extension Operation {
         }
         guard let change else { return }
         if change.before.phase == .filed { unfile() }
+        if change.after.has(.observed) { tellObservers() }
         promote(dependency: dependency, at: change.after)
     }
 
@@ -64,9 +67,11 @@ extension Operation {
                 Edges.remove(edge, from: edges)
                 removed += 1
             }
+            if removed > 0 { recordDependencies() }
         }
         for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
         if let becameReady { bringOn(after: becameReady) }
+        if status.has(.observed) { tellObservers() }
         return removed > 0
     }
 
@@ -76,6 +81,10 @@ extension Operation {
         let all: [Operation] = withLock {
             edges.load(ordering: .relaxed).map(Edges.dependencies) ?? []
         }
+        return Self.withoutRepetition(all)
+    }
+
+    static func withoutRepetition(_ all: [Operation]) -> [Operation] {
         guard all.count > 1 else { return all }
         // Adding one twice is noticed here: looking for it at each addition would make many slow.
         var seen = Set<ObjectIdentifier>(minimumCapacity: all.count)
@@ -89,19 +98,24 @@ extension Operation {
     ///
     /// Which are then in nobody else's hands: they are *filed* (plain ones) or *asking*. The others are
     /// retained for the caller, who tells them apart by ``OperationWord/Flags/plain``.
+    ///
+    /// - Returns: the observed ones, to be told when no lock is held.
     @inline(__always)
-    func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) {
-        guard let edges = edges.load(ordering: .relaxed) else { return }
+    func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> ToldLater? {
+        guard let edges = edges.load(ordering: .relaxed) else { return nil }
+        var told: ToldLater?
         while let dependent = Edges.popSuccessor(edges) {
-            if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone() }) { ready(dependent) }
+            if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&told) }) { ready(dependent) }
         }
+        return told
     }
 
     /// One dependency has finished; true if the caller is to bring the operation on.
     @inline(__always)
-    private func dependencyGone() -> Bool {
+    private func dependencyGone(_ told: inout ToldLater?) -> Bool {
         var before = status
         while true {
+            if before.has(.observed) { return observedDependencyGone(&told) }
             var after = before
             _ = after.dependencyFinished()
             let isOurs = before.phase == .waiting && after.phase != .waiting
@@ -157,7 +171,9 @@ extension Operation {
     @inline(__always)
     private func forgetDependencies(_ forgotten: inout References) {
         let word = status
-        guard word.has(.hasDependencies), word.phase == .finished, word.unfinishedDependencies == 0
+        // Observed ones keep theirs: observers would have to be told.
+        guard word.has(.hasDependencies), word.phase == .finished, word.unfinishedDependencies == 0,
+            !word.has(.observed)
         else { return }
         // With somebody else at work there is no reason to wait: that only keeps memory for longer.
         guard tryLock() else { return }

@@ -32,9 +32,18 @@ enum OrderSearch {
         }
 
         private let members: [Member]
+        /// Not to be followed, only compared: the weak references above say whether they still exist.
+        private let closingEdge: [ObjectIdentifier]
 
         /// - Parameter path: with the first operation repeated at the end.
-        init(_ path: [Operation]) { members = path.map { Member(operation: $0) } }
+        init(_ path: [Operation]) {
+            members = path.map { Member(operation: $0) }
+            closingEdge = path.prefix(2).map(ObjectIdentifier.init)
+        }
+
+        func isClosed(bySameEdgeAs other: ReportedCycle) -> Bool {
+            closingEdge == other.closingEdge
+        }
 
         /// The operations, if they still exist.
         func operations(_ kept: inout [[Operation]]) -> [Operation]? {
@@ -118,7 +127,7 @@ enum OrderSearch {
         if let cycle = place(dependency, below: dependent, excluded, visited: &visited) {
             // One that is cancelled waits for nothing, so no cycle holds at it.
             if dependent.holdsOthersBack { found = cycle }
-            reported.append(ReportedCycle(cycle))
+            remember(cycle)
         }
         hasReported.store(!reported.isEmpty, ordering: .sequentiallyConsistent)
         return found
@@ -148,10 +157,17 @@ enum OrderSearch {
                 let cycle = place(
                     edge.dependency, below: edge.dependent, excluded, visited: &visited)
             else { continue }
-            reported.append(ReportedCycle(cycle))
+            remember(cycle)
             found = cycle
         }
         return found
+    }
+
+    /// One cycle for each edge that closed some is enough: if that one breaks, the edge is looked at again.
+    private static func remember(_ cycle: [Operation]) {
+        let new = ReportedCycle(cycle)
+        reported.removeAll { $0.isClosed(bySameEdgeAs: new) }
+        reported.append(new)
     }
 
     private static func place(

@@ -50,7 +50,7 @@ extension OperationQueue {
         _ queue: DispatchQueue?
     ) throws(OperationMisuse) {
         guard !isMain else { return }
-        if queue === DispatchQueue.main { throw .underlyingMainQueue(of: self) }
+        if let queue, queue.isMain { throw .underlyingMainQueue(of: self) }
         let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
         guard setExecutor(executor) else { throw .underlyingQueueChange(of: self) }
     }
@@ -72,4 +72,16 @@ extension OperationQueue {
         default: return .adding(enqueued: operation)
         }
     }
+}
+
+extension DispatchQueue {
+    private static let mainKey: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    /// Whether it is the main queue. Outside Apple's systems each use of `DispatchQueue.main` makes another
+    /// object, so they cannot be told by identity.
+    fileprivate var isMain: Bool { getSpecific(key: Self.mainKey) == true }
 }

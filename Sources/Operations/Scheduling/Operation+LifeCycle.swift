@@ -73,6 +73,7 @@ extension Operation {
             }
             started = update { $0.startingFromQueue() }?.after
         } while started == nil
+        if let started, started.has(.observed) { tellObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
         existingExtras?.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         context.inside(self, of: queue) { start() }
@@ -101,7 +102,10 @@ extension Operation {
         case .created, .waiting, .asking, .filed, .starting: break
         }
         let isCancelled = self.isCancelled
-        if updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) != nil { return true }
+        if let change = updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) {
+            if change.after.has(.observed) { tellObservers() }
+            return true
+        }
         let refused = status
         switch refused.phase {
         case .created where refused.has(.promised), .waiting, .asking, .filed:
@@ -124,6 +128,7 @@ extension Operation {
         } else {
             bringOn(after: change)
         }
+        if change.after.has(.observed) { tellObservers() }
     }
 
     /// Keeps the operation from beginning its work, without telling anybody yet; false if it is over.
@@ -154,29 +159,35 @@ extension Operation {
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []
                 var forgotten = References()
-                withLock {
-                    releaseSuccessors { ready.append($0) }
-                    forgetOldDependencies(&forgotten)
+                let told = withLock {
+                    defer { forgetOldDependencies(&forgotten) }
+                    return releaseSuccessors { ready.append($0) }
                 }
                 Self.bringOn(ready)
+                told?.tell()
                 forgotten.release()
             }
             if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
         }
     }
 
-    /// Wakes those who wait for the finished operation; returns the block that is to be run at the end.
+    /// Wakes those who wait for the finished operation, and tells observers; returns the block that is to
+    /// be run at the end.
     ///
     /// - Parameter isLocked: whether the caller holds the lock; it is released meanwhile.
     func tellAudience(isLocked: Bool = false) -> (@Sendable () -> Void)? {
         guard let extras = existingExtras else { return nil }
         if !isLocked { lock() }
         let (waiters, block) = (extras.waiters, extras.completionBlock)
+        let observations = extras.observations
         extras.waiters = []
         extras.completionBlock = nil
+        if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
         unlock()
         defer { if isLocked { lock() } }
         for waiter in waiters { waiter.wake() }
+        observations?.release()
+        observations?.tell()
         return block
     }
 

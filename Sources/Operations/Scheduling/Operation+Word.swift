@@ -18,6 +18,7 @@ extension Operation {
     final func update(_ event: (inout OperationWord) -> Bool) -> Change? {
         var before = status
         while true {
+            if before.has(.observed) { return updateObserved(whileUnlocked: false, event) }
             var after = before
             guard event(&after) else { return nil }
             let (exchanged, original) = word.weakCompareExchange(
@@ -35,6 +36,7 @@ extension Operation {
         var backoff = Backoff()
         var before = status
         while true {
+            if before.has(.observed) { return updateObserved(whileUnlocked: true, event) }
             if before.has(.locked) {
                 backoff.pause()
                 before = status

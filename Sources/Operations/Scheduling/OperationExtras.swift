@@ -10,6 +10,7 @@ final class OperationExtras {
     var furtherBlocks: [@Sendable () -> Void] = []
     /// When its queue started it, unless it is plain; not guarded.
     let startTime = Atomic<UInt64>(0)
+    var observations: Observations<Operation>?
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.

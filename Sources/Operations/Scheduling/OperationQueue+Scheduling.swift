@@ -19,12 +19,16 @@ extension OperationQueue {
     /// then, and with it the queue. The reference that is handed on is taken before.
     @inline(__always)
     private func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
-        let (result, offer): (Result, QueueOffer?) = event { state in
+        typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
+        let (result, offer, news): Outcome = event { state in
             let result = body(&state)
-            guard state.offer() else { return (result, nil) }
-            return (result, QueueOffer(queue: .passRetained(self), executor: state.executor))
+            let news = state.takeNews()
+            guard state.offer() else { return (result, nil, news) }
+            let offer = QueueOffer(queue: .passRetained(self), executor: state.executor)
+            return (result, offer, news)
         }
         offer?.accept()
+        if let news { news.tell() }
         return result
     }
 

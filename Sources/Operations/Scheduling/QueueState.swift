@@ -29,6 +29,16 @@ struct QueueState: ~Copyable {
     /// Raised whenever batches should give back what they have not begun.
     private(set) var attention: UInt32 = 0
 
+    /// Who is told of changes; set when the queue is first observed.
+    var observations: Observations<OperationQueue>?
+    /// True while somebody has to be told of each operation that comes or goes. Then there are no
+    /// batches, so that each can be told when it happens.
+    private(set) var tellsEach = false
+    /// True if something was recorded that has to be told when the lock is released.
+    private var hasNews = false
+    /// Operations of batches that had finished when `tellsEach` was set.
+    private var alreadyGone: Set<ObjectIdentifier> = []
+
     private(set) var isSuspended = false
     private(set) var width: Int
     private(set) var executor: QueueExecutor
@@ -124,6 +134,7 @@ struct QueueState: ~Copyable {
         operation.sequence.store(place, ordering: .relaxed)
         // From here on others may go from the operation to the queue.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
+        if tellsEach { record(arrivalOf: operation) }
         if !word.has(.plain) {
             others += 1
             if word.has(.barrier) {
@@ -296,7 +307,7 @@ struct QueueState: ~Copyable {
 
     private mutating func claimCancelled(_ batch: Batch) -> Work? {
         while let first = takeCancelled() {
-            guard first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+            guard !tellsEach, first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
                 if claimSingle(first, takesSlot: false) { return .single(first) }
                 continue
             }
@@ -318,7 +329,10 @@ struct QueueState: ~Copyable {
     private mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
         guard !isSuspended, hasFreeSlot else { return nil }
         while let (first, firstLane) = takeBest() {
-            guard others == 0 || first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+            let isSingle =
+                tellsEach
+                || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
+            guard !isSingle else {
                 if claimSingle(first, takesSlot: true) { return .single(first) }
                 continue
             }
@@ -421,6 +435,7 @@ struct QueueState: ~Copyable {
     @inline(__always)
     private mutating func remove(_ operation: Operation) {
         let place = operation.place
+        if tellsEach { record(departureOf: operation) }
         if !moved.isEmpty { moved.forget(place) }
         ring.remove(place)
     }
@@ -467,9 +482,14 @@ struct QueueState: ~Copyable {
 
     mutating func changed(_ change: Change) {
         switch change {
-        case .suspended(let isSuspended): self.isSuspended = isSuspended
-        case .width(let width): self.width = width
+        case .suspended(let isSuspended):
+            self.isSuspended = isSuspended
+            observations?.record(QueueProperties.isSuspended, isSuspended)
+        case .width(let width):
+            self.width = width
+            observations?.record(QueueProperties.width, width)
         }
+        hasNews = observations != nil
         callBack()
     }
 
@@ -484,13 +504,70 @@ struct QueueState: ~Copyable {
     }
 
     /// False if an operation may run at once that became ready only now: nothing is before it.
-    var hasPrecedence: Bool { readyCount > 0 || isSuspended || !barriers.isEmpty }
+    var hasPrecedence: Bool { readyCount > 0 || isSuspended || !barriers.isEmpty || tellsEach }
 
     /// True if the queue must be handed to its executor now.
     mutating func offer() -> Bool {
         guard !isOffered, isRunnable else { return false }
         isOffered = true
         return true
+    }
+
+    // MARK: Telling
+
+    /// Whom to tell, when the lock is released, what was recorded in this hold of it.
+    @inline(__always)
+    mutating func takeNews() -> Observations<OperationQueue>? {
+        guard hasNews else { return nil }
+        hasNews = false
+        return observations
+    }
+
+    /// From here on each operation that comes or goes is recorded.
+    mutating func beginTellingEach() {
+        guard !tellsEach else { return }
+        tellsEach = true
+        for batch in batches {
+            for operation in batch.taken
+            where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
+                alreadyGone.insert(ObjectIdentifier(operation.takeUnretainedValue()))
+            }
+        }
+        callBack()
+    }
+
+    mutating func endTellingEach() {
+        tellsEach = false
+        alreadyGone = []
+    }
+
+    /// The operations by what has been recorded: those that are about to leave are still here.
+    var countedOperations: [Operation] {
+        var operations: [Operation] = []
+        ring.forEach { _, operation in
+            let operation = operation.takeUnretainedValue()
+            guard !operation.status.has(.barrier),
+                !alreadyGone.contains(ObjectIdentifier(operation))
+            else { return }
+            operations.append(operation)
+        }
+        return operations
+    }
+
+    private mutating func record(arrivalOf operation: Operation) {
+        guard !operation.status.has(.barrier) else { return }
+        hasNews = true
+        observations?.record(QueueProperties.operations) { $0 + [operation] }
+        observations?.record(QueueProperties.operationCount) { $0 + 1 }
+    }
+
+    private mutating func record(departureOf operation: Operation) {
+        guard !operation.status.has(.barrier),
+            alreadyGone.remove(ObjectIdentifier(operation)) == nil
+        else { return }
+        hasNews = true
+        observations?.record(QueueProperties.operations) { $0.filter { $0 !== operation } }
+        observations?.record(QueueProperties.operationCount) { $0 - 1 }
     }
 
     /// What lies in batches has to be considered anew.

@@ -194,4 +194,21 @@ struct UnderlyingQueueContractTests {
         queue.underlyingQueue = nil
         #expect(queue.sets.value == 1)
     }
+
+    @Test("Q16, B14: a busy queue, and the main dispatch queue, throw")
+    func anUnderlyingQueueThatCannotBe() async throws {
+        let queue = suspendedQueue()
+        queue.name = "Download queue"
+        let underlying = DispatchQueue(label: "underlying")
+        queue.addOperation {}
+        let busy = Checked.message { try queue.setUnderlyingQueueChecked(underlying) }
+        #expect(busy?.contains("Download queue") == true)
+        #expect(queue.underlyingQueue == nil)
+        queue.isSuspended = false
+        await queue.drain()
+        let main = Checked.message { try queue.setUnderlyingQueueChecked(.main) }
+        #expect(main?.contains("Download queue") == true)
+        try queue.setUnderlyingQueueChecked(underlying)
+        #expect(queue.underlyingQueue === underlying)
+    }
 }

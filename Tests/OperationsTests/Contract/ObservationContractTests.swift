@@ -1,4 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
 import Operations
 import Synchronization
 import Testing
@@ -358,4 +357,3 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if OPERATIONS_CONTRACT_PENDING
 import Dispatch
 import Operations
 import Testing
@@ -274,4 +273,3 @@ struct EffectiveQualityOfServiceContractTests {
         await drain(queue)
     }
 }
-#endif

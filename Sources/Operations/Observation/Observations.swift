@@ -1,0 +1,222 @@
+/// All that is observed of one object: a mailbox of changes.
+///
+/// Changes are **recorded** in the same hold of the lock as they are made, so records have the order of
+/// the changes. They are **resolved**, in that order, to what observers are to be told: here a subclass
+/// that overrides the property is asked. What comes of it is **delivered** by one thread at a time. Whoever
+/// made a change calls `tell()` when it holds no lock any more, which does both.
+///
+/// The lock comes last in the lock order; nothing is called with it held.
+///
+/// Unchecked: everything that changes is guarded by the lock.
+final class Observations<Object: AnyObject>: @unchecked Sendable {
+    private let lock = BriefLock()
+    /// Set once. Weak, because changes may be told while the object is going away.
+    private weak var object: Object?
+    private var channels: [Int: ObservedChannel<Object>] = [:]
+    /// The channels of records that are not resolved yet, in the order of the records.
+    private var recorded: [ObservedChannel<Object>] = []
+    /// How many of them may be resolved; nil for all.
+    private var limit: Int?
+    /// Raised with each record of a property, by its id, also when nobody observes it.
+    private var versions = [Int](repeating: 0, count: 16)
+    private var deliveries = FIFO<ObservedDelivery<Object>>()
+    private var isDelivering = false
+
+    init(_ object: Object) { self.object = object }
+
+    // MARK: Recording
+
+    /// Makes changes and records them in one hold of the lock.
+    func record<Result>(_ body: () -> Result) -> Result { lock.withLock(body) }
+
+    /// A property has a new value. The lock is held.
+    func recordLocked<Value>(_ property: ObservedProperty<Object, Value>, _ value: Value) {
+        versions[property.id] += 1
+        guard let channel = channel(of: property) else { return }
+        channel.record(value)
+        recorded.append(channel)
+    }
+
+    func record<Value>(_ property: ObservedProperty<Object, Value>, _ value: Value) {
+        lock.withLock { recordLocked(property, value) }
+    }
+
+    /// The value is made from the one after the last record; not called if nobody observes it.
+    func record<Value>(
+        _ property: ObservedProperty<Object, Value>, change: (Value) -> Value
+    ) {
+        lock.withLock {
+            guard let channel = channel(of: property) else { return }
+            channel.record(change)
+            recorded.append(channel)
+        }
+    }
+
+    /// Somebody says that a property has changed.
+    func announce(_ id: Int) {
+        lock.withLock {
+            versions[id] += 1
+            guard let channel = channels[id] else { return }
+            channel.announce()
+            recorded.append(channel)
+        }
+    }
+
+    /// What is recorded from here on is not told before `release()`. The lock is held.
+    func holdLocked() { if limit == nil { limit = recorded.count } }
+
+    func release() { lock.withLock { limit = nil } }
+
+    private func channel<Value>(
+        of property: ObservedProperty<Object, Value>
+    ) -> TypedChannel<Object, Value>? {
+        channels[property.id].map { unsafeDowncast($0, to: TypedChannel<Object, Value>.self) }
+    }
+
+    // MARK: Telling
+
+    /// Tells observers what was recorded; by the time it returns they were told, or another thread, or
+    /// the caller further up, is about to.
+    func tell() {
+        guard let object else { return }
+        resolve(object)
+        let isOurs = lock.withLock {
+            guard !isDelivering, !deliveries.isEmpty else { return false }
+            isDelivering = true
+            return true
+        }
+        guard isOurs else { return }
+        while let delivery = nextDelivery() { delivery.deliver(to: object) }
+    }
+
+    private func nextDelivery() -> ObservedDelivery<Object>? {
+        lock.withLock {
+            let next = deliveries.popFirst()
+            if next == nil { isDelivering = false }
+            return next
+        }
+    }
+
+    private struct Dirty {
+        let channel: ObservedChannel<Object>
+        let version: Int
+    }
+
+    private func resolve(_ object: Object) {
+        while true {
+            let dirty = lock.withLock { dirtyChannels() }
+            if dirty.isEmpty { return }
+            let readings = dirty.compactMap { $0.channel.reading(of: object) }
+            var garbage: [Any] = []
+            lock.withLock {
+                // A value that was read while somebody recorded another one may be of no time at all.
+                guard dirty.allSatisfy({ versions[$0.channel.id] == $0.version }) else { return }
+                for reading in readings { reading() }
+                takeRecords(of: dirty, &garbage)
+                for dirty in dirty { dirty.channel.forgetReading() }
+            }
+        }
+    }
+
+    private func dirtyChannels() -> [Dirty] {
+        var dirty: [Dirty] = []
+        for channel in recorded.prefix(limit ?? recorded.count)
+        where !dirty.contains(where: { $0.channel === channel }) {
+            dirty.append(Dirty(channel: channel, version: versions[channel.id]))
+        }
+        return dirty
+    }
+
+    /// Takes the records up to the first of a channel that was not read.
+    private func takeRecords(of dirty: [Dirty], _ garbage: inout [Any]) {
+        var count = 0
+        for channel in recorded.prefix(limit ?? recorded.count) {
+            guard dirty.contains(where: { $0.channel === channel }) else { break }
+            if let delivery = channel.takeRecord(&garbage) { deliveries.append(delivery) }
+            count += 1
+        }
+        recorded.removeFirst(count)
+        limit? -= count
+    }
+
+    // MARK: Observers
+
+    /// Adds an observer, which is told of what is recorded from here on, and returns the value before
+    /// that.
+    ///
+    /// - Parameter begin: makes sure that changes are recorded; called with the lock held.
+    func add<Value>(
+        _ observer: Observer<Object, Value>, to property: ObservedProperty<Object, Value>,
+        of object: Object, begin: () -> Void
+    ) -> Value {
+        while true {
+            resolve(object)
+            let version = lock.withLock {
+                begin()
+                return versions[property.id]
+            }
+            let reading = object[keyPath: property.keyPath]
+            let initial: Value? = lock.withLock {
+                if channels[property.id] == nil, versions[property.id] != version { return nil }
+                return addLocked(observer, to: property, current: reading)
+            }
+            if let initial { return initial }
+        }
+    }
+
+    /// Adds an observer when the value is known, because the caller keeps it from changing.
+    func add<Value>(
+        _ observer: Observer<Object, Value>, to property: ObservedProperty<Object, Value>,
+        current: Value
+    ) -> Value {
+        lock.withLock { addLocked(observer, to: property, current: current) }
+    }
+
+    private func addLocked<Value>(
+        _ observer: Observer<Object, Value>, to property: ObservedProperty<Object, Value>,
+        current: Value
+    ) -> Value {
+        let channel = channel(of: property) ?? TypedChannel(property, current: current)
+        channels[property.id] = channel
+        channel.observers.append(observer)
+        return channel.current
+    }
+
+    /// - Parameter end: called with the lock held when nothing is observed any more.
+    func remove<Value>(
+        _ observer: Observer<Object, Value>, from property: ObservedProperty<Object, Value>,
+        end: (Object) -> Void
+    ) {
+        observer.end()
+        let object = object
+        var unobserved: ObservedChannel<Object>?
+        lock.withLock {
+            guard let channel = channel(of: property),
+                let index = channel.observers.firstIndex(where: { $0 === observer })
+            else { return }
+            channel.observers.remove(at: index)
+            guard !channel.isObserved else { return }
+            unobserved = channels.removeValue(forKey: property.id)
+            forgetRecords(of: channel)
+            if channels.isEmpty, let object {
+                end(object)
+                // Somebody may be adding an observer and rely on what has just ended.
+                for id in versions.indices { versions[id] += 1 }
+            }
+        }
+        // Its values are let go of here, without the lock.
+        withExtendedLifetime((object, unobserved)) {}
+    }
+
+    private func forgetRecords(of channel: ObservedChannel<Object>) {
+        if let limit {
+            self.limit = recorded.prefix(limit).count { $0 !== channel }
+        }
+        recorded.removeAll { $0 === channel }
+    }
+
+    /// Whether one of these properties is observed.
+    func observesAny(of ids: [Int]) -> Bool {
+        lock.withLock { ids.contains { channels[$0] != nil } }
+    }
+}

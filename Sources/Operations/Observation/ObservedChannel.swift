@@ -1,0 +1,112 @@
+/// The values of one observed property of one object, and who is told of them.
+///
+/// Guarded by the lock of the object's `Observations`, but for `reading(of:)`.
+class ObservedChannel<Object: AnyObject> {
+    let id: Int
+
+    init(id: Int) { self.id = id }
+
+    var isObserved: Bool { fatalError("unreachable: subclasses say") }
+
+    /// A change was announced whose value is not known.
+    func announce() { fatalError("unreachable: subclasses do it") }
+
+    /// Reads the property, with no lock held; what is returned is to be called with the lock.
+    func reading(of object: Object) -> (() -> Void)? {
+        fatalError("unreachable: subclasses do it")
+    }
+
+    /// Turns the oldest record into what is to be told.
+    ///
+    /// - Parameter garbage: gets what must be let go of outside the lock.
+    func takeRecord(_ garbage: inout [Any]) -> ObservedDelivery<Object>? {
+        fatalError("unreachable: subclasses do it")
+    }
+
+    func forgetReading() { fatalError("unreachable: subclasses do it") }
+}
+
+final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Object> {
+    private enum Record {
+        case value(Value)
+        case announced
+    }
+
+    private let property: ObservedProperty<Object, Value>
+    var observers: [Observer<Object, Value>] = []
+    /// The value that observers were told last, or are about to be.
+    private(set) var current: Value
+    /// The value after all records.
+    private var latest: Value
+    private var records = FIFO<Record>()
+    private var reading: Value?
+
+    init(_ property: ObservedProperty<Object, Value>, current: Value) {
+        self.property = property
+        self.current = current
+        self.latest = current
+        super.init(id: property.id)
+    }
+
+    override var isObserved: Bool { !observers.isEmpty }
+
+    func record(_ value: Value) {
+        records.append(.value(value))
+        latest = value
+    }
+
+    func record(_ change: (Value) -> Value) { record(change(latest)) }
+
+    override func announce() { records.append(.announced) }
+
+    override func reading(of object: Object) -> (() -> Void)? {
+        guard property.isAsked else { return nil }
+        let value = object[keyPath: property.keyPath]
+        return { [self] in reading = value }
+    }
+
+    override func forgetReading() { reading = nil }
+
+    override func takeRecord(_ garbage: inout [Any]) -> ObservedDelivery<Object>? {
+        // If the property does not say what the class itself recorded, a subclass answers for it.
+        let isOverridden = reading.map { !property.isSame($0, latest) } ?? false
+        let value: Value
+        switch records.popFirst() {
+        case .none: return nil
+        case .announced: value = reading ?? latest
+        case .value(let recorded):
+            value = isOverridden ? reading ?? recorded : recorded
+            garbage.append(recorded)
+        }
+        guard !property.isSame(current, value) else {
+            garbage.append(value)
+            return nil
+        }
+        defer {
+            current = value
+            if isOverridden { latest = value }
+        }
+        return TypedDelivery(observers: observers, old: current, new: value)
+    }
+}
+
+/// One change on its way to observers.
+class ObservedDelivery<Object: AnyObject> {
+    func deliver(to object: Object) { fatalError("unreachable: subclasses do it") }
+}
+
+private final class TypedDelivery<Object: AnyObject, Value>: ObservedDelivery<Object> {
+    private let observers: [Observer<Object, Value>]
+    private let old: Value
+    private let new: Value
+
+    init(observers: [Observer<Object, Value>], old: Value, new: Value) {
+        self.observers = observers
+        self.old = old
+        self.new = new
+    }
+
+    override func deliver(to object: Object) {
+        for observer in observers { observer.tell(object, old: old, new: new) }
+    }
+}

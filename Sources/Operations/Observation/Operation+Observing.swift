@@ -1,0 +1,128 @@
+import Synchronization
+
+extension Operation: KeyValueObserving {}
+
+extension KeyValueObserving where Self: Operation {
+    /// Calls a handler with each change of a property, for as long as the returned object is kept.
+    ///
+    /// ```swift
+    /// let observation = operation.observe(\.isFinished, options: [.new]) { operation, change in … }
+    /// ```
+    ///
+    /// Can be observed: `isCancelled`, `isExecuting`, `isFinished`, `isReady`, `isAsynchronous`,
+    /// `isConcurrent`, `dependencies`, `queuePriority`, `completionBlock`, `name`, `qualityOfService` and
+    /// `threadPriority`. A subclass that overrides one of them announces its changes with
+    /// ``Operation/didChangeValue(forKey:)``; observers see what the override says.
+    ///
+    /// Every change is told once, in the order in which they happened, also across the properties of one
+    /// operation; setting a property to the value it has is no change. The handler runs on the thread that
+    /// made the change, with no lock held, before the method that made it returns, unless another
+    /// thread is just delivering changes of this operation, or the change is made inside a handler: then
+    /// that one goes on with it. It may do anything with the operation but wait for it. `isFinished` is
+    /// told when the operation has left its queue, before its dependents start and before its completion
+    /// block runs.
+    ///
+    /// While an operation is observed it keeps its list of dependencies, also when dependents of it have
+    /// finished.
+    ///
+    /// - Parameters:
+    ///   - keyPath: one of the properties above; others stop the program.
+    ///   - options: what the handler is told; nothing but the fact of the change by default.
+    ///   - changeHandler: called by one thread at a time.
+    public func observe<Value: Sendable>(
+        _ keyPath: KeyPath<Operation, Value>, options: KeyValueObservingOptions = [],
+        changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        guard let property = OperationProperties.find(keyPath) else {
+            misuse(OperationProperties.advice(for: self.label))
+        }
+        return begin(property, options, changeHandler)
+    }
+
+    /// The same for key paths that begin at a subclass, such as `\Download.isFinished`.
+    ///
+    /// In a `final` class that overrides the property, such a key path cannot be recognised: write
+    /// `\.isFinished`, which always is.
+    @_disfavoredOverload
+    public func observe<Value: Sendable>(
+        _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
+        changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        let own: [(PartialKeyPath<Self>, any AnyObservedProperty)] = [
+            (\Self.isCancelled, OperationProperties.isCancelled),
+            (\Self.isExecuting, OperationProperties.isExecuting),
+            (\Self.isFinished, OperationProperties.isFinished),
+            (\Self.isReady, OperationProperties.isReady),
+            (\Self.isAsynchronous, OperationProperties.isAsynchronous),
+            (\Self.isConcurrent, OperationProperties.isConcurrent),
+            (\Self.dependencies, OperationProperties.dependencies),
+            (\Self.queuePriority, OperationProperties.queuePriority),
+            (\Self.completionBlock, OperationProperties.completionBlock),
+            (\Self.name, OperationProperties.name),
+            (\Self.qualityOfService, OperationProperties.qualityOfService),
+            (\Self.threadPriority, OperationProperties.threadPriority),
+        ]
+        let found = own.first { $0.0 == keyPath }?.1
+        guard let property = found as? ObservedProperty<Operation, Value> else {
+            misuse(OperationProperties.advice(for: self.label))
+        }
+        return begin(property, options, changeHandler)
+    }
+
+    private func begin<Value>(
+        _ property: ObservedProperty<Operation, Value>, _ options: KeyValueObservingOptions,
+        _ changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        let observer = Observer<Operation, Value>(options: options) { operation, change in
+            // Only this object's observations call it.
+            changeHandler(unsafeDowncast(operation, to: Self.self), change)
+        }
+        let observations = withExtras { $0.observations(of: self) }
+        let initial = observations.add(observer, to: property, of: self) {
+            word.bitwiseOr(
+                OperationWord.Flags([.observed, .hasAudience]).rawValue,
+                ordering: .acquiringAndReleasing)
+        }
+        observer.begin(self, initial: initial)
+        return KeyValueObservation {
+            observations.remove(observer, from: property) { operation in
+                operation.word.bitwiseAnd(
+                    ~OperationWord.Flags.observed.rawValue, ordering: .acquiringAndReleasing)
+            }
+        }
+    }
+}
+
+/// The properties of operations that can be observed.
+enum OperationProperties {
+    typealias Property<Value: Sendable> = ObservedProperty<Operation, Value>
+
+    static let isCancelled = Property(0, "isCancelled", "cancelled", at: \.isCancelled)
+    static let isExecuting = Property(1, "isExecuting", "executing", at: \.isExecuting)
+    static let isFinished = Property(2, "isFinished", "finished", at: \.isFinished)
+    static let isReady = Property(3, "isReady", "ready", at: \.isReady)
+    static let isAsynchronous = Property(4, "isAsynchronous", "asynchronous", at: \.isAsynchronous)
+    static let isConcurrent = Property(5, "isConcurrent", "concurrent", at: \.isConcurrent)
+    static let dependencies = Property(6, "dependencies", at: \.dependencies)
+    static let queuePriority = Property(7, "queuePriority", at: \.queuePriority)
+    static let completionBlock = Property<(@Sendable () -> Void)?>(
+        id: 8, keys: ["completionBlock"], keyPath: \.completionBlock
+    ) { $0 == nil && $1 == nil }  // Closures cannot be compared: each that is set is a change.
+    static let name = Property(9, "name", at: \.name)
+    static let qualityOfService = Property(10, "qualityOfService", at: \.qualityOfService)
+    static let threadPriority = Property(11, "threadPriority", at: \.threadPriority)
+
+    static let all: [any AnyObservedProperty] = [
+        isCancelled, isExecuting, isFinished, isReady, isAsynchronous, isConcurrent, dependencies,
+        queuePriority, completionBlock, name, qualityOfService, threadPriority,
+    ]
+
+    static func find<Value>(_ keyPath: KeyPath<Operation, Value>) -> Property<Value>? {
+        all.first { $0.anyKeyPath == keyPath } as? Property<Value>
+    }
+
+    static func advice(for label: String) -> String {
+        let names = all.map { "\\." + $0.keys[0] }.joined(separator: ", ")
+        return "\(label) has no such property to observe: use one of \(names)"
+    }
+}

@@ -1,0 +1,154 @@
+import Synchronization
+
+extension OperationQueue: KeyValueObserving {}
+
+extension KeyValueObserving where Self: OperationQueue {
+    /// Calls a handler with each change of a property, for as long as the returned object is kept.
+    ///
+    /// ```swift
+    /// let observation = queue.observe(\.operationCount, options: [.new]) { queue, change in … }
+    /// ```
+    ///
+    /// Can be observed: `operations`, `operationCount`, `maxConcurrentOperationCount`, `isSuspended`, `name`
+    /// and `qualityOfService`. What was said of operations holds here: every change is told once, in
+    /// order, on the thread that made it unless another one is delivering, with no lock held. Each
+    /// operation that comes or goes is one change; it is told before anybody who waits for it goes on.
+    /// Barriers are not counted.
+    ///
+    /// While `operations` or `operationCount` is observed the queue hands operations to its workers one by
+    /// one, which costs some of its speed; each change of `operations` costs time in proportion to their
+    /// number.
+    ///
+    /// - Parameters:
+    ///   - keyPath: one of the properties above; others stop the program.
+    ///   - options: what the handler is told; nothing but the fact of the change by default.
+    ///   - changeHandler: called by one thread at a time. It must not wait for operations of the queue.
+    public func observe<Value: Sendable>(
+        _ keyPath: KeyPath<OperationQueue, Value>, options: KeyValueObservingOptions = [],
+        changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        let found = QueueProperties.all.first { $0.anyKeyPath == keyPath }
+        guard let property = found as? ObservedProperty<OperationQueue, Value> else {
+            misuse(QueueProperties.advice(for: self))
+        }
+        return begin(property, options, changeHandler)
+    }
+
+    /// The same for key paths that begin at a subclass, such as `\DownloadQueue.isSuspended`.
+    ///
+    /// In a `final` class that overrides the property, such a key path cannot be recognised: write
+    /// `\.isSuspended`, which always is.
+    @_disfavoredOverload
+    public func observe<Value: Sendable>(
+        _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
+        changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        let own: [(PartialKeyPath<Self>, any AnyObservedProperty)] = [
+            (\Self.operations, QueueProperties.operations),
+            (\Self.operationCount, QueueProperties.operationCount),
+            (\Self.maxConcurrentOperationCount, QueueProperties.width),
+            (\Self.isSuspended, QueueProperties.isSuspended),
+            (\Self.name, QueueProperties.name),
+            (\Self.qualityOfService, QueueProperties.qualityOfService),
+        ]
+        let found = own.first { $0.0 == keyPath }?.1
+        guard let property = found as? ObservedProperty<OperationQueue, Value> else {
+            misuse(QueueProperties.advice(for: self))
+        }
+        return begin(property, options, changeHandler)
+    }
+
+    private func begin<Value>(
+        _ property: ObservedProperty<OperationQueue, Value>, _ options: KeyValueObservingOptions,
+        _ changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        let observer = Observer<OperationQueue, Value>(options: options) { queue, change in
+            // Only this object's observations call it.
+            changeHandler(unsafeDowncast(queue, to: Self.self), change)
+        }
+        let observations = madeObservations()
+        event { $0.observations = observations }
+        let initial: Value
+        if let current = QueueProperties.counted(property) {
+            initial = event { state in
+                state.beginTellingEach()
+                return observations.add(observer, to: property, current: current(state))
+            }
+        } else {
+            initial = observations.add(observer, to: property, of: self) {}
+        }
+        observer.begin(self, initial: initial)
+        return KeyValueObservation { [weak self] in
+            observations.remove(observer, from: property) { _ in }
+            self?.event { state in
+                if !observations.observesAny(of: QueueProperties.countedIDs) {
+                    state.endTellingEach()
+                }
+            }
+        }
+    }
+}
+
+extension OperationQueue {
+    var existingObservations: Observations<OperationQueue>? {
+        observations.load(ordering: .acquiring)?.takeUnretainedValue()
+    }
+
+    fileprivate func madeObservations() -> Observations<OperationQueue> {
+        if let existingObservations { return existingObservations }
+        let new = Unmanaged.passRetained(Observations<OperationQueue>(self))
+        let (exchanged, original) = observations.compareExchange(
+            expected: nil, desired: new, ordering: .acquiringAndReleasing)
+        if exchanged { return new.takeUnretainedValue() }
+        new.release()
+        guard let original else { fatalError("unreachable: somebody was first") }
+        return original.takeUnretainedValue()
+    }
+}
+
+/// The properties of queues that can be observed.
+enum QueueProperties {
+    typealias Property<Value: Sendable> = ObservedProperty<OperationQueue, Value>
+
+    /// What these two say is recorded exactly, and counts: to ask the queue takes longer than a change.
+    static let operations = Property(0, "operations", at: \.operations, isAsked: false)
+    static let operationCount = Property(1, "operationCount", at: \.operationCount, isAsked: false)
+    static let width = Property(
+        2, "maxConcurrentOperationCount", at: \.maxConcurrentOperationCount)
+    static let isSuspended = Property(3, "isSuspended", "suspended", at: \.isSuspended)
+    static let name = Property(4, "name", at: \.name)
+    static let qualityOfService = Property(5, "qualityOfService", at: \.qualityOfService)
+
+    static let all: [any AnyObservedProperty] = [
+        operations, operationCount, width, isSuspended, name, qualityOfService,
+    ]
+    static let countedIDs = [operations.id, operationCount.id]
+
+    /// How to know the value of a property that changes as operations come and go.
+    static func counted<Value>(
+        _ property: Property<Value>
+    ) -> ((borrowing QueueState) -> Value)? {
+        if let list = property as? Property<[Operation]>, list.id == operations.id {
+            return { state in
+                guard let value = state.countedOperations as? Value else {
+                    fatalError("unreachable: the type was looked at")
+                }
+                return value
+            }
+        }
+        if let count = property as? Property<Int>, count.id == operationCount.id {
+            return { state in
+                guard let value = state.countedOperations.count as? Value else {
+                    fatalError("unreachable: the type was looked at")
+                }
+                return value
+            }
+        }
+        return nil
+    }
+
+    static func advice(for queue: OperationQueue) -> String {
+        let names = all.map { "\\." + $0.keys[0] }.joined(separator: ", ")
+        return "queue \(queue.name ?? "") has no such property to observe: use one of \(names)"
+    }
+}

@@ -1,0 +1,247 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// Observations while many threads change what is observed.
+@Suite(.timeLimit(.minutes(2)))
+struct ObservationStressTests {
+    private struct Told<Value: Sendable & Equatable>: Sendable, Equatable {
+        let old: Value?
+        let new: Value?
+    }
+
+    /// Each change begins where the one before it ended, and is one.
+    private func expectChain<Value: Equatable>(
+        _ told: [Told<Value>], from initial: Value,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        var latest: Value? = initial
+        var broken = 0
+        for change in told {
+            if change.old != latest || change.old == change.new { broken += 1 }
+            latest = change.new
+        }
+        #expect(broken == 0, sourceLocation: sourceLocation)
+    }
+
+    @Test func eightThreadsChangeOneOperationAndNoChangeIsLostOrTwice() {
+        let operation = Operation()
+        let (names, readiness) = (Recorder<Told<String?>>(), Recorder<Told<Bool>>())
+        let priorities = Recorder<Told<Operation.QueuePriority>>()
+        let observations = [
+            operation.observe(\.name, options: [.old, .new]) {
+                names.record(Told(old: $1.oldValue, new: $1.newValue))
+            },
+            operation.observe(\.queuePriority, options: [.old, .new]) {
+                priorities.record(Told(old: $1.oldValue, new: $1.newValue))
+            },
+            operation.observe(\.isReady, options: [.old, .new]) {
+                readiness.record(Told(old: $1.oldValue, new: $1.newValue))
+            },
+        ]
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            let dependency = Operation()
+            for index in 0..<500 {
+                // Each name is used once, so each of them is a change.
+                operation.name = "\(thread) \(index)"
+                operation.queuePriority = index % 2 == 0 ? .high : .low
+                operation.addDependency(dependency)
+                operation.removeDependency(dependency)
+            }
+        }
+        // Handlers may still run on a thread that had delivered for the others: none, for all returned.
+        #expect(names.values.count == 4000)
+        #expect(Set(names.values.map(\.new)).count == 4000)
+        for thread in 0..<8 {
+            let own = names.values.compactMap { $0.new ?? nil }.filter {
+                $0.hasPrefix("\(thread) ")
+            }
+            #expect(own == (0..<500).map { "\(thread) \($0)" })
+        }
+        expectChain(names.values, from: nil)
+        expectChain(priorities.values, from: .normal)
+        expectChain(readiness.values, from: true)
+        #expect(names.values.last?.new == operation.name)
+        #expect(priorities.values.last?.new == operation.queuePriority)
+        #expect(readiness.values.last?.new == true)
+        withExtendedLifetime(observations) {}
+    }
+
+    @Test func randomLivesAreToldAsTheyWere() async {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(state: seed)
+        let queue = OperationQueue()
+        for _ in 0..<300 {
+            let log = Recorder<String>()
+            let operation: Operation =
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: BlockOperation {}
+                case 1: AsyncOperation {}
+                default: DispatchedOperation {}
+                }
+            let dependency = BlockOperation {}
+            operation.addDependency(dependency)
+            let observations = [
+                operation.observe(\.isExecuting, options: .new) {
+                    log.record("executing \($1.newValue ?? false)")
+                },
+                operation.observe(\.isFinished, options: .new) {
+                    log.record("finished \($1.newValue ?? false)")
+                },
+                operation.observe(\.isCancelled, options: .new) {
+                    log.record("cancelled \($1.newValue ?? false)")
+                },
+            ]
+            let cancels = Bool.random(using: &random)
+            if Bool.random(using: &random) {
+                queue.addOperation(dependency)
+                queue.addOperation(operation)
+            } else {
+                queue.addOperation(operation)
+                queue.addOperation(dependency)
+            }
+            if cancels { operation.cancel() }
+            await queue.drain()
+            while log.values.last != "finished true" { await Task.yield() }
+            let life = log.values.filter { !$0.hasPrefix("cancelled") }
+            let ran = ["executing true", "executing false", "finished true"]
+            #expect(
+                life == ran || (operation.isCancelled && life == ["finished true"]), "seed \(seed)")
+            let cancellations = log.values.filter { $0.hasPrefix("cancelled") }
+            #expect(
+                cancellations == (operation.isCancelled ? ["cancelled true"] : []), "seed \(seed)")
+            withExtendedLifetime(observations) {}
+        }
+    }
+
+    @Test func afterInvalidateNoFurtherChangeIsTold() {
+        let operation = Operation()
+        let isOver = Atomic(false)
+        let others = DispatchGroup()
+        for thread in 0..<2 {
+            DispatchQueue.global().async(group: others) {
+                var index = 0
+                while !isOver.load(ordering: .acquiring) {
+                    operation.name = "\(thread) \(index)"
+                    index += 1
+                }
+            }
+        }
+        for _ in 0..<2_000 {
+            let calls = Counter()
+            let observation = operation.observe(\.name) { _, _ in calls.increment() }
+            observation.invalidate()
+            // At most the one that had begun on another thread.
+            let atMost = calls.value + 1
+            operation.name = "x"
+            operation.name = "y"
+            #expect(calls.value <= atMost)
+        }
+        isOver.store(true, ordering: .releasing)
+        others.wait()
+        #expect(!operation.status.has(.observed))
+    }
+
+    // MARK: Queues
+
+    @Test(arguments: [1, 3, -1])
+    func countsGoUpAndDownByOne(width: Int) async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = width
+        let counts = Recorder<Told<Int>>()
+        let lists = Recorder<[Operation]>()
+        let observations = [
+            queue.observe(\.operationCount, options: [.old, .new]) {
+                counts.record(Told(old: $1.oldValue, new: $1.newValue))
+            },
+            queue.observe(\.operations, options: [.new]) { lists.record($1.newValue ?? []) },
+        ]
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for index in 0..<100 {
+                let operation: Operation = index % 10 == 0 ? AsyncOperation {} : BlockOperation {}
+                queue.addOperation(operation)
+                if index % 7 == 0 { operation.cancel() }
+            }
+        }
+        await queue.drain()
+        while counts.values.count < 1600 || lists.values.count < 1600 { await Task.yield() }
+        #expect(counts.values.count == 1600)
+        #expect(counts.values.allSatisfy { abs(($0.new ?? 0) - ($0.old ?? 0)) == 1 })
+        expectChain(counts.values, from: 0)
+        #expect(counts.values.last?.new == 0)
+        #expect(lists.values.map(\.count) == counts.values.map { $0.new ?? -1 })
+        withExtendedLifetime(observations) {}
+    }
+
+    @Test func observingABusyQueueBeginsAndEndsExactly() async {
+        let queue = OperationQueue()
+        for _ in 0..<20 {
+            for _ in 0..<2_000 { queue.addOperation {} }
+            let counts = Recorder<Int>()
+            let observation = queue.observe(\.operationCount, options: [.initial, .new]) {
+                counts.record($1.newValue ?? -1)
+            }
+            await queue.drain()
+            while counts.values.last != 0 { await Task.yield() }
+            let values = counts.values
+            #expect(zip(values, values.dropFirst()).allSatisfy { $0 - 1 == $1 })
+            observation.invalidate()
+            #expect(!queue.snapshot { $0.tellsEach })
+        }
+    }
+
+    @Test func theSettingsOfAQueueAreTold() {
+        let queue = OperationQueue()
+        let log = Recorder<String>()
+        let observations = [
+            queue.observe(\.maxConcurrentOperationCount, options: [.old, .new]) {
+                log.record("\($1.oldValue ?? 0)>\($1.newValue ?? 0)")
+            },
+            queue.observe(\.isSuspended, options: [.old, .new]) {
+                log.record("\($1.oldValue ?? true)>\($1.newValue ?? false)")
+            },
+            queue.observe(\.name, options: .new) { log.record(($1.newValue ?? nil) ?? "") },
+            queue.observe(\.qualityOfService, options: .new) {
+                log.record("\($1.newValue ?? .default)")
+            },
+        ]
+        queue.maxConcurrentOperationCount = 2
+        queue.isSuspended = true
+        queue.isSuspended = true
+        queue.name = "Download queue"
+        queue.qualityOfService = .utility
+        #expect(log.values == ["-1>2", "false>true", "Download queue", "utility"])
+        withExtendedLifetime(observations) {}
+    }
+
+    @Test func aHandlerOfAQueueMayAddAndCancel() async {
+        let queue = OperationQueue()
+        let ran = Counter()
+        let observation = queue.observe(\.operationCount, options: .new) { queue, change in
+            if change.newValue == 0, ran.value < 5 { queue.addOperation { ran.increment() } }
+            queue.operations.first?.cancel()
+            queue.isSuspended = false
+        }
+        ran.increment()
+        for _ in 0..<5 { queue.addOperation { ran.increment() } }
+        // The handler may be about to add one when the queue is empty.
+        #expect(await comesTrue { ran.value >= 5 && queue.operationCount == 0 })
+        observation.invalidate()
+    }
+
+    @Test func anObservedQueueIsFreed() async {
+        weak var freed: OperationQueue?
+        let observation: KeyValueObservation
+        do {
+            let queue = OperationQueue()
+            freed = queue
+            observation = queue.observe(\.operations) { _, _ in }
+            queue.addOperation {}
+            await queue.drain()
+        }
+        while freed != nil { await Task.yield() }
+        observation.invalidate()
+    }
+}

@@ -1,0 +1,120 @@
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// States and counts with `for await`.
+@Suite(.timeLimit(.minutes(1)))
+struct StreamTests {
+    @Test func aLifeIsAStreamThatEnds() async {
+        let queue = OperationQueue()
+        let first = BlockOperation {}
+        let operation = AsyncOperation {}
+        operation.addDependency(first)
+        var iterator = operation.states.makeAsyncIterator()
+        queue.addOperation(operation)
+        queue.addOperation(first)
+        var states: [Operation.State] = []
+        while let state = await iterator.next() { states.append(state) }
+        #expect(states == [.waiting, .ready, .executing, .finished(isCancelled: false)])
+    }
+
+    @Test func aCancelledOperationEndsCancelled() async {
+        let operation = Operation()
+        var iterator = operation.states.makeAsyncIterator()
+        operation.cancel()
+        operation.start()
+        var states: [Operation.State] = []
+        while let state = await iterator.next() { states.append(state) }
+        #expect(states == [.ready, .finished(isCancelled: true)])
+    }
+
+    @Test func aFinishedOperationSaysSoAndNoMore() async {
+        let operation = Operation()
+        operation.start()
+        var states: [Operation.State] = []
+        for await state in operation.states { states.append(state) }
+        #expect(states == [.finished(isCancelled: false)])
+        #expect(!operation.status.has(.observed))
+    }
+
+    @Test func cancellingTheTaskEndsTheLoopAndTheObservation() async {
+        weak var freed: Operation?
+        do {
+            let operation = Operation()
+            freed = operation
+            let begun = Signal()
+            let task = Task { [operation] in
+                for await _ in operation.states { begun.send() }
+            }
+            await Task.detached { _ = begun.wait() }.value
+            task.cancel()
+            await task.value
+            #expect(!operation.status.has(.observed))
+        }
+        #expect(freed == nil)
+    }
+
+    @Test func leavingTheLoopEndsTheObservation() async {
+        let operation = Operation()
+        for await _ in operation.states { break }
+        #expect(!operation.status.has(.observed))
+        let queue = OperationQueue()
+        for await _ in queue.counts { break }
+        #expect(!queue.snapshot { $0.tellsEach })
+    }
+
+    @Test func countsGiveTheLatestAndEndWithTheTask() async {
+        let queue = suspendedQueue()
+        for _ in 0..<3 { queue.addOperation {} }
+        let seen = Recorder<Int>()
+        let task = Task {
+            for await count in queue.counts {
+                seen.record(count)
+                if count == 3 { queue.isSuspended = false }
+                if count == 0 { break }
+            }
+        }
+        await task.value
+        let values = seen.values
+        #expect(values.first == 3)
+        #expect(values.last == 0)
+        #expect(zip(values, values.dropFirst()).allSatisfy { $0 > $1 })
+
+        let endless = Task { for await _ in queue.counts {} }
+        endless.cancel()
+        await endless.value
+        #expect(!queue.snapshot { $0.tellsEach })
+    }
+
+    @Test func manyStreamsOfRandomLivesAreInOrder() async {
+        let queue = OperationQueue()
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<200 {
+                let operation: Operation =
+                    index % 2 == 0 ? BlockOperation {} : DispatchedOperation {}
+                let states = operation.states.makeAsyncIterator()
+                queue.addOperation(operation)
+                if index % 5 == 0 { operation.cancel() }
+                let box = Protected(states)
+                group.addTask {
+                    var iterator = box.withLock { $0 }
+                    var ranks: [Int] = []
+                    while let state = await iterator.next() { ranks.append(rank(state)) }
+                    #expect(ranks.last == 3)
+                    #expect(ranks.first == 1)
+                    #expect(zip(ranks, ranks.dropFirst()).allSatisfy { $0 < $1 })
+                }
+            }
+        }
+    }
+}
+
+private func rank(_ state: Operation.State) -> Int {
+    switch state {
+    case .waiting: 0
+    case .ready: 1
+    case .executing: 2
+    case .finished: 3
+    }
+}
