@@ -7,7 +7,7 @@ enum Label {
     @TaskLocal static var value = "none"
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AsyncOperationTests {
     /// A door for tasks.
     final class AsyncGate: Sendable {

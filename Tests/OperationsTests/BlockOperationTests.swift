@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BlockOperationTests {
     @Test func withoutBlocksItFinishesAtOnce() {
         let operation = BlockOperation()

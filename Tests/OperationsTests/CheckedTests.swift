@@ -5,7 +5,7 @@ import Testing
 
 /// The twins that throw where the usual methods stop the program. `MisuseTests` checks the sentences of
 /// those.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CheckedTests {
     private func named(_ name: String) -> BlockOperation {
         let operation = BlockOperation {}

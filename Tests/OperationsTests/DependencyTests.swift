@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DependencyTests {
     @Test func aDependentStartsAfterItsDependency() async {
         let order = Recorder<Int>()

@@ -2,7 +2,7 @@ import Operations
 import Testing
 
 /// Serialized, because the handler of findings belongs to the whole process.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct DiagnosticsTests {
     private func findings(during body: () -> Void) -> [String] {
         let recorder = Recorder<String>()

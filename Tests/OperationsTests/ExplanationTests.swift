@@ -4,7 +4,7 @@ import Testing
 @testable import Operations
 
 /// Each reason why an operation may not run, and what `explain()` says about it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExplanationTests {
     typealias Reason = Operation.Explanation.Reason
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InvocationOperationTests {
     struct NoSuchFile: Error, Equatable { let name: String }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 /// Observations while many threads change what is observed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservationStressTests {
     private struct Told<Value: Sendable & Equatable>: Sendable, Equatable {
         let old: Value?

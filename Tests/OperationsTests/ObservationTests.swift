@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 /// Key-value observing of single operations.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservationTests {
     /// What a handler was told, as text.
     private static func text<Value>(_ change: KeyValueObservedChange<Value>) -> String {

@@ -2,7 +2,7 @@ import Operations
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OperationQueueTests {
     @Test func everyAddedOperationRunsOnce() async {
         let queue = OperationQueue()

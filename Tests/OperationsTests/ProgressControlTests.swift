@@ -3,7 +3,7 @@ import Testing
 @testable import Operations
 
 /// Cancelling, pausing, being current, and streams.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressControlTests {
     // MARK: Cancelling and pausing
 

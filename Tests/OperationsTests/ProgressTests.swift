@@ -3,7 +3,7 @@ import Testing
 @testable import Operations
 
 /// The numbers were compared with what Foundation's class gives for the same calls.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressTests {
     struct Case: Sendable {
         let total, completed: Int64

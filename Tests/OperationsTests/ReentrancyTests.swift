@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 /// What users' code may do in the places from which the library calls it, or lets go of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReentrancyTests {
     /// Does something when the last reference to it goes.
     final class Farewell: Sendable {

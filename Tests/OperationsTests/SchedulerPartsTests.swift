@@ -4,7 +4,7 @@ import Testing
 @testable import Operations
 
 /// The parts of the scheduler, each alone.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SchedulerPartsTests {
     @Test(arguments: [64, 128, 4_096, 8_192, 1 << 20])
     func aBitTreeIsASetThatFindsTheNext(capacity: Int) {

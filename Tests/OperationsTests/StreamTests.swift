@@ -4,7 +4,7 @@ import Testing
 @testable import Operations
 
 /// States and counts with `for await`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     @Test func aLifeIsAStreamThatEnds() async {
         let queue = OperationQueue()

@@ -180,20 +180,16 @@ final class StressGraph: @unchecked Sendable {
     private func add(part: Int, of parts: Int) {
         var random = SeededGenerator(state: seed ^ UInt64(part))
         var rest = operations.indices.filter { $0 % parts == part }.shuffled(using: &random)
-        #if OPERATIONS_CONTRACT_PENDING
         if hasBarriers { rest = part == 0 ? operations.indices.reversed() : [] }
         var added = [[Operation]](repeating: [], count: homes.count)
-        #endif
         while let index = rest.popLast() {
             let home = places[index]
-            #if OPERATIONS_CONTRACT_PENDING
             if hasBarriers {
                 if random.happens(1, in: 30) { addBarrier(to: home, after: added[home]) }
                 added[home].append(operations[index])
                 homes[home].queue.addOperation(operations[index])
                 continue
             }
-            #endif
             if random.happens(1, in: 20) {
                 let more = rest.filter { places[$0] == home }.prefix(40)
                 rest.removeAll { more.contains($0) }
@@ -205,7 +201,6 @@ final class StressGraph: @unchecked Sendable {
         }
     }
 
-    #if OPERATIONS_CONTRACT_PENDING
     /// Then one thread adds in order, for a dependency behind a barrier would never start.
     private var hasBarriers: Bool { seed % 2 == 0 }
 
@@ -216,7 +211,6 @@ final class StressGraph: @unchecked Sendable {
             if inside.now > 0 { broken.record("a barrier was not alone") }
         }
     }
-    #endif
 
     private func disturbCancels(_ start: SeededGenerator) {
         var random = start

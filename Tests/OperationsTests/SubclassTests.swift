@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Subclasses that keep their own state and say so by key-value notifications.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SubclassTests {
     @Test func aSubclassWithItsOwnStateDrivesTheQueue() async {
         let order = Recorder<Int>()

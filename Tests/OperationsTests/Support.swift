@@ -17,9 +17,9 @@ struct Signal: Sendable {
 
     func send() { semaphore.signal() }
 
-    /// Blocks; false if ten seconds went by, so that a test fails and does not hang.
+    /// Blocks; false if two minutes went by, so that a test fails and does not hang.
     @discardableResult
-    func wait() -> Bool { semaphore.wait(timeout: .now() + 10) == .success }
+    func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
 }
 
 /// Counts how many are inside at the same time.

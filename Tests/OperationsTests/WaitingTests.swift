@@ -2,7 +2,7 @@ import Dispatch
 import Operations
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WaitingTests {
     /// Runs blocking code on a thread of its own.
     private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {

@@ -3,7 +3,7 @@ import Operations
 import Testing
 
 /// Barriers: rows Q10, B6–B8.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BarrierContractTests {
     @Test(
         "Q10: a barrier runs after all before it, alone, and before all behind it",

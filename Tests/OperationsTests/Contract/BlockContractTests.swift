@@ -2,7 +2,7 @@ import Operations
 import Testing
 
 /// Operations made of blocks: rows BO1–BO5.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BlockContractTests {
     @Test("BO1: blocks run at the same time also when it is started by hand")
     func blocksRunAtTheSameTimeByHand() async {

@@ -4,7 +4,7 @@ import Testing
 /// The throwing twins of everything that traps: decision 3, M8, and O4, O17, O18, Q1, Q6, Q16, BO2.
 ///
 /// After each error everything must be as if the call had not been made.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CheckedContractTests {
     private func expect(
         _ message: String?, says words: String..., sourceLocation: SourceLocation = #_sourceLocation

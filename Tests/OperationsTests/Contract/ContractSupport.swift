@@ -10,11 +10,13 @@ import Musl
 import Glibc
 #endif
 
-/// Sizes of tests that grow: the thread sanitizer makes everything some ten times slower.
+/// What large amounts are divided by where code runs slowly.
 #if THREAD_SANITIZER
-let sanitizerShare = 20
+let slowness = 20
+#elseif DEBUG
+let slowness = 10
 #else
-let sanitizerShare = 1
+let slowness = 1
 #endif
 
 /// Runs blocking code on a thread of its own: neither the main thread nor one that tasks share.
@@ -102,9 +104,9 @@ let contractSeeds: [UInt64] = {
 }()
 
 /// Waits for what follows an event without announcing itself, as the release of memory does; false if
-/// it has not come about after twenty seconds.
+/// it has not come about after two minutes.
 func comesTrue(_ condition: () -> Bool) async -> Bool {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(120)
     while !condition() {
         guard ContinuousClock.now < end else { return false }
         await Task.yield()
@@ -112,14 +114,11 @@ func comesTrue(_ condition: () -> Bool) async -> Bool {
     return true
 }
 
-/// Ends the process in four seconds: for exit tests of code that would hang if it were wrong, with the
-/// status that makes the test fail.
-///
-/// Less than the ten seconds of a ``Signal``: reading from the processes of exit tests blocks the threads
-/// that all tests share, and those that wait for a signal meanwhile must not fail with them.
+/// Ends the process in a minute: for exit tests of code that would hang if it were wrong, with the status
+/// that makes the test fail.
 func endSoon(_ status: Int32 = EXIT_SUCCESS) {
     startTestThread {
-        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 4)
+        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 60)
         exit(status)
     }
 }

@@ -2,7 +2,7 @@ import Operations
 import Testing
 
 /// Dependencies at the edges of their contract: rows O11–O18 and B1.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DependencyContractTests {
     @Test("O13: a dependency added while it executes, or after it has finished, has no effect")
     func aDependencyThatComesTooLate() async {

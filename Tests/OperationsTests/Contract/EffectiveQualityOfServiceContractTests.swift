@@ -5,7 +5,7 @@ import Testing
 /// What is in force: the largest of the property, what was inferred, and all promotions (section 2.4, M9).
 ///
 /// Operations are made on a plain thread, where nothing is inferred, unless the rule is about that.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EffectiveQualityOfServiceContractTests {
     private func made(_ service: QualityOfService? = nil) async -> Operation {
         await onThread {
@@ -182,7 +182,7 @@ struct EffectiveQualityOfServiceContractTests {
 
     @Test("2.4: a million dependencies deep, raising does not overflow the stack")
     func raisingALongChain() async {
-        let length = 1_000_000 / sanitizerShare
+        let length = 1_000_000 / slowness
         let service = await onThread(stackSize: 256 * 1024) {
             let first = Operation()
             var last = first

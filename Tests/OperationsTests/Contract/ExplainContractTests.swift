@@ -3,7 +3,7 @@ import Testing
 
 /// Why is this not running? Each reason is named, and the names of all that it depends on: O11, O18, O32,
 /// Q6, Q9, Q10, and decision 2.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExplainContractTests {
     private func expect(
         _ explanation: some CustomStringConvertible, says words: String...,
@@ -161,7 +161,7 @@ struct ExplainContractTests {
 
     @Test("A long chain is explained without recursion")
     func aLongChain() async {
-        let length = 200_000 / sanitizerShare
+        let length = 200_000 / slowness
         let explanation = await onThread(stackSize: 256 * 1024) {
             var last = named("first")
             for index in 1..<length {

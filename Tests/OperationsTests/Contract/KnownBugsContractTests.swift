@@ -161,7 +161,7 @@ struct KnownBugsContractTests {
                 for (first, second) in [(a, b), (b, a)] {
                     group.addTask {
                         await onThread {
-                            for _ in 0..<5_000 / sanitizerShare {
+                            for _ in 0..<5_000 / slowness {
                                 first.addDependency(second)
                                 first.removeDependency(second)
                             }
@@ -181,7 +181,7 @@ struct KnownBugsContractTests {
             OperationsDiagnostics.handler = { _ in findings.increment() }
             let (a, b) = (Operation(), Operation())
             a.addDependency(b)
-            let rounds = 5_000 / sanitizerShare
+            let rounds = 5_000 / slowness
             for _ in 0..<rounds {
                 b.addDependency(a)
                 b.removeDependency(a)
@@ -199,7 +199,7 @@ struct KnownBugsContractTests {
             a.addDependency(b)
             b.addDependency(a)
             var last = Operation()
-            for _ in 0..<50_000 / sanitizerShare {
+            for _ in 0..<50_000 / slowness {
                 let next = Operation()
                 next.addDependency(last)
                 last = next

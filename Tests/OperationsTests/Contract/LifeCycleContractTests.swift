@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Starting, running and ending: rows O1–O10, O19–O22, O28–O35 and decision 4.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct LifeCycleContractTests {
     @Test("O1, O2, decision 4: a dependent finds its dependency finished and gone from its queue")
     func aDependentFindsItsDependencyGone() async {

@@ -18,7 +18,7 @@ struct MemoryContractTests {
     @Test("P6: releasing a chain of a million finished operations does not overflow the stack")
     func releasingAFinishedChain() async {
         let gone = Counter()
-        let length = 1_000_000 / sanitizerShare
+        let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var operations: [Operation] = []
             for _ in 0..<length {
@@ -38,7 +38,7 @@ struct MemoryContractTests {
         "P6: releasing a chain of a million operations that never ran does not overflow the stack")
     func releasingAnUnfinishedChain() async {
         let gone = Counter()
-        let length = 1_000_000 / sanitizerShare
+        let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var last = Counted(gone)
             for _ in 1..<length {
@@ -55,7 +55,7 @@ struct MemoryContractTests {
         arguments: contractSeeds.suffix(1))
     func releasingAGraph(seed: UInt64) async {
         let gone = Counter()
-        let count = 1_000_000 / sanitizerShare
+        let count = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var random = SeededGenerator(state: seed)
             var operations: [Operation] = []
@@ -76,7 +76,7 @@ struct MemoryContractTests {
     @Test("P6: a graph that ran in a queue is released, completion blocks and closures included")
     func releasingAGraphThatRan() async {
         let gone = Counter()
-        let count = 100_000 / sanitizerShare
+        let count = 100_000 / slowness
         do {
             let queue = OperationQueue()
             var operations: [Operation] = []
@@ -95,7 +95,7 @@ struct MemoryContractTests {
     @Test("P6: in a chain that goes on for ever early operations are freed while it goes on")
     func aRollingChainDoesNotGrow() async {
         let gone = Counter()
-        let length = 200_000 / sanitizerShare
+        let length = 200_000 / slowness
         let queue = OperationQueue()
         var previous = Counted(gone)
         weak let first = previous

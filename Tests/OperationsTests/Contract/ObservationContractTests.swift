@@ -5,7 +5,7 @@ import Testing
 /// Observing properties: rows M1, Q21, B20, decision 5, and what is exact about O6 and O9.
 ///
 /// Observers are told before the completion block runs, so a completion block says when to look.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservationContractTests {
     /// Runs an operation in a queue and returns when its completion block has been called.
     private func run(_ operation: Operation, in queue: OperationQueue = OperationQueue()) async {

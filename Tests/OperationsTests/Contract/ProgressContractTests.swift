@@ -2,7 +2,7 @@ import Operations
 import Testing
 
 /// A queue's progress: rows Q20, B16.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressContractTests {
     @Test("Q20: inactive until its total is set")
     func inactiveUntilTheTotalIsSet() async {

@@ -2,7 +2,7 @@ import Operations
 import Testing
 
 /// Queues: rows Q1–Q22 as far as they need nothing but the queue, and O24–O27.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct QueueContractTests {
     // MARK: Order
 

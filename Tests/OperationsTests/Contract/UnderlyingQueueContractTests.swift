@@ -3,7 +3,7 @@ import Operations
 import Testing
 
 /// Queues that run on a dispatch queue of the user's: rows Q16, Q9, B14.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct UnderlyingQueueContractTests {
     private static let key = DispatchSpecificKey<Int>()
 

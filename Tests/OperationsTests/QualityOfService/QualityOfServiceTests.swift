@@ -3,7 +3,7 @@ import Testing
 @testable import Operations
 
 /// The rules of promotion, as they are seen from outside.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct QualityOfServiceTests {
     private func operation(_ quality: QualityOfService? = nil) -> BlockOperation {
         let operation = BlockOperation {}

@@ -9,7 +9,7 @@ import Glibc
 #if os(Linux)
 /// What threads really get. Raising niceness is allowed to everybody, lowering it to root; each test says
 /// who it is.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ThreadNicenessTests {
     static var isRoot: Bool { geteuid() == 0 }
 

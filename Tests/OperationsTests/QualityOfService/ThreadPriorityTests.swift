@@ -7,7 +7,7 @@ import Glibc
 
 #if os(Linux)
 /// The thread's niceness inside `main()`. Raising it is allowed to everybody.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ThreadPriorityTests {
     private static func niceness() -> Int32 {
         // On Linux the "process" 0 is the calling thread.
