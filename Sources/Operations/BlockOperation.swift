@@ -19,9 +19,10 @@ open class BlockOperation: Operation, @unchecked Sendable {
     }
 
     /// Makes an operation of one block; more can be added.
-    public convenience init(block: @escaping @Sendable () -> Void) {
+    public convenience init(block: consuming @escaping @Sendable () -> Void) {
         self.init()
-        self.block = block
+        // It was nil: an assignment would keep the operation alive while it releases the old value.
+        withUnsafeMutablePointer(to: &self.block) { $0.initialize(to: block) }
     }
 
     /// The blocks, in the order added.

@@ -11,22 +11,30 @@ import Synchronization
 open class OperationQueue: @unchecked Sendable {
     // Unchecked because it is open: all the class has is guarded by locks or constant.
 
-    let lock = BriefLock()
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
+    let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
+    private let settings: Protected<Settings>
+
+    // What workers look at before each operation, and what changes with each addition, lie apart: each
+    // would otherwise wait for the other to get the memory from another processor.
+    private let gapBeforeSigns = CacheLine()
     /// What `state` says, for workers that look without the lock.
     let attention = Atomic<UInt32>(0)
-    let hasPrecedence = Atomic<Bool>(false)
     /// Whether workers of ours run it, and not a dispatch queue.
     let runsOnWorkers = Atomic<Bool>(true)
     /// Whether ``progress`` was ever asked for.
     let hasProgress = Atomic<Bool>(false)
-    let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
-    private let settings: Protected<Settings>
+    /// The rank of ``qualityOfService``.
+    private let ownQualityRank = Atomic<Int>(0)
+    private let gapBehindSigns = CacheLine()
+
+    let lock = BriefLock()
+    /// What `state` says, as `attention`.
+    let hasPrecedence = Atomic<Bool>(false)
 
     struct Settings {
         var name: String?
-        var qualityOfService = QualityOfService.default
         var progress: Progress?
     }
 
@@ -51,7 +59,8 @@ open class OperationQueue: @unchecked Sendable {
         state.initialize(to: QueueState(executor: executor, width: width))
         state.pointee.qualityRank = qualityOfService.rank
         runsOnWorkers.store(false, ordering: .relaxed)
-        settings = Protected(Settings(name: name, qualityOfService: qualityOfService))
+        ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
+        settings = Protected(Settings(name: name))
     }
 
     /// The queue that runs its operations one by one on the main thread.
@@ -75,7 +84,7 @@ open class OperationQueue: @unchecked Sendable {
     /// Adds an operation, which may start before this method returns.
     ///
     /// - Precondition: the operation is in no queue, not executing and not finished.
-    open func addOperation(_ operation: Operation) {
+    open func addOperation(_ operation: consuming Operation) {
         enqueue(operation)
     }
 
@@ -195,11 +204,11 @@ open class OperationQueue: @unchecked Sendable {
     /// that run included; lowering it affects only those that are added afterwards. Blocks that are
     /// added to the queue have it as their own. See ``Operation/effectiveQualityOfService``.
     open var qualityOfService: QualityOfService {
-        get { settings.withLock { $0.qualityOfService } }
+        get { QualityOfService(rank: ownQualityRank.load(ordering: .relaxed)) }
         set {
             guard !isMain else { return }
-            settings.withLock { settings in
-                settings.qualityOfService = newValue
+            settings.withLock { _ in
+                ownQualityRank.store(newValue.rank, ordering: .relaxed)
                 existingObservations?.record(QueueProperties.qualityOfService, newValue)
             }
             setQualityRank(newValue.rank)

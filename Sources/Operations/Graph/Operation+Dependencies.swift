@@ -35,11 +35,7 @@ extension Operation {
             word.remove(.locked)
             return word.dependencyAdded()
         }
-        dependency.update { word in
-            word.insert(.hasSuccessors)
-            word.remove(.locked)
-            return true
-        }
+        dependency.unlockWithSuccessors()
         guard let change else { return }
         if change.before.phase == .filed { unfile() }
         if change.after.has(.observed) { tellObservers() }

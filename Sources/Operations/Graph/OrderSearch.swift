@@ -84,7 +84,7 @@ enum OrderSearch {
     }
 
     static func nextRank() -> Int {
-        lastRank.add(gap, ordering: .relaxed).newValue
+        lastRank.wrappingAdd(gap, ordering: .relaxed).newValue
     }
 
     /// Keeps the order after the edge was linked; reports the cycle that it closes, if it does.
@@ -99,8 +99,7 @@ enum OrderSearch {
     /// The cycle that the edge closes: `dependent`, `dependency`, … and `dependent` again; nil if none.
     static func cycle(through dependency: Operation, before dependent: Operation) -> [Operation]? {
         // The edge is linked: a search that starts from now on sees it, and one that may not have seen it
-        // shows in the epoch. Linking was a read-modify-write, so the loads are not moved before it.
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        // shows in the epoch. Linking ended with a sequentially consistent step, so the loads come after it.
         let before = epoch.load(ordering: .sequentiallyConsistent)
         if before & 1 == 0, dependency.currentRank < dependent.currentRank,
             !hasReported.load(ordering: .sequentiallyConsistent),
@@ -112,6 +111,8 @@ enum OrderSearch {
         var visited: [[Operation]] = []
         return lock.withLock {
             epoch.add(1, ordering: .sequentiallyConsistent)
+            // Pairs with the end of linking: who has read the epoch before this has an edge that we see.
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
             defer { epoch.add(1, ordering: .sequentiallyConsistent) }
             return search(from: dependency, to: dependent, visited: &visited)
         }

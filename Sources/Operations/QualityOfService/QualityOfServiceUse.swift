@@ -22,12 +22,14 @@ extension ThreadContext {
     /// The rank that an operation takes over which is made here and now.
     static var inferredQualityRank: Int {
         @inline(__always) get {
-            let context = current
-            if let operation = context.operation {
-                return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
+            // No reference is counted: this is asked each time an operation is made.
+            withCurrent { context in
+                if let operation = context.operation {
+                    return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
+                }
+                if context.isFirst { return QualityOfService.userInitiated.rank }
+                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : 0
             }
-            if context.isFirst { return QualityOfService.userInitiated.rank }
-            return QualityOfServiceUse.isOn ? rankOutsideOfThreads : 0
         }
     }
 

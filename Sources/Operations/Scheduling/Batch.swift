@@ -87,10 +87,11 @@ final class Batch: @unchecked Sendable {
         return entries[last]
     }
 
-    /// How far the owner has come: to tell whether it moves, and whether anybody waits behind it.
+    /// How far the owner has come: to tell whether it moves, and whether anybody waits behind the one that it
+    /// runs, or is about to run.
     var progress: (taken: Int, hasRest: Bool) {
         let position = position
-        return (position.next, position.next < position.end)
+        return (position.next, max(position.next, 1) < position.end)
     }
 
     // MARK: The owner

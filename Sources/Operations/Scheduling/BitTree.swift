@@ -81,6 +81,24 @@ struct BitTree {
         }
     }
 
+    /// Takes members out, in their order: `first`, which is one, and those that follow in the same word, but
+    /// not more than `limit`.
+    @inline(__always)
+    mutating func remove(from first: Int, limit: Int, _ body: (Int) -> Void) {
+        let place = first >> 6
+        var rest = words[place] & (~0 << (first & 63))
+        var taken = 0
+        while rest != 0, taken < limit {
+            body(first & ~63 + rest.trailingZeroBitCount)
+            rest &= rest - 1
+            taken += 1
+        }
+        // What is left of the word, and what lies below `first`.
+        words[place] &= rest | ~(~0 << (first & 63))
+        count -= taken
+        if words[place] == 0 { unmark(place) }
+    }
+
     /// The first member that is not below `start`.
     @inline(__always)
     func first(from start: Int) -> Int? {

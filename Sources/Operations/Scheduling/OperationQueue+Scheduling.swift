@@ -35,14 +35,19 @@ extension OperationQueue {
     /// Lets workers see, without the lock, what they look at before each operation.
     @inline(__always)
     private func publish() {
-        attention.store(state.pointee.attention, ordering: .relaxed)
-        hasPrecedence.store(state.pointee.hasPrecedence, ordering: .relaxed)
+        let (attention, hasPrecedence) = (state.pointee.attention, state.pointee.hasPrecedence)
+        if self.attention.load(ordering: .relaxed) != attention {
+            self.attention.store(attention, ordering: .relaxed)
+        }
+        if self.hasPrecedence.load(ordering: .relaxed) != hasPrecedence {
+            self.hasPrecedence.store(hasPrecedence, ordering: .relaxed)
+        }
     }
 
     // MARK: Adding
 
     @inline(__always)
-    func enqueue(_ operation: Operation) {
+    func enqueue(_ operation: consuming Operation) {
         do { try tryEnqueue(operation) } catch { misuse(error) }
     }
 

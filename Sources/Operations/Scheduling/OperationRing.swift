@@ -95,6 +95,22 @@ struct OperationRing: ~Copyable {
         return head + (found - head) & (capacity - 1)
     }
 
+    /// Takes the oldest operations off a lane, up to `limit`, and returns how many.
+    @inline(__always)
+    mutating func takeReady(
+        _ lane: Int, limit: Int, into entries: UnsafeMutablePointer<Reference>
+    ) -> Int {
+        var taken = 0
+        while taken < limit, let first = lanes[lane].firstAround(from: slot(head)) {
+            lanes[lane].remove(from: first, limit: limit - taken) { slot in
+                guard let operation = slots[slot] else { return }
+                entries[taken] = operation
+                taken += 1
+            }
+        }
+        return taken
+    }
+
     // MARK: Room
 
     /// Makes room in a full ring: twice as much, or, if most places are empty, by moving the operations

@@ -341,10 +341,21 @@ struct QueueState: ~Copyable {
             batch.claimed(holdsSlot: true, attention: attention) { entries in
                 entries[0] = first
                 var count = 1
-                while count < size, let (next, lane) = takeBest() {
-                    entries[count] = next
-                    lowest = lane
-                    count += 1
+                if isOrdinary {
+                    for lane in (0...firstLane).reversed()
+                    where count < size && ring.readyCount(lane) > 0 {
+                        let taken = ring.takeReady(
+                            lane, limit: size - count, into: entries + count)
+                        readyCount -= taken
+                        count += taken
+                        lowest = lane
+                    }
+                } else {
+                    while count < size, let (next, lane) = takeBest() {
+                        entries[count] = next
+                        lowest = lane
+                        count += 1
+                    }
                 }
                 if count > 1 { lowestBatchedLane = min(lowestBatchedLane, lowest) }
                 return count
@@ -356,6 +367,9 @@ struct QueueState: ~Copyable {
         return nil
     }
 
+    /// Whether the order of claims is that of the ring's lanes.
+    private var isOrdinary: Bool { barriers.isEmpty && moved.isEmpty && !promotesClaimed }
+
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
         let isClaimed = operation._withUnsafeGuaranteedRef {
             $0.update { $0.claimed(takesSlot: takesSlot) } != nil
@@ -366,11 +380,17 @@ struct QueueState: ~Copyable {
         return true
     }
 
+    /// Another worker needs about that long to wake up.
+    private static let smallNanoseconds: UInt64 = 4_000
+
     /// One, unless there are many of which each takes no time.
     private func batchSize(cores: Int) -> Int {
-        guard others == 0, typicalNanoseconds < 4_000 else { return 1 }
+        guard others == 0, typicalNanoseconds < Self.smallNanoseconds else { return 1 }
+        let time = typicalNanoseconds + 1
+        // So little work is sooner done than shared.
+        let least = Int(Self.smallNanoseconds / time)
         let share = (readyCount + 1) / cores
-        return max(1, min(share, 32, Int(64_000 / (typicalNanoseconds + 1))))
+        return min(max(share, least, 1), 32, Int(16 * Self.smallNanoseconds / time))
     }
 
     // MARK: Leaving

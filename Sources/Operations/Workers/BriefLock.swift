@@ -40,7 +40,14 @@ struct Backoff {
 
     mutating func pause() {
         pauses += 1
-        if pauses < 200 { return }
-        if pauses < 210 { yieldProcessor() } else { sleepBriefly() }
+        if pauses < 50 { return }
+        if pauses < 60 { yieldProcessor() } else { sleepBriefly() }
     }
+}
+
+/// As much memory as processors pass to each other at once, to keep things apart.
+struct CacheLine {
+    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
+        0, 0, 0, 0, 0, 0, 0, 0
+    )
 }

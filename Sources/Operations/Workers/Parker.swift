@@ -1,28 +1,16 @@
+import Dispatch
+
 /// Where one thread sleeps until another one posts. A post that comes first is remembered.
 final class Parker: Sendable {
-    private let posts = Monitor(0)
+    // Unlike a mutex and a condition it wakes the thread with one call of the system and nothing after it.
+    private let posts = DispatchSemaphore(value: 0)
 
-    func post() {
-        posts.withLock { $0 += 1 }
-        // With the mutex free: the thread that wakes would only have to wait for it.
-        posts.signal()
-    }
+    func post() { posts.signal() }
 
-    func wait() {
-        posts.hold { held in
-            while held.state == 0 { held.wait() }
-            held.state -= 1
-        }
-    }
+    func wait() { posts.wait() }
 
     /// False if the time was up.
     func wait(milliseconds: Int) -> Bool {
-        posts.hold { held in
-            while held.state == 0 {
-                if !held.wait(milliseconds: milliseconds), held.state == 0 { return false }
-            }
-            held.state -= 1
-            return true
-        }
+        posts.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
     }
 }

@@ -47,6 +47,12 @@ final class ThreadContext: @unchecked Sendable {
         return context
     }
 
+    @inline(__always)
+    static func withCurrent<Result>(_ body: (ThreadContext) -> Result) -> Result {
+        let pointer = pointer.value ?? Unmanaged.passUnretained(current).toOpaque()
+        return Unmanaged<ThreadContext>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+    }
+
     static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
 
     /// Runs a part of an operation, on whatever thread.
