@@ -104,11 +104,12 @@ struct ObservationStressTests {
             }
             if cancels { operation.cancel() }
             await queue.drain()
-            while log.values.last != "finished true" { await Task.yield() }
+            while !log.values.contains("finished true") { await Task.yield() }
             let life = log.values.filter { !$0.hasPrefix("cancelled") }
             let ran = ["executing true", "executing false", "finished true"]
             #expect(
-                life == ran || (operation.isCancelled && life == ["finished true"]), "seed \(seed)")
+                life == ran || (operation.isCancelled && life == ["finished true"]),
+                "\(type(of: operation)): \(log.values), seed \(seed)")
             let cancellations = log.values.filter { $0.hasPrefix("cancelled") }
             #expect(
                 cancellations == (operation.isCancelled ? ["cancelled true"] : []), "seed \(seed)")

@@ -54,12 +54,15 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
 
     /// Somebody says that a property has changed.
     func announce(_ id: Int) {
-        lock.withLock {
-            versions[id] += 1
-            guard let channel = channels[id] else { return }
-            channel.announce()
-            recorded.append(channel)
-        }
+        lock.withLock { announceLocked(id) }
+    }
+
+    /// As ``announce(_:)``. The lock is held.
+    func announceLocked(_ id: Int) {
+        versions[id] += 1
+        guard let channel = channels[id] else { return }
+        channel.announce()
+        recorded.append(channel)
     }
 
     /// What is recorded from here on is not told before `release()`. The lock is held.

@@ -143,8 +143,13 @@ extension Observations where Object == Operation {
     /// The lock is held.
     fileprivate func wordChanged(_ change: Operation.Change) {
         let (before, after) = (change.before, change.after)
-        // Told when the operation has left its queue.
-        if before.phase != .finished, after.phase == .finished { holdLocked() }
+        if before.phase != .finished, after.phase == .finished {
+            // Told when the operation has left its queue.
+            holdLocked()
+            // A subclass that keeps its own state may be about to say that it does not execute any more;
+            // that comes first.
+            if before.phase != .executing { announceLocked(OperationProperties.isExecuting.id) }
+        }
         record(OperationProperties.queuePriority, before.priority, after.priority)
         record(OperationProperties.isCancelled, before.isCancelled, after.isCancelled)
         record(

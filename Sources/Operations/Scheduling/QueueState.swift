@@ -260,16 +260,22 @@ struct QueueState: ~Copyable {
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
-            if let found = place, found > limit { place = nil }
+            // A barrier that waits for its turn does not stand in the way of those before it.
+            if let found = place, !isEligible(found, limit: limit) { place = nil }
             if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
                 first.turn <= place ?? Int.max
             {
                 place = first.sequence
             }
-            guard let place else { continue }
-            if place < limit || (place == limit && ring.head == limit) { return (place, lane) }
+            if let place, isEligible(place, limit: limit) { return (place, lane) }
         }
         return nil
+    }
+
+    /// Whether the first barrier lets it start; the barrier itself may when nothing is before it.
+    @inline(__always)
+    private func isEligible(_ place: Int, limit: Int) -> Bool {
+        place < limit || (place == limit && ring.head == limit)
     }
 
     private mutating func takeBest() -> (Reference, lane: Int)? {

@@ -82,6 +82,20 @@ struct BarrierContractTests {
         #expect(order.values == ["first", "barrier", "behind"])
     }
 
+    @Test("Q10, O27: what is before a barrier starts also if its priority changes afterwards")
+    func aPriorityThatChangesBeforeABarrier() async {
+        let queue = suspendedQueue()
+        let order = Recorder<String>()
+        let first = BlockOperation { order.record("first") }
+        first.queuePriority = .low
+        queue.addOperation(first)
+        queue.addBarrierBlock { order.record("barrier") }
+        first.queuePriority = .normal
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values == ["first", "barrier"])
+    }
+
     @Test("Q10: a barrier waits for what before it is not ready yet")
     func aBarrierWaitsForTheUnready() async {
         let queue = OperationQueue()
