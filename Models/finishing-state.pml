@@ -11,7 +11,7 @@ mtype = { created, waiting, filed, executing, finished };
 bool isFinished[2];
 bool locked[2];
 bool hasSuccessors[2];
-bool hasExtras[2];
+bool hasAudience[2];
 /* T's and U's list of successors: whether D's edge is linked */
 bool linked[2];
 

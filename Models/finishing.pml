@@ -18,7 +18,7 @@
 
 /* T or U finishes. */
 proctype Finish(byte me) {
-    bool hadSuccessors, hadExtras, toldWaiter, isMine, goesIn, isLast, runs;
+    bool hadSuccessors, hadAudience, toldWaiter, isMine, goesIn, isLast, runs;
     byte edge;
 
     /* 1. The word becomes finished, while its lock is free. */
@@ -30,12 +30,12 @@ proctype Finish(byte me) {
 #endif
         isFinished[me] = true;
         hadSuccessors = hasSuccessors[me];
-        hadExtras = hasExtras[me]
+        hadAudience = hasAudience[me]
     }
 
     /* 3. Waiters are told. (2 is the queue's business: see batch.pml.) */
     if
-    :: hadExtras ->
+    :: hadAudience ->
         take(locked[me]);
         atomic {
             toldWaiter = waiterIsRegistered;
@@ -94,7 +94,7 @@ proctype Finish(byte me) {
 
     /* 4. The completion block is taken out and run. */
     if
-    :: hadExtras ->
+    :: hadAudience ->
         take(locked[me]);
         atomic {
             runs = (me == T && hasCompletion);
@@ -256,7 +256,7 @@ proctype Waiter() {
 #endif
     atomic {
         if
-        :: registers -> waiterIsRegistered = true; hasExtras[T] = true
+        :: registers -> waiterIsRegistered = true; hasAudience[T] = true
         :: else
         fi;
         leave(locked[T])
@@ -273,7 +273,7 @@ proctype CompletionSetter() {
     take(locked[T]);
     atomic {
         if
-        :: !isFinished[T] -> hasCompletion = true; hasExtras[T] = true; completionsSet++
+        :: !isFinished[T] -> hasCompletion = true; hasAudience[T] = true; completionsSet++
         :: else
         fi;
         leave(locked[T])
