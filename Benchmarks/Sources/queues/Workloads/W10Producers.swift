@@ -5,7 +5,7 @@ extension Workload {
         Workload(
             name: "W10", variant: producers == 1 ? "1 producer" : "\(producers) producers",
             title: producers == 1 ? "added by one thread" : "added by \(producers) threads at once",
-            sizes: [100_000], maximumRounds: 2
+            sizes: [100_000]
         ) { entrant, size in
             try entrant.perOperation(size, ["W10", "\(size)", "\(producers)"]) {
                 $0.produced(size, by: producers)
