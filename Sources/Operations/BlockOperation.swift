@@ -139,7 +139,7 @@ extension OperationQueue {
             $0.status.has(.plain)
                 && $0.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
-        if isOurs { batch.continues(with: operation) }
+        if isOurs, batch.continues(with: operation) { WorkerPool.shared.watchBatches() }
         return isOurs
     }
 }

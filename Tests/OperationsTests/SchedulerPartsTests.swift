@@ -44,7 +44,7 @@ struct SchedulerPartsTests {
             Issue.record("nothing was claimed")
             return
         }
-        state.cut(first)
+        #expect(state.cut(first).isEmpty)
         guard case .batch = state.executorAsked(second, cores: 1) else {
             Issue.record("what was given back was not claimed")
             return

@@ -19,6 +19,8 @@ final class Batch: @unchecked Sendable {
     private(set) var attention: UInt32 = 0
     /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.
     private(set) var holdsSlot = false
+    /// How many of the first have left the queue already. Changed under the queue's lock.
+    private let folded = Atomic<Int>(0)
     /// The thread that runs it, and whether its niceness was changed by another one. Guarded by the
     /// queue's lock.
     var thread: ThreadID?
@@ -54,13 +56,25 @@ final class Batch: @unchecked Sendable {
         self.holdsSlot = holdsSlot
         self.attention = attention
         let count = fill(entries)
+        folded.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: count).word, ordering: .releasing)
     }
 
-    /// Those that have been taken, and may be running or finished.
+    /// Those that have been taken, and may be running or finished, but have not left the queue.
     var taken: UnsafeBufferPointer<Unmanaged<Operation>> {
-        UnsafeBufferPointer(start: entries, count: position.next)
+        let folded = folded.load(ordering: .relaxed)
+        return UnsafeBufferPointer(start: entries + folded, count: position.next - folded)
     }
+
+    /// Those of them that the owner does not touch any more, which leave the queue now.
+    func foldFinished() -> [Unmanaged<Operation>] {
+        let finished = Array(taken.dropLast(Self.inUse))
+        folded.wrappingAdd(finished.count, ordering: .relaxed)
+        return finished
+    }
+
+    /// The one that runs, and the one before it, from whose end it may follow.
+    private static let inUse = 2
 
     /// Cuts off what has not been taken, and hands each to `body`.
     func cutRest(_ body: (Unmanaged<Operation>) -> Void) {
@@ -80,6 +94,12 @@ final class Batch: @unchecked Sendable {
         }
     }
 
+    /// The batch is over, and its operations are not touched through it any more.
+    func clear() {
+        folded.store(0, ordering: .relaxed)
+        cursor.store(0, ordering: .releasing)
+    }
+
     /// Takes back what the owner took last. It has not begun it, and there is no rest.
     func dropLast() -> Unmanaged<Operation> {
         let last = position.next - 1
@@ -87,11 +107,12 @@ final class Batch: @unchecked Sendable {
         return entries[last]
     }
 
-    /// How far the owner has come: to tell whether it moves, and whether anybody waits behind the one that it
-    /// runs, or is about to run.
-    var progress: (taken: Int, hasRest: Bool) {
+    /// How far the owner has come, to tell whether it moves; nil if nobody minds how long that takes: none waits
+    /// behind the one that it runs, or is about to run, and none that has finished is kept.
+    var progress: Int? {
         let position = position
-        return (position.next, max(position.next, 1) < position.end)
+        let isFolded = position.next - folded.load(ordering: .relaxed) <= Self.inUse
+        return max(position.next, 1) < position.end || !isFolded ? position.next : nil
     }
 
     // MARK: The owner
@@ -120,12 +141,13 @@ final class Batch: @unchecked Sendable {
     }
 
     /// Appends the operation that follows from the one that has just finished, as taken; see
-    /// ``canContinue``.
+    /// ``canContinue``. True if from now on the batch keeps some that have finished.
     @inline(__always)
-    func continues(with operation: Unmanaged<Operation>) {
+    func continues(with operation: Unmanaged<Operation>) -> Bool {
         // Nothing is left to cut, so nobody else moves the cursor.
         let end = position.end
         entries[end] = operation
         cursor.store(Cursor(next: end + 1, end: end + 1).word, ordering: .releasing)
+        return end == Self.inUse
     }
 }

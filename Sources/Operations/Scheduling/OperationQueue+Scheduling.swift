@@ -231,6 +231,7 @@ extension OperationQueue {
     /// What a batch has run is not the queue's any more.
     private func letGo(of batch: Batch, context: ThreadContext) {
         for operation in batch.taken { operation.release() }
+        batch.clear()
         if batch.wasReniced {
             batch.wasReniced = false
             context.noticeNiceness()
@@ -238,7 +239,10 @@ extension OperationQueue {
     }
 
     func cut(_ batch: Batch) {
-        eventOffering({ $0.cut(batch) })
+        let finished = eventOffering({ $0.cut(batch) })
+        if finished.isEmpty { return }
+        // On a worker: the foreman, who may be the caller, runs no user's `deinit`.
+        WorkerPool.shared.submit(.block { for operation in finished { operation.release() } })
     }
 
     func unbegin(_ batch: Batch) {

@@ -488,12 +488,16 @@ struct QueueState: ~Copyable {
         for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
     }
 
-    /// Gives back what the worker has not begun.
-    mutating func cut(_ batch: Batch) {
-        guard batches.contains(where: { $0 === batch }) else { return }
+    /// Gives back what the worker has not begun, and lets what has finished leave; returns that, to be let go
+    /// of without the lock.
+    mutating func cut(_ batch: Batch) -> [Reference] {
+        guard batches.contains(where: { $0 === batch }) else { return [] }
         var rest: [Reference] = []
         batch.cutRest { rest.append($0) }
         for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
+        let finished = batch.foldFinished()
+        for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
+        return finished
     }
 
     /// A claimed operation turned out not to be ready.

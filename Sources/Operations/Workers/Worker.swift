@@ -52,7 +52,7 @@ final class Worker: @unchecked Sendable {
         var start = monotonicNanoseconds()
         while case .batch = work {
             batch.start.store(start, ordering: .relaxed)
-            if batch.progress.hasRest { WorkerPool.shared.watchBatches() }
+            if batch.progress != nil { WorkerPool.shared.watchBatches() }
             queue.run(batch, context: context)
             let end = monotonicNanoseconds()
             work = queue.exchange(
@@ -96,10 +96,9 @@ final class Worker: @unchecked Sendable {
         queue.cut(batches.1)
     }
 
-    /// How far it has come with its batch, if there is a rest; nil if nobody waits behind it.
+    /// How far it has come with its batch; nil if nobody minds how long it takes.
     var positionInBatch: Int? {
         guard lock.withLock({ queue != nil }) else { return nil }
-        let (first, second) = (batches.0.progress, batches.1.progress)
-        return first.hasRest ? first.taken : second.hasRest ? -second.taken - 1 : nil
+        return batches.0.progress ?? batches.1.progress.map { -$0 - 1 }
     }
 }

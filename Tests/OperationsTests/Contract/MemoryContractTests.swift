@@ -170,4 +170,38 @@ struct MemoryContractTests {
             #expect(await comesTrue { gone.value == 3 })
         }
     }
+
+    @Test(
+        "P6: what has finished is freed although the worker that ran it goes on with something long",
+        arguments: [false, true])
+    func nothingIsKeptBehindALongOperation(isChain: Bool) async {
+        let queue = serialQueue()
+        // So that it takes several at a time.
+        for _ in 0..<1_000 { queue.addOperation {} }
+        await queue.drain()
+        queue.isSuspended = true
+        let (gone, began, goOn) = (Counter(), Signal(), Signal())
+        var last: Operation?
+        for _ in 0..<10 {
+            let token = Token(gone)
+            let operation = BlockOperation { withExtendedLifetime(token) {} }
+            if isChain, let last { operation.addDependency(last) }
+            last = operation
+            queue.addOperation(operation)
+        }
+        let long = BlockOperation {
+            began.send()
+            goOn.wait()
+        }
+        if isChain, let last { long.addDependency(last) }
+        last = nil
+        queue.addOperation(long)
+        queue.isSuspended = false
+        await onThread { _ = began.wait() }
+        // The long one keeps its dependency with that one's, and the worker the last one that it ran.
+        let kept = isChain ? 2 : 1
+        #expect(await comesTrue { gone.value >= 10 - kept })
+        goOn.send()
+        await queue.drain()
+    }
 }
