@@ -154,7 +154,11 @@ open class Operation: @unchecked Sendable {
     /// - Precondition: not called from inside the operation itself, or from inside one that it waits for,
     ///   through dependencies, other waits or a queue's width. A wait that could never end stops the
     ///   program with the names of all who wait for each other.
-    @available(*, noasync, message: "write: await operation.waitUntilFinished()")
+    @available(
+        *, noasync,
+        message:
+            "write: await operation.waitUntilFinished(), at the top level of main.swift inside a function"
+    )
     open func waitUntilFinished() {
         if ThreadContext.isInside(self) {
             misuse("\(self) waits for itself and would never finish: remove this wait")

@@ -92,7 +92,11 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// - Parameter wait: whether to block the calling thread until all of them have finished.
     /// - Precondition: none of them is in a queue, executing or finished, and none is given twice.
-    @available(*, noasync, message: "write: await queue.addOperations(…)")
+    @available(
+        *, noasync,
+        message:
+            "write: await queue.addOperations(…), at the top level of main.swift inside a function"
+    )
     open func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
         add(operations)
         if wait {
@@ -251,12 +255,16 @@ open class OperationQueue: @unchecked Sendable {
     ///
     /// - Precondition: not called from inside an operation of this queue, or from inside one that an
     ///   operation of this queue waits for.
-    @available(*, noasync, message: "write: await queue.waitUntilAllOperationsAreFinished()")
+    @available(
+        *, noasync,
+        message:
+            "write: await queue.waitUntilAllOperationsAreFinished(), at the top level of main.swift inside a function"
+    )
     open func waitUntilAllOperationsAreFinished() {
         if let operation = ThreadContext.operation(of: self) { misuseOfOwnWait(by: operation) }
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
-        OperationsDiagnostics.waitBegins(for: "the operations of queue \(name ?? address)")
+        OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
         promoteAllForWait()
         gate.waitOnWorker(for: .queue(self))
     }
@@ -286,7 +294,7 @@ extension OperationQueue {
 
     private func misuseOfOwnWait(by operation: Operation) -> Never {
         misuse(
-            "\(operation) waits for all operations of its own queue \(name ?? address), itself "
+            "\(operation) waits for all operations of its own \(label), itself "
                 + "included, and would never finish: remove this wait")
     }
 }

@@ -300,7 +300,8 @@ struct CheckedTests {
         }
         #expect(misuse?.kind == .invalidWidth(-2))
         #expect(
-            misuse?.description == "maxConcurrentOperationCount of Download queue cannot be -2: "
+            misuse?.description
+                == "maxConcurrentOperationCount of queue 'Download queue' cannot be -2: "
                 + "use 0 or more, or defaultMaxConcurrentOperationCount")
         #expect(queue.maxConcurrentOperationCount == 3)
         try queue.setMaxConcurrentOperationCountChecked(

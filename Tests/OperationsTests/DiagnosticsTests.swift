@@ -113,6 +113,6 @@ struct DiagnosticsTests {
         }
         await OperationQueue.main.drain()
         #expect(found.values.count == 1)
-        #expect(found.values.first?.contains("the operations of queue Download queue") == true)
+        #expect(found.values.first?.contains("the operations of queue 'Download queue'") == true)
     }
 }

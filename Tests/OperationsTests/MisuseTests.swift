@@ -157,7 +157,8 @@ struct MisuseTests {
         }
         expect(
             result,
-            says: "maxConcurrentOperationCount of Download queue cannot be -2: use 0 or more")
+            says:
+                "maxConcurrentOperationCount of queue 'Download queue' cannot be -2: use 0 or more")
     }
 
     @Test func addingABlockAfterTheStart() async {
@@ -194,7 +195,7 @@ struct MisuseTests {
             queue.addOperation { queue.waitUntilAllOperationsAreFinished() }
             await queue.waitUntilAllOperationsAreFinished()
         }
-        expect(result, says: "waits for all operations of its own queue Download queue")
+        expect(result, says: "waits for all operations of its own queue 'Download queue'")
     }
 
     @Test func addingAnOperationThatWasStartedByHandAndGoesOn() async {

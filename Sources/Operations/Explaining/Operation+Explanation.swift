@@ -121,7 +121,8 @@ extension Operation.Explanation.Reason {
         case .ready(let queue, let others):
             others == 0
                 ? "\(name) is ready, and starts as soon as a worker of \(queue) is free"
-                : "\(name) is ready, as are \(others) others of \(queue), and starts when its turn comes"
+                : "\(name) is ready, as \(others == 1 ? "is 1 other" : "are \(others) others") of "
+                    + "\(queue), and starts when its turn comes"
         }
     }
 

@@ -120,7 +120,7 @@ extension OperationMisuse {
     static func width(_ width: Int, of queue: OperationQueue) -> Self {
         Self(
             .invalidWidth(width),
-            "maxConcurrentOperationCount of \(queue.name ?? "a queue") cannot be \(width): "
+            "maxConcurrentOperationCount of \(queue.label) cannot be \(width): "
                 + "use 0 or more, or defaultMaxConcurrentOperationCount")
     }
 }
@@ -134,14 +134,14 @@ extension OperationMisuse {
     static func underlyingMainQueue(of queue: OperationQueue) -> Self {
         Self(
             .underlyingMainQueue,
-            "underlyingQueue of queue \(queue.name ?? "") cannot be the main dispatch queue: use "
+            "underlyingQueue of \(queue.label) cannot be the main dispatch queue: use "
                 + "OperationQueue.main")
     }
 
     static func underlyingQueueChange(of queue: OperationQueue) -> Self {
         Self(
             .queueNotEmpty,
-            "underlyingQueue of queue \(queue.name ?? "") cannot be changed while operations are in it: "
+            "underlyingQueue of \(queue.label) cannot be changed while operations are in it: "
                 + "set it before the first is added, or wait until all have finished")
     }
 }

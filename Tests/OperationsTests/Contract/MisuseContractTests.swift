@@ -126,7 +126,7 @@ struct MisuseContractTests {
             queue.name = "Download queue"
             queue.maxConcurrentOperationCount = .min
         }
-        expect(result, says: "of Download queue cannot be \(Int.min)", "use 0 or more")
+        expect(result, says: "of queue 'Download queue' cannot be \(Int.min)", "use 0 or more")
     }
 
     @Test("O22: an operation that waits for itself from an operation that it runs inside stops")
@@ -182,6 +182,6 @@ struct MisuseContractTests {
                 AsyncOperation { await queue.waitUntilAllOperationsAreFinished() })
             await queue.waitUntilAllOperationsAreFinished()
         }
-        expect(result, says: "waits for all operations of its own queue Download queue")
+        expect(result, says: "waits for all operations of its own queue 'Download queue'")
     }
 }
