@@ -114,6 +114,21 @@ struct OperationQueueTests {
         #expect(order.values == ["c", "a", "b"])
     }
 
+    @Test func aPriorityThatIsRaisedInABatchCounts() async {
+        let queue = serialQueue()
+        for _ in 0..<2000 { queue.addOperation {} }
+        await queue.drain()
+        queue.isSuspended = true
+        let order = Recorder<Int>()
+        let last = BlockOperation { order.record(99) }
+        queue.addOperation { last.queuePriority = .veryHigh }
+        for index in 0..<8 { queue.addOperation { order.record(index) } }
+        queue.addOperation(last)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.values.first == 99)
+    }
+
     @Test func anUnreadyOperationIsOvertakenWhateverItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true

@@ -249,7 +249,12 @@ struct QueueState: ~Copyable {
             return true
         }
         moved.move(place, turn: ring.tail)
-        if wasReady { file(operation) }
+        if wasReady {
+            file(operation)
+        } else if operation.status.phase == .filed {
+            // A batch may hold it, in the place that it had by its old priority.
+            callBack()
+        }
     }
 
     // MARK: Claiming
