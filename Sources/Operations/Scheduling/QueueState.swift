@@ -312,7 +312,6 @@ struct QueueState: ~Copyable {
     /// The executor took the queue's reference and asks for work.
     mutating func executorAsked(_ batch: Batch, cores: Int) -> Work {
         isOffered = false
-        promotesClaimed = hasPromotedPlaces
         return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
     }
 
@@ -339,6 +338,7 @@ struct QueueState: ~Copyable {
 
     private mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
         guard !isSuspended, hasFreeSlot else { return nil }
+        promotesClaimed = hasPromotedPlaces
         while let (first, firstLane) = takeBest() {
             let isSingle =
                 tellsEach

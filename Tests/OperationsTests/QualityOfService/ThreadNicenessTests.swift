@@ -31,6 +31,29 @@ struct ThreadNicenessTests {
         #expect(seen.values == Array(repeating: expected, count: 6))
     }
 
+    @Test func whatIsPromotedWhileAnotherOneRunsCountsAtTheNextClaim() async {
+        let queue = serialQueue()
+        let (started, go) = (Signal(), Signal())
+        let seen = Recorder<Int32>()
+        let promoted = BlockOperation { seen.record(currentNiceness()) }
+        promoted.qualityOfService = .background
+        let last = BlockOperation {}
+        last.qualityOfService = .userInteractive
+        await onThread {
+            queue.addOperation {
+                started.send()
+                go.wait()
+            }
+            started.wait()
+            queue.addOperation(promoted)
+            queue.addOperation(last)
+            go.send()
+        }
+        await queue.drain()
+        #expect(seen.values.count == 1 && seen.values.allSatisfy { $0 <= 0 })
+        #expect(promoted.effectiveQualityOfService == .userInteractive)
+    }
+
     @Test func threadPriorityComesBeforeQuality() async {
         let seen = Recorder<Int32>()
         let operation = BlockOperation { seen.record(Self.niceness()) }
