@@ -115,4 +115,18 @@ struct DiagnosticsTests {
         #expect(found.values.count == 1)
         #expect(found.values.first?.contains("the operations of queue 'Download queue'") == true)
     }
+
+    /// Two cycles over the same edge, one after the other; the second one leads over an operation that is
+    /// moved by the addition that puts the edge in its place.
+    @Test func theRestOfABrokenCycleIsPartOfTheNext() {
+        let (a, b, c) = (named("a"), named("b"), named("c"))
+        let found = findings {
+            c.addDependency(b)
+            b.addDependency(c)
+            c.removeDependency(b)
+            a.addDependency(b)
+            c.addDependency(a)
+        }
+        #expect(found.count == 2)
+    }
 }

@@ -76,6 +76,10 @@ enum OrderSearch {
             edges[ObjectIdentifier(dependent), default: []].insert(ObjectIdentifier(dependency))
         }
 
+        mutating func remove(from dependency: Operation, to dependent: Operation) {
+            edges[ObjectIdentifier(dependent)]?.remove(ObjectIdentifier(dependency))
+        }
+
         func contains(from dependency: Operation, to dependent: Operation) -> Bool {
             if edges.isEmpty { return false }
             return edges[ObjectIdentifier(dependent)]?.contains(ObjectIdentifier(dependency))
@@ -154,10 +158,13 @@ enum OrderSearch {
         }
         var found: [Operation]?
         for edge in broken {
+            // Once it has its place it counts like any other, for the next of them too.
+            excluded.remove(from: edge.dependency, to: edge.dependent)
             guard
                 let cycle = place(
                     edge.dependency, below: edge.dependent, excluded, visited: &visited)
             else { continue }
+            excluded.insert(from: edge.dependency, to: edge.dependent)
             remember(cycle)
             found = cycle
         }
