@@ -166,15 +166,17 @@ extension OperationQueue {
 
     // MARK: Running
 
-    /// Claims work for a worker.
-    func claim(_ batch: Batch) -> QueueState.Work {
-        eventOffering({ $0.executorAsked(batch, cores: WorkerPool.shared.cores) })
+    /// Claims work for a worker, or for a thread of another executor.
+    func claim(_ batch: Batch, for executor: QueueExecutor = .workers) -> QueueState.Work {
+        eventOffering({
+            $0.executorAsked(batch, for: executor, cores: WorkerPool.shared.cores)
+        })
     }
 
     /// Runs the best operation, if there is one, on the calling thread, which is not a worker.
-    func runNext() {
+    func runNext(on executor: QueueExecutor) {
         let batch = Batch()
-        switch claim(batch) {
+        switch claim(batch, for: executor) {
         case .none: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .batch:

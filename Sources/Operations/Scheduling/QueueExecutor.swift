@@ -13,6 +13,14 @@ enum QueueExecutor {
         case .dispatch(let queue): queue
         }
     }
+
+    func isSame(as other: QueueExecutor) -> Bool {
+        switch (self, other) {
+        case (.workers, .workers), (.mainThread, .mainThread): true
+        case (.dispatch(let queue), .dispatch(let other)): queue === other
+        case (.workers, _), (.mainThread, _), (.dispatch, _): false
+        }
+    }
 }
 
 /// A queue that has something runnable, on its way to its executor.
@@ -25,8 +33,8 @@ struct QueueOffer {
         let queue = queue.takeRetainedValue()
         switch executor {
         case .workers: WorkerPool.shared.submit(.queue(queue))
-        case .mainThread: MainThread.perform { queue.runNext() }
-        case .dispatch(let underlying): underlying.async { queue.runNext() }
+        case .mainThread: MainThread.perform { queue.runNext(on: executor) }
+        case .dispatch(let underlying): underlying.async { queue.runNext(on: executor) }
         }
     }
 }

@@ -310,7 +310,11 @@ struct QueueState: ~Copyable {
     }
 
     /// The executor took the queue's reference and asks for work.
-    mutating func executorAsked(_ batch: Batch, cores: Int) -> Work {
+    mutating func executorAsked(
+        _ batch: Batch, for asker: QueueExecutor = .workers, cores: Int
+    ) -> Work {
+        // The reference was on its way when the queue was given another executor.
+        guard executor.isSame(as: asker) else { return .none }
         isOffered = false
         return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
     }
@@ -449,6 +453,8 @@ struct QueueState: ~Copyable {
         _ batch: Batch, for next: Batch, nanoseconds: UInt64, cores: Int, pending: Int
     ) -> (Departure, Work) {
         let departure = fold(batch, nanoseconds: nanoseconds)
+        // What was added since is for others if the queue was given another executor before this.
+        guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
         guard pending <= (isOffered ? 1 : 0), isRunnable else { return (departure, .none) }
         return (departure, claimCancelled(next) ?? claimReady(next, cores: cores) ?? .none)
@@ -534,6 +540,9 @@ struct QueueState: ~Copyable {
             return false
         }
         self.executor = executor
+        // Who comes with an older reference, or with a batch, takes nothing more.
+        isOffered = false
+        callBack()
         if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
     }

@@ -211,4 +211,34 @@ struct UnderlyingQueueContractTests {
         try queue.setUnderlyingQueueChecked(underlying)
         #expect(queue.underlyingQueue === underlying)
     }
+
+    @Test("Q16: set while a worker still has what it ran, it gets all that is added then")
+    func whatIsAddedBeforeTheWorkerHasLetGo() async {
+        let underlying = dispatchQueue()
+        let (reached, changed, held) = (Signal(), Signal(), Signal())
+        underlying.async { held.wait() }
+        let queue = OperationQueue()
+        let (gone, seen) = (Counter(), Recorder<Bool>())
+        func begin() async -> KeyValueObservation {
+            let token = Token(gone)
+            let operation = BlockOperation { withExtendedLifetime(token) {} }
+            let observation = operation.observe(\.isFinished) { _, _ in
+                reached.send()
+                changed.wait()
+            }
+            queue.addOperation(operation)
+            await operation.waitUntilFinished()
+            return observation
+        }
+        let observation = await begin()
+        await onThread { _ = reached.wait() }
+        queue.underlyingQueue = underlying
+        queue.addOperation { seen.record(DispatchQueue.getSpecific(key: Self.key) == 7) }
+        changed.send()
+        #expect(await comesTrue { gone.value == 1 })
+        held.send()
+        await queue.drain()
+        #expect(seen.values == [true])
+        withExtendedLifetime(observation) {}
+    }
 }
