@@ -245,4 +245,36 @@ struct ObservationStressTests {
         while freed != nil { await Task.yield() }
         observation.invalidate()
     }
+
+    @Test func anObservedQueueDoesNotCountWhatWasWaitedFor() async {
+        let wrong = await onThread {
+            let queue = OperationQueue()
+            let observation = queue.observe(\.operationCount) { _, _ in }
+            let (never, ended) = (Operation(), Counter())
+            let rest = (0..<2_000).map { _ in BlockOperation {} }
+            for operation in rest { operation.addDependency(never) }
+            queue.addOperations(rest, waitUntilFinished: false)
+            let over = Signal()
+            startTestThread {
+                // Keeps the lock of the queue from being free.
+                while ended.value == 0 { _ = queue.operations }
+                over.send()
+            }
+            var wrong = 0
+            for _ in 0..<1_000 {
+                let operation = BlockOperation {}
+                queue.addOperation(operation)
+                while !operation.isFinished {}
+                operation.waitUntilFinished()
+                if queue.operationCount != rest.count { wrong += 1 }
+            }
+            ended.increment()
+            over.wait()
+            queue.cancelAllOperations()
+            queue.waitUntilAllOperationsAreFinished()
+            withExtendedLifetime(observation) {}
+            return wrong
+        }
+        #expect(wrong == 0)
+    }
 }

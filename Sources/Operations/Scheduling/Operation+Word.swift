@@ -150,10 +150,10 @@ extension Operation {
 
     /// Whether it has finished, and another thread is about to take it out of its queue.
     ///
-    /// Plain ones stay in the ring until their batch is folded; there the queue does not count them.
+    /// Those of batches stay in the ring until these are folded; there the queue does not count them.
     final var isLeaving: Bool {
         let word = status
-        return word.phase == .finished && !word.has(.plain)
+        return word.phase == .finished && (!word.has(.plain) || word.has(.alone))
             && sequence.load(ordering: .acquiring) != OperationRing.nowhere
     }
 

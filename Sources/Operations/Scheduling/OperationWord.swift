@@ -69,6 +69,8 @@ struct OperationWord: Sendable, Equatable {
         static let observed = Flags(rawValue: 1 << 15)
         /// It keeps what comes after it from starting before it.
         static let barrier = Flags(rawValue: 1 << 19)
+        /// It was claimed by itself, not in a batch, and leaves its queue by itself.
+        static let alone = Flags(rawValue: 1 << 28)
         /// A queue is about to take it: nobody else may start it or add it elsewhere.
         static let promised = Flags(rawValue: 1 << 31)
     }
@@ -200,7 +202,7 @@ struct OperationWord: Sendable, Equatable {
     mutating func returnedToQueue() -> Bool {
         guard phase == .filed else { return false }
         phase = .waiting
-        remove(.holdsSlot)
+        remove([.holdsSlot, .alone])
         return true
     }
 
@@ -222,7 +224,7 @@ struct OperationWord: Sendable, Equatable {
     /// A worker takes a slot of the queue for it alone.
     mutating func claimed(takesSlot: Bool) -> Bool {
         guard phase == .filed else { return false }
-        if takesSlot { insert(.holdsSlot) }
+        insert(takesSlot ? [.holdsSlot, .alone] : .alone)
         return true
     }
 
