@@ -87,6 +87,12 @@ extension BlockOperation {
                 block?()
             }
         }
+        if queue.attention.load(ordering: .relaxed) != batch.attention,
+            let single = queue.singleOut(from: batch)
+        {
+            single.takeRetainedValue().finish()
+            return nil
+        }
         guard let end = updateUnlocked({ $0.finishedAndLocked() }) else { return nil }
         if end.after.has([.hasAudience, .locked]) || end.after.unfinishedDependencies > 0 {
             return conclude(end.after, batch, in: queue)

@@ -277,4 +277,30 @@ struct ObservationStressTests {
         }
         #expect(wrong == 0)
     }
+
+    @Test func theEndOfOneThatRanBeforeIsToldBeforeWaitsEnd() async {
+        let wrong = await onThread {
+            var wrong = 0
+            for _ in 0..<2_000 {
+                let queue = OperationQueue()
+                let (started, go) = (Signal(), Signal())
+                let operation = BlockOperation {
+                    started.send()
+                    go.wait()
+                }
+                queue.addOperation(operation)
+                started.wait()
+                let counts = Recorder<Int>()
+                let observation = queue.observe(\.operationCount, options: .new) {
+                    counts.record($1.newValue ?? -1)
+                }
+                go.send()
+                operation.waitUntilFinished()
+                if counts.values != [0] { wrong += 1 }
+                withExtendedLifetime(observation) {}
+            }
+            return wrong
+        }
+        #expect(wrong == 0)
+    }
 }

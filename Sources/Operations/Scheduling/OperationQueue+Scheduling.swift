@@ -247,6 +247,10 @@ extension OperationQueue {
         WorkerPool.shared.submit(.block { for operation in finished { operation.release() } })
     }
 
+    func singleOut(from batch: Batch) -> Unmanaged<Operation>? {
+        eventOffering({ $0.singleOut(from: batch) })
+    }
+
     func unbegin(_ batch: Batch) {
         eventOffering({ $0.unbegin(batch) })
     }

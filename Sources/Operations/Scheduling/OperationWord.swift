@@ -228,6 +228,12 @@ struct OperationWord: Sendable, Equatable {
         return true
     }
 
+    /// It is at work in a batch, and will leave its queue by itself.
+    mutating func singledOut() -> Bool {
+        insert(.alone)
+        return true
+    }
+
     /// A worker begins with a plain operation; one that is cancelled stays *filed*, to be finished.
     mutating func plainBegun() -> Bool {
         guard phase == .filed else { return false }

@@ -493,22 +493,34 @@ struct QueueState: ~Copyable {
 
     /// The operation that the worker took last has a dependency again: it goes back, and the rest too.
     mutating func unbegin(_ batch: Batch) {
-        var rest: [Reference] = []
-        batch.cutRest { rest.append($0) }
-        rest.append(batch.dropLast())
-        for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
+        giveBackRest(of: batch)
+        batch.dropLast()._withUnsafeGuaranteedRef { file($0) }
+    }
+
+    /// The operation that the worker took last is about to finish. If somebody has to be told of each that
+    /// leaves, it leaves by itself and not with the batch, and is retained for the worker.
+    mutating func singleOut(from batch: Batch) -> Reference? {
+        guard tellsEach else { return nil }
+        giveBackRest(of: batch)
+        let operation = batch.dropLast().retain()
+        operation._withUnsafeGuaranteedRef { _ = $0.update { $0.singledOut() } }
+        return operation
     }
 
     /// Gives back what the worker has not begun, and lets what has finished leave; returns that, to be let go
     /// of without the lock.
     mutating func cut(_ batch: Batch) -> [Reference] {
         guard batches.contains(where: { $0 === batch }) else { return [] }
-        var rest: [Reference] = []
-        batch.cutRest { rest.append($0) }
-        for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
+        giveBackRest(of: batch)
         let finished = batch.foldFinished()
         for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
         return finished
+    }
+
+    private mutating func giveBackRest(of batch: Batch) {
+        var rest: [Reference] = []
+        batch.cutRest { rest.append($0) }
+        for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
     }
 
     /// A claimed operation turned out not to be ready.
