@@ -335,21 +335,24 @@ struct ExplanationTests {
 
     @Test func nothingHoldsItBack() async {
         let operation = named("draw")
-        await MainActor.run {
-            OperationQueue.main.addOperation(operation)
-            let first = operation.explain().causes.first
-            guard case .ready(queue: "queue 'NSOperationQueue Main Queue'", _) = first?.reason
-            else {
-                Issue.record("said: \(operation.explain())")
-                return
-            }
-        }
+        let net = queue("net")
+        let serial = DispatchQueue(label: "serial")
+        net.underlyingQueue = serial
+        serial.suspend()
+        net.addOperation(operation)
+        let said =
+            "'draw' is ready, and starts as soon as dispatch queue 'serial', which runs queue 'net', "
+            + "comes to it."
+        #expect("\(operation.explain())" == said)
+        serial.resume()
         await operation.waitUntilFinished()
+        let main = Operation.Explanation.Cause(path: ["'a'"], reason: .awaitsMainThread)
+        #expect("\(main)".contains("the main thread serves the main dispatch queue"))
         let ready = Operation.Explanation.Cause(
             path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 0))
         let others = Operation.Explanation.Cause(
             path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 3))
-        #expect("\(ready)" == "'a' is ready, and starts as soon as a worker of queue 'net' is free")
+        #expect("\(ready)" == "'a' is ready, and starts as soon as a worker is free")
         #expect(
             "\(others)"
                 == "'a' is ready, as are 3 others of queue 'net', and starts when its turn comes")

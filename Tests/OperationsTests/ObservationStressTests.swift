@@ -261,7 +261,7 @@ struct ObservationStressTests {
                 over.send()
             }
             var wrong = 0
-            for _ in 0..<1_000 {
+            for _ in 0..<(1_000 / slowness) {
                 let operation = BlockOperation {}
                 queue.addOperation(operation)
                 while !operation.isFinished {}
@@ -281,22 +281,28 @@ struct ObservationStressTests {
     @Test func theEndOfOneThatRanBeforeIsToldBeforeWaitsEnd() async {
         let wrong = await onThread {
             var wrong = 0
-            for _ in 0..<2_000 {
+            for _ in 0..<(400 / slowness) {
                 let queue = OperationQueue()
-                let (started, go) = (Signal(), Signal())
+                let (started, go, over) = (Signal(), Signal(), Signal())
                 let operation = BlockOperation {
                     started.send()
                     go.wait()
                 }
                 queue.addOperation(operation)
                 started.wait()
-                let counts = Recorder<Int>()
+                let (counts, atTheEnd) = (Recorder<Int>(), Recorder<[Int]>())
                 let observation = queue.observe(\.operationCount, options: .new) {
                     counts.record($1.newValue ?? -1)
                 }
+                startTestThread {
+                    operation.waitUntilFinished()
+                    atTheEnd.record(counts.values)
+                    over.send()
+                }
+                while !operation.status.has(.hasAudience) {}
                 go.send()
-                operation.waitUntilFinished()
-                if counts.values != [0] { wrong += 1 }
+                over.wait()
+                if atTheEnd.values != [[0]] { wrong += 1 }
                 withExtendedLifetime(observation) {}
             }
             return wrong

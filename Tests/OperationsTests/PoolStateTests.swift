@@ -8,7 +8,7 @@ struct PoolStateTests {
     private let item = WorkItem.block {}
 
     /// Makes a worker that has taken an item.
-    private func activeWorker(_ pool: inout PoolState) -> WorkerID {
+    private func activeWorker(_ pool: inout PoolState, _ item: WorkItem = .block {}) -> WorkerID {
         _ = pool.submitted(item)
         _ = pool.foremanTakesOrders()
         let worker = pool.workerStarted()
@@ -115,5 +115,48 @@ struct PoolStateTests {
         pool.foremanSawBatches(false)
         let ends = pool.foremanBeginsToWatch()
         #expect(ends == nil)
+    }
+
+    private func item(_ urgency: Urgency) -> WorkItem { .queue(OperationQueue(), urgency) }
+
+    @Test func whatIsMoreUrgentDoesNotWaitForWhatIsLess() {
+        var pool = pool()
+        for _ in 0..<2 { _ = activeWorker(&pool, item(.background)) }
+        let action = pool.submitted(item(.interactive))
+        #expect(action.wakesForeman, "a thread is made for it")
+        let third = pool.workerStarted()
+        pool.workerArrives()
+        let taken = pool.workerAsked(third)
+        #expect(taken?.0.urgency == .interactive)
+        #expect(pool.isOverLimit, "the others take nothing more")
+    }
+
+    @Test func whatIsLessUrgentWaitsForWhatIsMore() {
+        var pool = pool()
+        let workers = (0..<2).map { _ in activeWorker(&pool, item(.usual)) }
+        _ = pool.submitted(item(.background))
+        _ = pool.submitted(item(.usual))
+        let third = pool.workerStarted()
+        let refused = pool.workerAsked(third)
+        #expect(refused == nil)
+        pool.workerDone(workers[0])
+        let first = pool.workerAsked(workers[0])
+        #expect(first?.0.urgency == .usual, "though it came later")
+        pool.workerDone(workers[0])
+        let second = pool.workerAsked(workers[0])
+        #expect(second?.0.urgency == .background)
+    }
+
+    @Test func aWorkerThatComesBackFromAWaitCountsAsBefore() {
+        var pool = pool()
+        let workers = (0..<2).map { _ in activeWorker(&pool, item(.background)) }
+        _ = pool.workerWillBlock(workers[0])
+        _ = pool.workerDidUnblock(workers[0])
+        _ = pool.submitted(item(.interactive))
+        let third = pool.workerStarted()
+        #expect(pool.workerAsked(third) != nil)
+        _ = pool.submitted(item(.background))
+        pool.workerDone(third)
+        #expect(pool.workerAsked(third) == nil)
     }
 }

@@ -52,6 +52,10 @@ extension Operation {
             case barrier(queue: String, behind: String)
             /// Nothing holds it back: it starts when a worker is free, after better ones of its queue.
             case ready(queue: String, othersReady: Int)
+            /// Nothing holds it back: it starts when the main thread serves the main dispatch queue.
+            case awaitsMainThread
+            /// Nothing holds it back: it starts when its queue's `underlyingQueue`, named, comes to it.
+            case awaitsUnderlyingQueue(queue: String, underlying: String)
         }
 
         /// First what is true of the operation itself, then of those it waits for, directly or not.
@@ -120,9 +124,15 @@ extension Operation.Explanation.Reason {
             "\(name) is ready, but a barrier of \(queue) lets it start only after \(before)"
         case .ready(let queue, let others):
             others == 0
-                ? "\(name) is ready, and starts as soon as a worker of \(queue) is free"
+                ? "\(name) is ready, and starts as soon as a worker is free"
                 : "\(name) is ready, as \(others == 1 ? "is 1 other" : "are \(others) others") of "
                     + "\(queue), and starts when its turn comes"
+        case .awaitsMainThread:
+            "\(name) is ready, and starts as soon as the main thread serves the main dispatch queue, in "
+                + "dispatchMain(), an async main function or a run loop"
+        case .awaitsUnderlyingQueue(let queue, let underlying):
+            "\(name) is ready, and starts as soon as dispatch queue '\(underlying)', which runs \(queue), "
+                + "comes to it"
         }
     }
 
@@ -140,7 +150,9 @@ extension Operation.Explanation.Reason {
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"
         case .leaving: return "cancelled"
-        case .queueSuspended, .queueWithoutWidth, .slotsTaken, .barrier, .ready: return "ready"
+        case .queueSuspended, .queueWithoutWidth, .slotsTaken, .barrier, .ready, .awaitsMainThread,
+            .awaitsUnderlyingQueue:
+            return "ready"
         }
     }
 }

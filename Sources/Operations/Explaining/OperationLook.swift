@@ -1,3 +1,5 @@
+import Dispatch
+
 /// What one operation is doing, and which others it waits for.
 struct OperationLook {
     typealias Reason = Operation.Explanation.Reason
@@ -93,12 +95,14 @@ struct OperationLook {
             let firstBarrier: Int
             let place: Int
             let operations: [Operation]
+            let executor: QueueExecutor
         }
         let seen = queue.snapshot { state in
             Seen(
                 isSuspended: state.isSuspended, width: state.width, running: state.running,
                 readyCount: state.readyCount, firstBarrier: state.barrierPlace,
-                place: operation.place, operations: state.operations(includingBarriers: true))
+                place: operation.place, operations: state.operations(includingBarriers: true),
+                executor: state.executor)
         }
         let label = queue.label
         if seen.isSuspended { reasons.append(.queueSuspended(queue: label)) }
@@ -117,8 +121,13 @@ struct OperationLook {
             reasons.append(.slotsTaken(width: seen.width, by: names, queue: label))
             next += holders
         }
-        if reasons.isEmpty {
+        guard reasons.isEmpty else { return }
+        switch seen.executor {
+        case .workers:
             reasons = [.ready(queue: label, othersReady: max(0, seen.readyCount - 1))]
+        case .mainThread: reasons = [.awaitsMainThread]
+        case .dispatch(let underlying):
+            reasons = [.awaitsUnderlyingQueue(queue: label, underlying: underlying.label)]
         }
     }
 }

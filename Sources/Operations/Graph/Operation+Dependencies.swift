@@ -173,6 +173,8 @@ extension Operation {
         else { return }
         // With somebody else at work there is no reason to wait: that only keeps memory for longer.
         guard tryLock() else { return }
+        // An observer that comes from here on reads the list when the lock is free.
+        guard !status.has(.observed) else { return unlock() }
         if let edges = edges.load(ordering: .relaxed) {
             Edges.takeDependencies(edges) { forgotten.append($0) }
         }

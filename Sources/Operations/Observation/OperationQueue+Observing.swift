@@ -12,7 +12,7 @@ extension KeyValueObserving where Self: OperationQueue {
     /// Can be observed: `operations`, `operationCount`, `maxConcurrentOperationCount`, `isSuspended`, `name`
     /// and `qualityOfService`. What was said of operations holds here: every change is told once, in
     /// order, on the thread that made it unless another one is delivering, with no lock held. Each
-    /// operation that comes or goes is one change; it is told before anybody who waits for it goes on.
+    /// operation that comes or goes is one change; it is told before those go on who waited for it by then.
     /// Barriers are not counted.
     ///
     /// While `operations` or `operationCount` is observed the queue hands operations to its workers one by

@@ -7,14 +7,14 @@ extension OperationQueue {
 
     func setQualityRank(_ rank: Int) {
         QualityOfServiceUse.begins(rank: rank)
-        Operation.perform(event { $0.qualityChanged(to: rank) })
+        Operation.perform(eventOffering { $0.qualityChanged(to: rank) })
     }
 
     /// Something at the operation's place has that rank now; those before it are promoted.
     ///
     /// - Returns: what the caller has to promote.
     func promoteAhead(of operation: Operation, to rank: Int) -> [Promotion] {
-        event { state in
+        eventOffering { state in
             guard operation.status.phase != .finished else { return [] }
             state.promoteAhead(of: operation.place, to: rank)
             return state.takePromotions() ?? []
@@ -32,7 +32,7 @@ extension OperationQueue {
 
     private func promoteAll(to rank: Int) {
         guard rank > 0 else { return }
-        let promotions = event { state in
+        let promotions = eventOffering { state in
             state.promoteAhead(of: state.ring.tail, to: rank)
             return state.takePromotions() ?? []
         }

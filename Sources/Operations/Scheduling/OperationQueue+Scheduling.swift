@@ -18,13 +18,14 @@ extension OperationQueue {
     /// Nothing of the queue is touched after the lock was released: what became ready may be over by
     /// then, and with it the queue. The reference that is handed on is taken before.
     @inline(__always)
-    private func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
+    func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
         typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
         let (result, offer, news): Outcome = event { state in
             let result = body(&state)
             let news = state.takeNews()
-            guard state.offer() else { return (result, nil, news) }
-            let offer = QueueOffer(queue: .passRetained(self), executor: state.executor)
+            guard let urgency = state.offer() else { return (result, nil, news) }
+            let offer = QueueOffer(
+                queue: .passRetained(self), executor: state.executor, urgency: urgency)
             return (result, offer, news)
         }
         offer?.accept()
@@ -167,9 +168,14 @@ extension OperationQueue {
     // MARK: Running
 
     /// Claims work for a worker, or for a thread of another executor.
-    func claim(_ batch: Batch, for executor: QueueExecutor = .workers) -> QueueState.Work {
+    ///
+    /// - Parameter urgency: with which the queue was offered.
+    func claim(
+        _ batch: Batch, for executor: QueueExecutor = .workers, offered urgency: Urgency = .usual
+    ) -> QueueState.Work {
         eventOffering({
-            $0.executorAsked(batch, for: executor, cores: WorkerPool.shared.cores)
+            $0.executorAsked(
+                batch, for: executor, offered: urgency, cores: WorkerPool.shared.cores)
         })
     }
 

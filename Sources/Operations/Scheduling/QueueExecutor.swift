@@ -28,11 +28,12 @@ struct QueueOffer {
     /// Retained.
     let queue: Unmanaged<OperationQueue>
     let executor: QueueExecutor
+    let urgency: Urgency
 
     func accept() {
         let queue = queue.takeRetainedValue()
         switch executor {
-        case .workers: WorkerPool.shared.submit(.queue(queue))
+        case .workers: WorkerPool.shared.submit(.queue(queue, urgency))
         case .mainThread: MainThread.perform { queue.runNext(on: executor) }
         case .dispatch(let underlying): underlying.async { queue.runNext(on: executor) }
         }

@@ -20,8 +20,8 @@ struct QueueState: ~Copyable {
     private(set) var running = 0
     /// Operations that are not plain: while there are any, there are no batches.
     private var others = 0
-    /// True while a reference to the queue lies with its executor.
-    private var isOffered = false
+    /// Set while a reference to the queue lies with its executor: how urgent the last of them is.
+    private var offered: Urgency?
     /// The lowest lane of which a batch may hold a rest.
     private var lowestBatchedLane = Operation.QueuePriority.count
     /// How long an operation of this queue takes, by the last batches.
@@ -220,24 +220,27 @@ struct QueueState: ~Copyable {
         var others: [Operation] = []
         for place in ring.head..<ring.tail {
             ring[place]?._withUnsafeGuaranteedRef { operation in
-                let word = operation.status
-                if word.has(.plain), !word.has(.observed) {
-                    cancelPlain(operation, place: place)
-                } else if operation.doom() {
-                    others.append(operation)
-                }
+                if operation.status.has(.plain), cancelPlain(operation, place: place) { return }
+                if operation.doom() { others.append(operation) }
             }
         }
         return others
     }
 
-    private mutating func cancelPlain(_ operation: Operation, place: Int) {
-        guard let change = operation.update({ $0.cancelRequested() }) else { return }
+    /// False if it has to be done without the lock: somebody observes it.
+    private mutating func cancelPlain(_ operation: Operation, place: Int) -> Bool {
+        var isObserved = false
+        let change = operation.update { word in
+            isObserved = word.has(.observed)
+            return !isObserved && word.cancelRequested()
+        }
+        guard let change else { return !isObserved }
         // One that was waiting is filed by nobody else; one that is in no lane is in somebody's hands.
         let isOurs =
             change.before.phase == .waiting
             || (change.before.phase == .filed && clear(place, word: change.after))
         if isOurs { ring.setReady(place, lane: OperationRing.cancelledLane) }
+        return true
     }
 
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
@@ -311,11 +314,13 @@ struct QueueState: ~Copyable {
 
     /// The executor took the queue's reference and asks for work.
     mutating func executorAsked(
-        _ batch: Batch, for asker: QueueExecutor = .workers, cores: Int
+        _ batch: Batch, for asker: QueueExecutor = .workers, offered urgency: Urgency = .usual,
+        cores: Int
     ) -> Work {
         // The reference was on its way when the queue was given another executor.
         guard executor.isSame(as: asker) else { return .none }
-        isOffered = false
+        // A more urgent reference may have followed, and be on its way.
+        if offered == urgency { offered = nil }
         return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
     }
 
@@ -456,7 +461,7 @@ struct QueueState: ~Copyable {
         // What was added since is for others if the queue was given another executor before this.
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
-        guard pending <= (isOffered ? 1 : 0), isRunnable else { return (departure, .none) }
+        guard pending <= (offered == nil ? 0 : 1), isRunnable else { return (departure, .none) }
         return (departure, claimCancelled(next) ?? claimReady(next, cores: cores) ?? .none)
     }
 
@@ -553,7 +558,7 @@ struct QueueState: ~Copyable {
         }
         self.executor = executor
         // Who comes with an older reference, or with a batch, takes nothing more.
-        isOffered = false
+        offered = nil
         callBack()
         if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
@@ -562,11 +567,24 @@ struct QueueState: ~Copyable {
     /// False if an operation may run at once that became ready only now: nothing is before it.
     var hasPrecedence: Bool { readyCount > 0 || isSuspended || !barriers.isEmpty || tellsEach }
 
-    /// True if the queue must be handed to its executor now.
-    mutating func offer() -> Bool {
-        guard !isOffered, isRunnable else { return false }
-        isOffered = true
-        return true
+    /// How urgently the queue must be handed to its executor now; nil if it need not be. One that lies there
+    /// already is handed over once more if it has become more urgent.
+    @inline(__always)
+    mutating func offer() -> Urgency? {
+        guard offered == nil || QualityOfServiceUse.isOn, isRunnable else { return nil }
+        let urgency = QualityOfServiceUse.isOn ? bestUrgency : .usual
+        if let offered, offered >= urgency { return nil }
+        offered = urgency
+        return urgency
+    }
+
+    /// How urgent the operation to start next is.
+    private var bestUrgency: Urgency {
+        mutating get {
+            guard case .workers = executor, let (place, _) = best() else { return .usual }
+            let rank = ring[place]?._withUnsafeGuaranteedRef { quality(of: $0).effectiveRank }
+            return Urgency(rank: rank ?? 0)
+        }
     }
 
     // MARK: Telling

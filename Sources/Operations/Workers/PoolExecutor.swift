@@ -6,7 +6,8 @@ final class PoolExecutor: TaskExecutor {
     static let shared = PoolExecutor()
 
     func enqueue(_ job: consuming ExecutorJob) {
-        WorkerPool.shared.submit(.job(UnownedJob(job)))
+        let urgency = QualityOfServiceUse.isOn ? Urgency(job.priority) : .usual
+        WorkerPool.shared.submit(.job(UnownedJob(job), urgency))
     }
 
     func run(_ job: UnownedJob) {

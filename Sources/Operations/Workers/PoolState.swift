@@ -1,11 +1,18 @@
 /// Something for a worker to do.
 enum WorkItem: Sendable {
     /// Run the best operations of a queue.
-    case queue(OperationQueue)
+    case queue(OperationQueue, Urgency)
     /// Run a block: a completion block, or a share of a block operation.
     case block(@Sendable () -> Void)
     /// Run a piece of a task.
-    case job(UnownedJob)
+    case job(UnownedJob, Urgency)
+
+    var urgency: Urgency {
+        switch self {
+        case .queue(_, let urgency), .job(_, let urgency): urgency
+        case .block: .usual
+        }
+    }
 }
 
 /// Names a worker thread for as long as it lives: a small number, which is then given to another one.
@@ -15,7 +22,9 @@ struct WorkerID: Hashable, Sendable {
 
 /// What the pool has to do and who does it. Pure; the rules are in Scheduling.md, "Threads".
 struct PoolState {
-    private var items = FIFO<WorkItem>()
+    /// By urgency.
+    private var items = Urgency.allCases.map { _ in FIFO<WorkItem>() }
+    private(set) var pendingCount = 0
     private var cores: Int
     private let maximumThreads: Int
 
@@ -27,9 +36,11 @@ struct PoolState {
     private var arriving = 0
     /// Whether one looks for work without being parked.
     private var isSearching = false
-    /// By number: those that run something and are not inside a wait of ours.
+    /// By number: those that run something and are not inside a wait of ours, and how urgent that is.
     private var isActive: [Bool] = []
-    private var activeCount = 0
+    private var urgencies: [Urgency] = []
+    /// By urgency.
+    private var activeCounts = Urgency.allCases.map { _ in 0 }
     /// Active workers that the foreman found asleep.
     private var asleep = 0
     /// Threads that the foreman has been asked for.
@@ -48,12 +59,27 @@ struct PoolState {
     }
 
     private var limit: Int { cores + asleep }
-    private var mayTakeWork: Bool { !items.isEmpty && activeCount < limit }
+    private var isWorkPending: Bool { pendingCount > 0 }
 
-    var pendingCount: Int { items.count }
-    /// More are active than should be, because some came back from a wait.
+    /// The most urgent that there is to do.
+    private var highestPending: Urgency? {
+        if pendingCount == 0 { return nil }
+        return Urgency.allCases.last { !items[$0.rawValue].isEmpty }
+    }
+
+    /// How many run something that is at least as urgent.
+    private func activeCount(from urgency: Urgency) -> Int {
+        activeCounts[urgency.rawValue...].reduce(0, +)
+    }
+
+    private var activeCount: Int { activeCount(from: .background) }
+
+    /// Whether a free worker may take the most urgent item. If not, it may take none: at least as many run
+    /// something as urgent as the others.
+    private var mayTakeWork: Bool { highestPending.map { activeCount(from: $0) < limit } ?? false }
+
+    /// More are active than should be, because some came back from a wait, or had something urgent to run.
     var isOverLimit: Bool { activeCount > limit }
-    private var isWorkPending: Bool { !items.isEmpty }
 
     /// Whether the foreman has to look again soon.
     var needsWatching: Bool {
@@ -68,10 +94,12 @@ struct PoolState {
     /// What to do so that no work lies about while somebody could take it.
     private mutating func balance() -> Action {
         var action = Action()
-        if mayTakeWork {
+        if mayTakeWork, let highest = highestPending {
             // Those that are on their way take one each, as far as the limit goes.
             let coming = arriving + (isSearching ? 1 : 0)
-            guard items.count > coming, activeCount + coming < limit else { return action }
+            guard pendingCount > coming, activeCount(from: highest) + coming < limit else {
+                return action
+            }
             if let worker = parked.popLast() {
                 arriving += 1
                 action.wakes = worker
@@ -92,13 +120,15 @@ struct PoolState {
     // MARK: Events
 
     mutating func submitted(_ item: WorkItem) -> Action {
-        items.append(item)
+        items[item.urgency.rawValue].append(item)
+        pendingCount += 1
         return balance()
     }
 
     mutating func workerStarted() -> WorkerID {
         if let number = freeNumbers.popLast() { return WorkerID(number: number) }
         isActive.append(false)
+        urgencies.append(.usual)
         return WorkerID(number: isActive.count - 1)
     }
 
@@ -110,19 +140,23 @@ struct PoolState {
 
     /// Work for a worker that is free, and what it must do for the others before it begins.
     mutating func workerAsked(_ worker: WorkerID) -> (WorkItem, Action)? {
-        guard mayTakeWork, let item = items.popFirst() else { return nil }
+        guard mayTakeWork, let highest = highestPending,
+            let item = items[highest.rawValue].popFirst()
+        else { return nil }
+        pendingCount -= 1
+        urgencies[worker.number] = highest
         becameActive(worker)
         return (item, balance())
     }
 
     private mutating func becameActive(_ worker: WorkerID) {
         isActive[worker.number] = true
-        activeCount += 1
+        activeCounts[urgencies[worker.number].rawValue] += 1
     }
 
     mutating func workerDone(_ worker: WorkerID) {
         isActive[worker.number] = false
-        activeCount -= 1
+        activeCounts[urgencies[worker.number].rawValue] -= 1
     }
 
     /// Workers that run something and are not inside a wait of ours.

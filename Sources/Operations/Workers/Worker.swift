@@ -30,9 +30,9 @@ final class Worker: @unchecked Sendable {
         switch item {
         case .block(let block):
             if mayRunAsUsual(item, context: context) { block() }
-        case .job(let job):
+        case .job(let job, _):
             if mayRunAsUsual(item, context: context) { PoolExecutor.shared.run(job) }
-        case .queue(let queue): run(queue, context: context)
+        case .queue(let queue, let urgency): run(queue, offered: urgency, context: context)
         }
     }
 
@@ -44,9 +44,9 @@ final class Worker: @unchecked Sendable {
         return false
     }
 
-    private func run(_ queue: OperationQueue, context: ThreadContext) {
+    private func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
         var (batch, next) = batches
-        var work = queue.claim(batch)
+        var work = queue.claim(batch, offered: urgency)
         guard case .batch = work else { return run(work, of: queue, context: context) }
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()

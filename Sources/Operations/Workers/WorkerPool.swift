@@ -177,8 +177,9 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Asks the foreman to see to it that nothing waits for long behind another operation of a batch.
     func watchBatches() {
-        // The caller has shown its batch under its own lock, which the foreman takes after clearing this;
-        // so either the foreman sees the batch or the caller sees the flag cleared.
+        // The caller has shown its batch, and the foreman clears the flag before he looks; so either he sees the
+        // batch or the caller sees the flag cleared.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
         guard !watchesBatches.load(ordering: .acquiring) else { return }
         watchesBatches.store(true, ordering: .releasing)
         perform(event { $0.batchStarted() })
@@ -206,6 +207,7 @@ final class WorkerPool: @unchecked Sendable {
     private func look(_ watch: inout Watch) {
         // Before looking: what begins after the look has to call the foreman again.
         watchesBatches.store(false, ordering: .releasing)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
         let seen = watch.look(at: workers)
         for worker in seen.stuck { worker.cutBatch() }

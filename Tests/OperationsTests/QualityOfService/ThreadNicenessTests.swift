@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Operations
@@ -29,6 +30,27 @@ struct ThreadNicenessTests {
             await OperationQueue().addOperations([operation], waitUntilFinished: true)
         }
         #expect(seen.values == Array(repeating: expected, count: 6))
+    }
+
+    /// Those that keep all processors busy are no reason to wait for what is more urgent.
+    @Test func urgentWorkDoesNotWaitForBackgroundWork() async {
+        let (low, high) = (OperationQueue(), OperationQueue())
+        (low.qualityOfService, high.qualityOfService) = (.background, .userInteractive)
+        let hasRun = Atomic(false)
+        let (started, late) = (Counter(), Counter())
+        let end = ContinuousClock.now + .seconds(60)
+        for _ in 0..<4 * WorkerPool.shared.cores {
+            low.addOperation {
+                started.increment()
+                while !hasRun.load(ordering: .relaxed), ContinuousClock.now < end {}
+                if !hasRun.load(ordering: .relaxed) { late.increment() }
+            }
+        }
+        #expect(await comesTrue { started.value >= WorkerPool.shared.cores })
+        high.addOperation { hasRun.store(true, ordering: .relaxed) }
+        await high.drain()
+        await low.drain()
+        #expect(late.value == 0)
     }
 
     @Test func whatIsPromotedWhileAnotherOneRunsCountsAtTheNextClaim() async {
