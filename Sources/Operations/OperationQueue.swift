@@ -306,3 +306,12 @@ extension OperationQueue: Hashable {
     /// Hashes the object's identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
+
+extension OperationQueue: CustomStringConvertible {
+    /// The name, how many operations there are, and whether the queue is suspended.
+    public var description: String {
+        let (count, isSuspended) = snapshot { ($0.operationCount, $0.isSuspended) }
+        let operations = "\(count) operation\(count == 1 ? "" : "s")"
+        return "\(label) (\(operations)\(isSuspended ? ", suspended" : ""))"
+    }
+}

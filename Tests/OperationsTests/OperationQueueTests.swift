@@ -4,6 +4,16 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OperationQueueTests {
+    @Test func aQueueDescribesItself() {
+        let queue = OperationQueue()
+        queue.name = "net"
+        #expect("\(queue)" == "queue 'net' (0 operations)")
+        queue.isSuspended = true
+        queue.addOperation {}
+        #expect("\(queue)" == "queue 'net' (1 operation, suspended)")
+        queue.isSuspended = false
+    }
+
     @Test func everyAddedOperationRunsOnce() async {
         let queue = OperationQueue()
         let runs = Counter()

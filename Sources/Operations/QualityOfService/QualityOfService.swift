@@ -10,6 +10,9 @@
 /// | ``utility`` | 5 more |
 /// | ``background`` | 10 more |
 ///
+/// What is above another one in the table also starts before it, and does not wait for workers that are busy
+/// with it. ``Operation/queuePriority`` decides among the operations of one queue.
+///
 /// Each step of niceness is about a quarter more or less of a contended processor; nobody is starved.
 /// Every process may raise niceness. Lowering it, also back to what it was, takes the capability
 /// `CAP_SYS_NICE` (root has it) or a limit `RLIMIT_NICE` (in a shell: `ulimit -e`) that allows it. Without:

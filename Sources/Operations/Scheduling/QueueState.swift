@@ -7,25 +7,25 @@ import Synchronization
 struct QueueState: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
-    private(set) var ring = OperationRing()
-    private var moved = MovedOperations()
+    var ring = OperationRing()
+    var moved = MovedOperations()
     /// Barriers that have not finished, in their order.
-    private var barriers: [Reference] = []
+    var barriers: [Reference] = []
     /// The batches of workers, which hold operations that are claimed.
-    private(set) var batches: [Batch] = []
+    var batches: [Batch] = []
     private var waiters: [Waiter] = []
     /// How many operations are in the lanes of priorities.
-    private(set) var readyCount = 0
+    var readyCount = 0
     /// Slots of the width that are taken: by batches and by single operations.
-    private(set) var running = 0
+    var running = 0
     /// Operations that are not plain: while there are any, there are no batches.
-    private var others = 0
+    var others = 0
     /// Set while a reference to the queue lies with its executor: how urgent the last of them is.
-    private var offered: Urgency?
+    var offered: Urgency?
     /// The lowest lane of which a batch may hold a rest.
-    private var lowestBatchedLane = Operation.QueuePriority.count
+    var lowestBatchedLane = Operation.QueuePriority.count
     /// How long an operation of this queue takes, by the last batches.
-    private var typicalNanoseconds: UInt64 = 1_000_000
+    var typicalNanoseconds: UInt64 = 1_000_000
     /// Raised whenever batches should give back what they have not begun.
     private(set) var attention: UInt32 = 0
 
@@ -33,11 +33,11 @@ struct QueueState: ~Copyable {
     var observations: Observations<OperationQueue>?
     /// True while somebody has to be told of each operation that comes or goes. Then there are no
     /// batches, so that each can be told when it happens.
-    private(set) var tellsEach = false
+    var tellsEach = false
     /// True if something was recorded that has to be told when the lock is released.
-    private var hasNews = false
+    var hasNews = false
     /// Operations of batches that had finished when `tellsEach` was set.
-    private var alreadyGone: Set<ObjectIdentifier> = []
+    var alreadyGone: Set<ObjectIdentifier> = []
 
     private(set) var isSuspended = false
     private(set) var width: Int
@@ -58,7 +58,7 @@ struct QueueState: ~Copyable {
     var ignoresQuality = false
     /// Operations that somebody has to promote once the lock is free.
     var promotions: [Promotion]?
-    private var promotesClaimed = false
+    var promotesClaimed = false
 
     // MARK: Looking
 
@@ -67,7 +67,7 @@ struct QueueState: ~Copyable {
     /// The place that the next operation gets.
     var end: Int { ring.tail }
 
-    private var hasFreeSlot: Bool { width < 0 || running < width }
+    var hasFreeSlot: Bool { width < 0 || running < width }
 
     /// The place of the first barrier, beyond which nothing is eligible.
     var barrierPlace: Int {
@@ -163,7 +163,7 @@ struct QueueState: ~Copyable {
     mutating func file(_ operation: Operation) { file(operation, place: operation.place) }
 
     @inline(__always)
-    private mutating func file(_ operation: Operation, place: Int) {
+    mutating func file(_ operation: Operation, place: Int) {
         var word = operation.status
         while !word.isReady {
             // Back to waiting; unless its last dependency has gone meanwhile, of which nobody else knows.
@@ -258,159 +258,6 @@ struct QueueState: ~Copyable {
             // A batch may hold it, in the place that it had by its old priority.
             callBack()
         }
-    }
-
-    // MARK: Claiming
-
-    /// The place of the operation to start next.
-    private mutating func best() -> (place: Int, lane: Int)? {
-        let limit = barrierPlace
-        for lane in (0..<Operation.QueuePriority.count).reversed() {
-            var place: Int?
-            if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
-            // A barrier that waits for its turn does not stand in the way of those before it.
-            if let found = place, !isEligible(found, limit: limit) { place = nil }
-            if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
-                first.turn <= place ?? Int.max
-            {
-                place = first.sequence
-            }
-            if let place, isEligible(place, limit: limit) { return (place, lane) }
-        }
-        return nil
-    }
-
-    /// Whether the first barrier lets it start; the barrier itself may when nothing is before it.
-    @inline(__always)
-    private func isEligible(_ place: Int, limit: Int) -> Bool {
-        place < limit || (place == limit && ring.head == limit)
-    }
-
-    private mutating func takeBest() -> (Reference, lane: Int)? {
-        guard let (place, lane) = best() else { return nil }
-        guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
-        if promotesClaimed { promoteClaimed(operation, at: place) }
-        if ring.isReady(place, lane: lane) {
-            ring.clearReady(place, lane: lane)
-        } else {
-            _ = moved.clearReady(place, lane: lane)
-        }
-        readyCount -= 1
-        return (operation, lane)
-    }
-
-    private mutating func takeCancelled() -> Reference? {
-        guard let place = ring.firstReady(OperationRing.cancelledLane) else { return nil }
-        ring.clearReady(place, lane: OperationRing.cancelledLane)
-        return ring[place]
-    }
-
-    enum Work {
-        case none
-        /// Retained for the worker.
-        case single(Reference)
-        case batch
-    }
-
-    /// The executor took the queue's reference and asks for work.
-    mutating func executorAsked(
-        _ batch: Batch, for asker: QueueExecutor = .workers, offered urgency: Urgency = .usual,
-        cores: Int
-    ) -> Work {
-        // The reference was on its way when the queue was given another executor.
-        guard executor.isSame(as: asker) else { return .none }
-        // A more urgent reference may have followed, and be on its way.
-        if offered == urgency { offered = nil }
-        return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
-    }
-
-    private mutating func claimCancelled(_ batch: Batch) -> Work? {
-        while let first = takeCancelled() {
-            guard !tellsEach, first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
-                if claimSingle(first, takesSlot: false) { return .single(first) }
-                continue
-            }
-            batch.claimed(holdsSlot: false, attention: attention) { entries in
-                entries[0] = first
-                var count = 1
-                while others == 0, count < Batch.capacity, let next = takeCancelled() {
-                    entries[count] = next
-                    count += 1
-                }
-                return count
-            }
-            batches.append(batch)
-            return .batch
-        }
-        return nil
-    }
-
-    private mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
-        guard !isSuspended, hasFreeSlot else { return nil }
-        promotesClaimed = hasPromotedPlaces
-        while let (first, firstLane) = takeBest() {
-            let isSingle =
-                tellsEach
-                || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
-            guard !isSingle else {
-                if claimSingle(first, takesSlot: true) { return .single(first) }
-                continue
-            }
-            var lowest = firstLane
-            let size = batchSize(cores: cores)
-            batch.claimed(holdsSlot: true, attention: attention) { entries in
-                entries[0] = first
-                var count = 1
-                if isOrdinary {
-                    for lane in (0...firstLane).reversed()
-                    where count < size && ring.readyCount(lane) > 0 {
-                        let taken = ring.takeReady(
-                            lane, limit: size - count, into: entries + count)
-                        readyCount -= taken
-                        count += taken
-                        lowest = lane
-                    }
-                } else {
-                    while count < size, let (next, lane) = takeBest() {
-                        entries[count] = next
-                        lowest = lane
-                        count += 1
-                    }
-                }
-                if count > 1 { lowestBatchedLane = min(lowestBatchedLane, lowest) }
-                return count
-            }
-            running += 1
-            batches.append(batch)
-            return .batch
-        }
-        return nil
-    }
-
-    /// Whether the order of claims is that of the ring's lanes.
-    private var isOrdinary: Bool { barriers.isEmpty && moved.isEmpty && !promotesClaimed }
-
-    private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
-        let isClaimed = operation._withUnsafeGuaranteedRef {
-            $0.update { $0.claimed(takesSlot: takesSlot) } != nil
-        }
-        guard isClaimed else { return false }
-        _ = operation.retain()
-        if takesSlot { running += 1 }
-        return true
-    }
-
-    /// Another worker needs about that long to wake up.
-    private static let smallNanoseconds: UInt64 = 4_000
-
-    /// One, unless there are many of which each takes no time.
-    private func batchSize(cores: Int) -> Int {
-        guard others == 0, typicalNanoseconds < Self.smallNanoseconds else { return 1 }
-        let time = typicalNanoseconds + 1
-        // So little work is sooner done than shared.
-        let least = Int(Self.smallNanoseconds / time)
-        let share = (readyCount + 1) / cores
-        return min(max(share, least, 1), 32, Int(16 * Self.smallNanoseconds / time))
     }
 
     // MARK: Leaving
@@ -585,63 +432,6 @@ struct QueueState: ~Copyable {
             let rank = ring[place]?._withUnsafeGuaranteedRef { quality(of: $0).effectiveRank }
             return Urgency(rank: rank ?? 0)
         }
-    }
-
-    // MARK: Telling
-
-    /// Whom to tell, when the lock is released, what was recorded in this hold of it.
-    @inline(__always)
-    mutating func takeNews() -> Observations<OperationQueue>? {
-        guard hasNews else { return nil }
-        hasNews = false
-        return observations
-    }
-
-    /// From here on each operation that comes or goes is recorded.
-    mutating func beginTellingEach() {
-        guard !tellsEach else { return }
-        tellsEach = true
-        for batch in batches {
-            for operation in batch.taken
-            where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
-                alreadyGone.insert(ObjectIdentifier(operation.takeUnretainedValue()))
-            }
-        }
-        callBack()
-    }
-
-    mutating func endTellingEach() {
-        tellsEach = false
-        alreadyGone = []
-    }
-
-    /// The operations by what has been recorded: those that are about to leave are still here.
-    var countedOperations: [Operation] {
-        var operations: [Operation] = []
-        ring.forEach { _, operation in
-            let operation = operation.takeUnretainedValue()
-            guard !operation.status.has(.barrier),
-                !alreadyGone.contains(ObjectIdentifier(operation))
-            else { return }
-            operations.append(operation)
-        }
-        return operations
-    }
-
-    private mutating func record(arrivalOf operation: Operation) {
-        guard !operation.status.has(.barrier) else { return }
-        hasNews = true
-        observations?.record(QueueProperties.operations) { $0 + [operation] }
-        observations?.record(QueueProperties.operationCount) { $0 + 1 }
-    }
-
-    private mutating func record(departureOf operation: Operation) {
-        guard !operation.status.has(.barrier),
-            alreadyGone.remove(ObjectIdentifier(operation)) == nil
-        else { return }
-        hasNews = true
-        observations?.record(QueueProperties.operations) { $0.filter { $0 !== operation } }
-        observations?.record(QueueProperties.operationCount) { $0 - 1 }
     }
 
     /// What lies in batches has to be considered anew.

@@ -1,0 +1,154 @@
+// What a worker gets to run, and in which order.
+
+extension QueueState {
+    /// The place of the operation to start next.
+    mutating func best() -> (place: Int, lane: Int)? {
+        let limit = barrierPlace
+        for lane in (0..<Operation.QueuePriority.count).reversed() {
+            var place: Int?
+            if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
+            // A barrier that waits for its turn does not stand in the way of those before it.
+            if let found = place, !isEligible(found, limit: limit) { place = nil }
+            if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
+                first.turn <= place ?? Int.max
+            {
+                place = first.sequence
+            }
+            if let place, isEligible(place, limit: limit) { return (place, lane) }
+        }
+        return nil
+    }
+
+    /// Whether the first barrier lets it start; the barrier itself may when nothing is before it.
+    @inline(__always)
+    private func isEligible(_ place: Int, limit: Int) -> Bool {
+        place < limit || (place == limit && ring.head == limit)
+    }
+
+    private mutating func takeBest() -> (Reference, lane: Int)? {
+        guard let (place, lane) = best() else { return nil }
+        guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
+        if promotesClaimed { promoteClaimed(operation, at: place) }
+        if ring.isReady(place, lane: lane) {
+            ring.clearReady(place, lane: lane)
+        } else {
+            _ = moved.clearReady(place, lane: lane)
+        }
+        readyCount -= 1
+        return (operation, lane)
+    }
+
+    private mutating func takeCancelled() -> Reference? {
+        guard let place = ring.firstReady(OperationRing.cancelledLane) else { return nil }
+        ring.clearReady(place, lane: OperationRing.cancelledLane)
+        return ring[place]
+    }
+
+    enum Work {
+        case none
+        /// Retained for the worker.
+        case single(Reference)
+        case batch
+    }
+
+    /// The executor took the queue's reference and asks for work.
+    mutating func executorAsked(
+        _ batch: Batch, for asker: QueueExecutor = .workers, offered urgency: Urgency = .usual,
+        cores: Int
+    ) -> Work {
+        // The reference was on its way when the queue was given another executor.
+        guard executor.isSame(as: asker) else { return .none }
+        // A more urgent reference may have followed, and be on its way.
+        if offered == urgency { offered = nil }
+        return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
+    }
+
+    mutating func claimCancelled(_ batch: Batch) -> Work? {
+        while let first = takeCancelled() {
+            guard !tellsEach, first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+                if claimSingle(first, takesSlot: false) { return .single(first) }
+                continue
+            }
+            batch.claimed(holdsSlot: false, attention: attention) { entries in
+                entries[0] = first
+                var count = 1
+                while others == 0, count < Batch.capacity, let next = takeCancelled() {
+                    entries[count] = next
+                    count += 1
+                }
+                return count
+            }
+            batches.append(batch)
+            return .batch
+        }
+        return nil
+    }
+
+    mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
+        guard !isSuspended, hasFreeSlot else { return nil }
+        promotesClaimed = hasPromotedPlaces
+        while let (first, firstLane) = takeBest() {
+            let isSingle =
+                tellsEach
+                || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
+            guard !isSingle else {
+                if claimSingle(first, takesSlot: true) { return .single(first) }
+                continue
+            }
+            var lowest = firstLane
+            let size = batchSize(cores: cores)
+            batch.claimed(holdsSlot: true, attention: attention) { entries in
+                entries[0] = first
+                var count = 1
+                if isOrdinary {
+                    for lane in (0...firstLane).reversed()
+                    where count < size && ring.readyCount(lane) > 0 {
+                        let taken = ring.takeReady(
+                            lane, limit: size - count, into: entries + count)
+                        readyCount -= taken
+                        count += taken
+                        lowest = lane
+                    }
+                } else {
+                    while count < size, let (next, lane) = takeBest() {
+                        entries[count] = next
+                        lowest = lane
+                        count += 1
+                    }
+                }
+                if count > 1 { lowestBatchedLane = min(lowestBatchedLane, lowest) }
+                return count
+            }
+            running += 1
+            batches.append(batch)
+            return .batch
+        }
+        return nil
+    }
+
+    /// Whether the order of claims is that of the ring's lanes.
+    private var isOrdinary: Bool { barriers.isEmpty && moved.isEmpty && !promotesClaimed }
+
+    private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
+        let isClaimed = operation._withUnsafeGuaranteedRef {
+            $0.update { $0.claimed(takesSlot: takesSlot) } != nil
+        }
+        guard isClaimed else { return false }
+        _ = operation.retain()
+        if takesSlot { running += 1 }
+        return true
+    }
+
+    /// Another worker needs about that long to wake up.
+    private static let smallNanoseconds: UInt64 = 4_000
+
+    /// One, unless there are many of which each takes no time.
+    private func batchSize(cores: Int) -> Int {
+        guard others == 0, typicalNanoseconds < Self.smallNanoseconds else { return 1 }
+        let time = typicalNanoseconds + 1
+        // So little work is sooner done than shared.
+        let least = Int(Self.smallNanoseconds / time)
+        let share = (readyCount + 1) / cores
+        return min(max(share, least, 1), 32, Int(16 * Self.smallNanoseconds / time))
+    }
+}

@@ -1,0 +1,58 @@
+// What those are told who observe the queue.
+
+extension QueueState {
+    /// Whom to tell, when the lock is released, what was recorded in this hold of it.
+    @inline(__always)
+    mutating func takeNews() -> Observations<OperationQueue>? {
+        guard hasNews else { return nil }
+        hasNews = false
+        return observations
+    }
+
+    /// From here on each operation that comes or goes is recorded.
+    mutating func beginTellingEach() {
+        guard !tellsEach else { return }
+        tellsEach = true
+        for batch in batches {
+            for operation in batch.taken
+            where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
+                alreadyGone.insert(ObjectIdentifier(operation.takeUnretainedValue()))
+            }
+        }
+        callBack()
+    }
+
+    mutating func endTellingEach() {
+        tellsEach = false
+        alreadyGone = []
+    }
+
+    /// The operations by what has been recorded: those that are about to leave are still here.
+    var countedOperations: [Operation] {
+        var operations: [Operation] = []
+        ring.forEach { _, operation in
+            let operation = operation.takeUnretainedValue()
+            guard !operation.status.has(.barrier),
+                !alreadyGone.contains(ObjectIdentifier(operation))
+            else { return }
+            operations.append(operation)
+        }
+        return operations
+    }
+
+    mutating func record(arrivalOf operation: Operation) {
+        guard !operation.status.has(.barrier) else { return }
+        hasNews = true
+        observations?.record(QueueProperties.operations) { $0 + [operation] }
+        observations?.record(QueueProperties.operationCount) { $0 + 1 }
+    }
+
+    mutating func record(departureOf operation: Operation) {
+        guard !operation.status.has(.barrier),
+            alreadyGone.remove(ObjectIdentifier(operation)) == nil
+        else { return }
+        hasNews = true
+        observations?.record(QueueProperties.operations) { $0.filter { $0 !== operation } }
+        observations?.record(QueueProperties.operationCount) { $0 - 1 }
+    }
+}
