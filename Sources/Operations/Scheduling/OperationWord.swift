@@ -33,46 +33,48 @@ struct OperationWord: Sendable, Equatable {
 
     // MARK: Layout
 
-    private static let phaseMask: UInt64 = 0b111
-    private static let priorityShift: UInt64 = 16
-    private static let qualityShift: UInt64 = 20
-    private static let countShift: UInt64 = 32
+    private static var phaseMask: UInt64 { 0b111 }
+    private static var priorityShift: UInt64 { 16 }
+    private static var qualityShift: UInt64 { 20 }
+    private static var countShift: UInt64 { 32 }
+
+    // Computed: builds without optimisation would take a lock of the runtime each time a constant is read.
 
     struct Flags: OptionSet {
         let rawValue: UInt64
 
-        static let cancelled = Flags(rawValue: 1 << 3)
+        static var cancelled: Flags { Flags(rawValue: 1 << 3) }
         /// Its whole queue is being cancelled and its own `cancel()` is about to be called. Until then
         /// `isCancelled` stays false, because overrides of `cancel()` look at it.
-        static let doomed = Flags(rawValue: 1 << 4)
+        static var doomed: Flags { Flags(rawValue: 1 << 4) }
         /// Guards the edges and the extras.
-        static let locked = Flags(rawValue: 1 << 5)
+        static var locked: Flags { Flags(rawValue: 1 << 5) }
         /// Somebody may depend on it.
-        static let hasSuccessors = Flags(rawValue: 1 << 6)
+        static var hasSuccessors: Flags { Flags(rawValue: 1 << 6) }
         /// Somebody has to be told when it finishes.
-        static let hasAudience = Flags(rawValue: 1 << 7)
+        static var hasAudience: Flags { Flags(rawValue: 1 << 7) }
         /// Nothing about it can be overridden.
-        static let plain = Flags(rawValue: 1 << 8)
+        static var plain: Flags { Flags(rawValue: 1 << 8) }
         /// `main()` has returned; over, unless a subclass says otherwise.
-        static let returned = Flags(rawValue: 1 << 9)
+        static var returned: Flags { Flags(rawValue: 1 << 9) }
         /// It counts towards its queue's width by itself, not with a batch.
-        static let holdsSlot = Flags(rawValue: 1 << 10)
+        static var holdsSlot: Flags { Flags(rawValue: 1 << 10) }
         /// Something happened while it was asked whether it is ready.
-        static let askAgain = Flags(rawValue: 1 << 11)
+        static var askAgain: Flags { Flags(rawValue: 1 << 11) }
         /// It has more than a block to run: more blocks, or a thread priority or quality of service.
-        static let elaborate = Flags(rawValue: 1 << 12)
+        static var elaborate: Flags { Flags(rawValue: 1 << 12) }
         /// It was given another priority while it was in the queue.
-        static let moved = Flags(rawValue: 1 << 13)
+        static var moved: Flags { Flags(rawValue: 1 << 13) }
         /// It has dependencies, finished or not.
-        static let hasDependencies = Flags(rawValue: 1 << 14)
+        static var hasDependencies: Flags { Flags(rawValue: 1 << 14) }
         /// Changes of its properties are observed.
-        static let observed = Flags(rawValue: 1 << 15)
+        static var observed: Flags { Flags(rawValue: 1 << 15) }
         /// It keeps what comes after it from starting before it.
-        static let barrier = Flags(rawValue: 1 << 19)
+        static var barrier: Flags { Flags(rawValue: 1 << 19) }
         /// It was claimed by itself, not in a batch, and leaves its queue by itself.
-        static let alone = Flags(rawValue: 1 << 28)
+        static var alone: Flags { Flags(rawValue: 1 << 28) }
         /// A queue is about to take it: nobody else may start it or add it elsewhere.
-        static let promised = Flags(rawValue: 1 << 31)
+        static var promised: Flags { Flags(rawValue: 1 << 31) }
     }
 
     @inline(__always)

@@ -58,8 +58,7 @@ extension QueueState {
     ) -> Work {
         // The reference was on its way when the queue was given another executor.
         guard executor.isSame(as: asker) else { return .none }
-        // A more urgent reference may have followed, and be on its way.
-        if offered == urgency { offered = nil }
+        offered.remove(urgency)
         return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
     }
 

@@ -20,8 +20,8 @@ struct QueueState: ~Copyable {
     var running = 0
     /// Operations that are not plain: while there are any, there are no batches.
     var others = 0
-    /// Set while a reference to the queue lies with its executor: how urgent the last of them is.
-    var offered: Urgency?
+    /// With which urgencies references to the queue lie with its executor.
+    var offered = OfferedUrgencies()
     /// The lowest lane of which a batch may hold a rest.
     var lowestBatchedLane = Operation.QueuePriority.count
     /// How long an operation of this queue takes, by the last batches.
@@ -308,7 +308,7 @@ struct QueueState: ~Copyable {
         // What was added since is for others if the queue was given another executor before this.
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
-        guard pending <= (offered == nil ? 0 : 1), isRunnable else { return (departure, .none) }
+        guard pending <= offered.count, isRunnable else { return (departure, .none) }
         return (departure, claimCancelled(next) ?? claimReady(next, cores: cores) ?? .none)
     }
 
@@ -405,7 +405,7 @@ struct QueueState: ~Copyable {
         }
         self.executor = executor
         // Who comes with an older reference, or with a batch, takes nothing more.
-        offered = nil
+        offered = OfferedUrgencies()
         callBack()
         if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
@@ -418,11 +418,9 @@ struct QueueState: ~Copyable {
     /// already is handed over once more if it has become more urgent.
     @inline(__always)
     mutating func offer() -> Urgency? {
-        guard offered == nil || QualityOfServiceUse.isOn, isRunnable else { return nil }
+        guard offered.isEmpty || QualityOfServiceUse.isOn, isRunnable else { return nil }
         let urgency = QualityOfServiceUse.isOn ? bestUrgency : .usual
-        if let offered, offered >= urgency { return nil }
-        offered = urgency
-        return urgency
+        return offered.insert(urgency) ? urgency : nil
     }
 
     /// How urgent the operation to start next is.

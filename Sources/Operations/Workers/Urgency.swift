@@ -24,3 +24,22 @@ enum Urgency: Int, Comparable, CaseIterable {
 
     static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
 }
+
+/// The urgencies with which a queue was handed to the pool, once each.
+struct OfferedUrgencies {
+    private var bits: UInt8 = 0
+
+    var isEmpty: Bool { bits == 0 }
+    var count: Int { bits.nonzeroBitCount }
+
+    /// False if it is there as urgently, or more, already.
+    @inline(__always)
+    mutating func insert(_ urgency: Urgency) -> Bool {
+        guard bits >> urgency.rawValue == 0 else { return false }
+        bits |= 1 << urgency.rawValue
+        return true
+    }
+
+    @inline(__always)
+    mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.rawValue) }
+}
