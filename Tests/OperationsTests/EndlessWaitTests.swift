@@ -23,14 +23,6 @@ struct EndlessWaitTests {
         }
     }
 
-    private func expect(
-        _ result: ExitTest.Result?, says sentence: String,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) {
-        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains(sentence), "said: \(text)", sourceLocation: sourceLocation)
-    }
-
     @Test func forAnOperationThatDependsOnTheWaitingOne() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {

@@ -5,25 +5,11 @@ import Testing
 /// Each mistake stops the program with a sentence that names who, in which state, and the remedy.
 @Suite(.timeLimit(.minutes(5)))
 struct MisuseTests {
-    static func named(_ name: String) -> Operation {
-        let operation = Operation()
-        operation.name = name
-        return operation
-    }
-
-    private func expect(
-        _ result: ExitTest.Result?, says sentence: String,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) {
-        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains(sentence), "said: \(text)", sourceLocation: sourceLocation)
-    }
-
     @Test func startingAnUnreadyOperation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let operation = MisuseTests.named("filter")
-            operation.addDependency(MisuseTests.named("download"))
+            let operation = named("filter")
+            operation.addDependency(named("download"))
             operation.start()
         }
         expect(
@@ -38,7 +24,7 @@ struct MisuseTests {
         {
             let queue = OperationQueue()
             queue.isSuspended = true
-            let operation = MisuseTests.named("filter")
+            let operation = named("filter")
             queue.addOperation(operation)
             operation.start()
         }
@@ -98,7 +84,7 @@ struct MisuseTests {
         {
             let (a, b) = (OperationQueue(), OperationQueue())
             a.isSuspended = true
-            let operation = MisuseTests.named("filter")
+            let operation = named("filter")
             a.addOperation(operation)
             b.addOperation(operation)
         }
@@ -108,7 +94,7 @@ struct MisuseTests {
     @Test func addingAnOperationTwiceInOneArray() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let operation = MisuseTests.named("filter")
+            let operation = named("filter")
             await OperationQueue().addOperations([operation, operation], waitUntilFinished: false)
         }
         expect(
@@ -119,7 +105,7 @@ struct MisuseTests {
     @Test func addingAFinishedOperation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let operation = MisuseTests.named("filter")
+            let operation = named("filter")
             operation.start()
             OperationQueue().addOperation(operation)
         }
@@ -142,7 +128,7 @@ struct MisuseTests {
     @Test func dependingOnItself() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let operation = MisuseTests.named("filter")
+            let operation = named("filter")
             operation.addDependency(operation)
         }
         expect(result, says: "'filter' (in no queue) cannot depend on itself")

@@ -148,12 +148,13 @@ final class StressGraph: @unchecked Sendable {
             let disturbances = [
                 disturbCancels, disturbQueues, disturbPriorities, disturbEdges, wait,
             ]
+            // They block and spin, and must not use up the threads of tasks.
             for (number, disturbance) in disturbances.enumerated() {
                 let start = SeededGenerator(state: seed &+ UInt64(number + 1) &* 0x1234_5678_9ABC)
-                group.addTask { await Self.onThread { disturbance(start) } }
+                group.addTask { await onThread { disturbance(start) } }
             }
             for part in 0..<3 {
-                group.addTask { await Self.onThread { self.add(part: part, of: 3) } }
+                group.addTask { await onThread { self.add(part: part, of: 3) } }
             }
             group.addTask { await self.waitInTask() }
         }
@@ -164,16 +165,6 @@ final class StressGraph: @unchecked Sendable {
         }
         check()
         return broken.values
-    }
-
-    /// Disturbances block and spin: they must not use up the threads of tasks.
-    private static func onThread(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            _ = startThread {
-                body()
-                continuation.resume()
-            }
-        }
     }
 
     /// One by one and in bulk, in any order.

@@ -5,12 +5,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct WaitingTests {
     /// Runs blocking code on a thread of its own.
-    private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: body()) }
-        }
-    }
-
     @Test func whoReturnsFromAWaitSeesTheOperationGoneFromItsQueue() async {
         let wrong = await onThread {
             var wrong = 0

@@ -89,7 +89,6 @@ final class Monitor<State>: @unchecked Sendable {
         }
     }
 
-    func signal() { pthread_cond_signal(condition) }
     func signalAll() { pthread_cond_broadcast(condition) }
 }
 
