@@ -11,11 +11,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     /// Makes an operation without blocks, which finishes at once.
     public override init() {
         super.init()
-        if type(of: self) == BlockOperation.self {
-            // Nobody else sees it yet.
-            let plain = word.load(ordering: .relaxed) | OperationWord.Flags.plain.rawValue
-            word.store(plain, ordering: .relaxed)
-        }
+        if type(of: self) == BlockOperation.self { becomePlain() }
     }
 
     /// Makes an operation of one block; more can be added.
@@ -53,6 +49,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
         }
     }
 
+    override func runBlock() { block?() }
+
     /// Runs all blocks and returns when the last one has.
     ///
     /// The calling thread runs blocks too, and idle workers help it.
@@ -63,90 +61,6 @@ open class BlockOperation: Operation, @unchecked Sendable {
         } else if !blocks.isEmpty {
             SharedWork(blocks, of: self).run()
         }
-    }
-}
-
-extension BlockOperation {
-    /// Runs a plain operation that was claimed with a batch: what `start()` and `finish()` do, without
-    /// asking what cannot have been overridden.
-    ///
-    /// Returns the operation that follows at once, if this one made one ready that may.
-    @inline(__always)
-    func runPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        guard let begun = updateUnlocked({ $0.plainBegun() })?.after else {
-            // It was given a dependency at the last moment.
-            queue.unbegin(batch)
-            return nil
-        }
-        if begun.has(.observed) { tellObservers() }
-        if begun.phase == .executing {
-            if begun.has(.elaborate) || queue.hasProgress.load(ordering: .relaxed) {
-                _ = ThreadContext.current.prepare(for: self, in: queue)
-                runMain()
-            } else {
-                block?()
-            }
-        }
-        if queue.attention.load(ordering: .relaxed) != batch.attention,
-            let single = queue.singleOut(from: batch)
-        {
-            single.takeRetainedValue().finish()
-            return nil
-        }
-        guard let end = updateUnlocked({ $0.finishedAndLocked() }) else { return nil }
-        if end.after.has([.hasAudience, .locked]) || end.after.unfinishedDependencies > 0 {
-            return conclude(end.after, batch, in: queue)
-        }
-        return nil
-    }
-
-    /// What follows from the end of a plain operation that has more than its block.
-    private func conclude(
-        _ word: OperationWord, _ batch: Batch, in queue: OperationQueue
-    ) -> Unmanaged<Operation>? {
-        var next: Unmanaged<Operation>?
-        if word.unfinishedDependencies > 0 {
-            unlock()
-            detachFromDependencies()
-            if word.has(.locked) { lock() }
-        }
-        let completionBlock =
-            word.has(.hasAudience) ? tellAudience(isLocked: word.has(.locked)) : nil
-        if word.has(.locked) {
-            var others: [Unmanaged<Operation>] = []
-            var forgotten = References()
-            let told = releaseSuccessors { dependent in
-                if next == nil { next = dependent } else { others.append(dependent) }
-            }
-            forgetOldDependencies(&forgotten)
-            unlock()
-            if let only = next, !others.isEmpty || !queue.continues(batch, with: only) {
-                Self.bringOn(only)
-                next = nil
-            }
-            if !others.isEmpty { Self.bringOn(others) }
-            told?.tell()
-            forgotten.release()
-        }
-        if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
-        return next
-    }
-}
-
-extension OperationQueue {
-    /// Lets the operation that just became ready follow at once in the same batch, if nothing else comes
-    /// before it.
-    @inline(__always)
-    fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
-        guard batch.holdsSlot, batch.canContinue, !hasPrecedence.load(ordering: .relaxed),
-            attention.load(ordering: .relaxed) == batch.attention
-        else { return false }
-        let isOurs = operation._withUnsafeGuaranteedRef {
-            $0.status.has(.plain)
-                && $0.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
-        }
-        if isOurs, batch.continues(with: operation) { WorkerPool.shared.watchBatches() }
-        return isOurs
     }
 }
 

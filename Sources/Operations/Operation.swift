@@ -3,7 +3,7 @@ import Synchronization
 /// A unit of work that runs at most once, and everything that is known about it.
 ///
 /// Subclass it and override ``main()`` for work that ends when `main()` returns. For work that goes
-/// on after that, use ``AsyncOperation``, or override ``start()``, ``isExecuting``, ``isFinished`` and
+/// on after that, use ``TypedOperation``, or override ``start()``, ``isExecuting``, ``isFinished`` and
 /// ``isAsynchronous`` and announce changes with ``willChangeValue(forKey:)`` and
 /// ``didChangeValue(forKey:)``, as with Foundation's class of the same name.
 ///
@@ -131,8 +131,17 @@ open class Operation: @unchecked Sendable {
     ///
     /// - Precondition: `dependency` is another operation.
     open func addDependency(_ dependency: Operation) {
+        addDependency(dependency, on: .always)
+    }
+
+    /// Makes the operation wait for another one, and run only if that one ends in a certain way.
+    ///
+    /// As ``addDependency(_:)``, which means ``DependencyCondition/always``. If the condition turns out not to
+    /// be met, the operation is cancelled with that as its ``cancellationReason``, whatever else it
+    /// waits for. Several conditions for the same dependency must all be met.
+    public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
-        connect(to: dependency)
+        connect(to: dependency, on: condition)
         OrderSearch.check(dependency, before: self)
     }
 
@@ -184,6 +193,12 @@ open class Operation: @unchecked Sendable {
             if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         }
     }
+
+    /// Runs the body of one that nobody subclassed.
+    func runBlock() {}
+
+    /// When its work was started, if it notes that itself.
+    var ownStartTime: UInt64? { nil }
 
     /// Whether the work is over when `start()` returns to the thread that called it.
     var runsOnItsThread: Bool { true }

@@ -4,7 +4,7 @@
 // dependencies, priorities, cancellation, suspension. Out go calls of their `start()` on worker
 // threads, at the right time and at most once, and the news of it: states, completion blocks, waits.
 //
-//   Operation, BlockOperation, AsyncOperation     what users make
+//   Operation, BlockOperation, TypedOperation     what users make
 //            │ dependencies, cancel
 //   OperationQueue                                what users add them to
 //            │ "I have something runnable"

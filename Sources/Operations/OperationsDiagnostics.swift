@@ -9,6 +9,9 @@ public enum OperationsDiagnostics {
         /// The main thread waits for what is named here, while operations of the main queue wait for
         /// the main thread.
         case mainThreadWait(String)
+        /// An operation failed, and it is gone, with all that was cancelled because of it, before anybody
+        /// looked at its error or result.
+        case unobservedFailure(operation: String, error: any Error)
 
         /// A sentence that says what was found and what to do.
         public var description: String {
@@ -19,6 +22,9 @@ public enum OperationsDiagnostics {
             case .mainThreadWait(let name):
                 "the main thread waits for \(name) while operations of OperationQueue.main wait for the "
                     + "main thread. Wait with await, or add a completion block, or wait on another thread"
+            case .unobservedFailure(let operation, let error):
+                "\(operation) failed and nobody looked: \(error). Await its value, read its error, or add a "
+                    + "dependency on its failure"
             }
         }
     }

@@ -11,8 +11,8 @@ extension Operation {
                 state.batches.first { $0.taken.last?.toOpaque() == address }?
                     .start.load(ordering: .relaxed)
             }
-        } else if let operation = self as? AsyncOperation {
-            start = operation.startTime.load(ordering: .relaxed)
+        } else if let own = ownStartTime {
+            start = own
         } else {
             start = existingExtras?.startTime.load(ordering: .relaxed)
         }

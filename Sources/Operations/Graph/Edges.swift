@@ -3,12 +3,33 @@
 /// Lies in memory of the dependent's. `dependency` is guarded by the dependent's lock, the links by the
 /// dependency's.
 struct Edge {
-    let dependent: Unmanaged<Operation>
+    /// The dependent's address; the last bits, which are 0 there, are the condition.
+    private var bits: UInt
     /// Retained; nil once the edge was taken away.
     var dependency: Unmanaged<Operation>?
     var next: UnsafeMutablePointer<Edge>?
     /// What points at this edge in the dependency's list; nil when it is in none.
     var previous: UnsafeMutablePointer<UnsafeMutablePointer<Edge>?>?
+
+    init(dependent: Unmanaged<Operation>) {
+        bits = UInt(bitPattern: dependent.toOpaque())
+    }
+
+    private static let conditionMask: UInt = 0b11
+
+    var dependent: Unmanaged<Operation> {
+        @inline(__always) get {
+            let address = UnsafeRawPointer(bitPattern: bits & ~Self.conditionMask)
+            return Unmanaged.fromOpaque(address.unsafelyUnwrapped)
+        }
+    }
+
+    var condition: DependencyCondition {
+        @inline(__always) get {
+            DependencyCondition(rawValue: bits & Self.conditionMask) ?? .always
+        }
+        set { bits = bits & ~Self.conditionMask | newValue.rawValue }
+    }
 
     var isLinked: Bool {
         @inline(__always) get { previous != nil }
@@ -89,6 +110,7 @@ struct Edges {
     /// Takes a dependency away from an edge that is in no list.
     static func remove(_ edge: EdgePointer, from edges: Pointer) {
         edge.pointee.dependency = nil
+        edge.pointee.condition = .always
         edge.pointee.next = edges.pointee.vacant
         edges.pointee.vacant = edge
     }
@@ -146,6 +168,7 @@ struct Edges {
         forEach(edges) { edge in
             if let dependency = edge.pointee.dependency {
                 edge.pointee.dependency = nil
+                edge.pointee.condition = .always
                 body(dependency)
             }
         }
@@ -189,11 +212,21 @@ struct Edges {
         return (UnsafeMutableRawPointer(edge) + offset).assumingMemoryBound(to: EdgePointer?.self)
     }
 
-    /// Takes the latest successor's edge off the list.
+    /// Takes the latest successor's edge off the list. Its memory is the dependent's: it is not touched
+    /// any more once the dependent has been told.
     @inline(__always)
-    static func popSuccessor(_ edges: Pointer) -> Unmanaged<Operation>? {
+    static func popSuccessor(_ edges: Pointer) -> EdgePointer? {
         guard let edge = list(of: edges).pointee else { return nil }
         unlink(edge)
-        return edge.pointee.dependent
+        return edge
+    }
+
+    /// Calls `body` with the dependent of each edge in the list.
+    static func forEachSuccessor(_ edges: Pointer, _ body: (Unmanaged<Operation>) -> Void) {
+        var edge = list(of: edges).pointee
+        while let current = edge {
+            edge = current.pointee.next
+            body(current.pointee.dependent)
+        }
     }
 }

@@ -13,10 +13,11 @@ extension Operation {
     // MARK: Adding and removing
 
     /// Makes the operation wait for `dependency`.
-    func connect(to dependency: Operation) {
+    func connect(to dependency: Operation, on condition: DependencyCondition = .always) {
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
+        if condition != .always { edge.pointee.condition = condition }
         recordDependencies()
         // One that has finished has nothing to wait for, and is not held back.
         guard status.phase != .finished, dependency.status.phase != .finished else {
@@ -27,9 +28,19 @@ extension Operation {
                 return true
             }
             if status.has(.observed) { tellObservers() }
+            let word = dependency.status
+            if word.phase == .finished, !condition.isMet(by: word.outcome) {
+                cancel(becauseOf: dependency, word: word, on: condition)
+            }
             return
         }
         Edges.link(edge, into: dependency.lockedEdges())
+        if condition != .always {
+            dependency.update { word in
+                word.insert(.hasConditions)
+                return true
+            }
+        }
         // Counted before anybody else can find the edge in the list.
         let change = update { word in
             word.remove(.locked)
@@ -100,10 +111,47 @@ extension Operation {
     func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> ToldLater? {
         guard let edges = edges.load(ordering: .relaxed) else { return nil }
         var told: ToldLater?
-        while let dependent = Edges.popSuccessor(edges) {
+        let hasConditions = status.has(.hasConditions)
+        while let edge = Edges.popSuccessor(edges) {
+            let dependent = edge.pointee.dependent
+            if hasConditions, !edge.pointee.condition.isMet(by: status.outcome) {
+                reject(edge, &told)
+                continue
+            }
+            // Somebody makes up for it.
+            if hasConditions, edge.pointee.condition == .failure { observeFailure() }
             if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&told) }) { ready(dependent) }
         }
         return told
+    }
+
+    /// The dependent is not to start: it is cancelled when no lock is held, and its count of dependencies
+    /// is lowered only then, so that nothing else makes it ready before.
+    @inline(never)
+    private func reject(_ edge: Edges.EdgePointer, _ told: inout ToldLater?) {
+        let condition = edge.pointee.condition
+        guard let dependent = Self.reference(toDependent: edge.pointee.dependent) else { return }
+        let list = told ?? ToldLater()
+        told = list
+        list.rejections.append(Rejection(dependent: dependent, by: self, on: condition))
+    }
+
+    private func observeFailure() {
+        existingExtras?.failure?.observe()
+        existingExtras?.upstreamFailure?.observe()
+    }
+
+    /// A reference to a dependent whose edge was in the list of an operation that is still locked; nil if it
+    /// is being let go of.
+    ///
+    /// Its memory is there: letting go of it takes that lock, for its count of dependencies is not zero.
+    static func reference(toDependent dependent: Unmanaged<Operation>) -> Operation? {
+        if dependent._withUnsafeGuaranteedRef({ $0.status.isInQueue }) {
+            return dependent.takeUnretainedValue()
+        }
+        // Nobody else need keep it. A weak reference to what is being let go of is nil from the start.
+        weak let reference = dependent.takeUnretainedValue()
+        return reference
     }
 
     /// One dependency has finished; true if the caller is to bring the operation on.

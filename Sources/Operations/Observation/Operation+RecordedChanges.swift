@@ -135,8 +135,12 @@ extension Operation {
 /// Those who are to be told something when a lock was released.
 final class ToldLater {
     var observations: [Observations<Operation>] = []
+    var rejections: [Rejection] = []
 
-    func tell() { for observations in observations { observations.tell() } }
+    func tell() {
+        for observations in observations { observations.tell() }
+        for rejection in rejections { rejection.tell() }
+    }
 }
 
 extension Observations where Object == Operation {

@@ -129,6 +129,7 @@ extension Operation {
             bringOn(after: change)
         }
         if change.after.has(.observed) { tellObservers() }
+        if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
     }
 
     /// Keeps the operation from beginning its work, without telling anybody yet; false if it is over.
@@ -180,11 +181,15 @@ extension Operation {
         if !isLocked { lock() }
         let (waiters, block) = (extras.waiters, extras.completionBlock)
         let observations = extras.observations
+        // It left without its work before the cancellation came to it.
+        let handlers = status.isCancelled ? extras.cancelHandlers : []
+        extras.cancelHandlers = []
         extras.waiters = []
         extras.completionBlock = nil
         if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
         unlock()
         defer { if isLocked { lock() } }
+        for handler in handlers { handler() }
         for waiter in waiters { waiter.wake() }
         observations?.release()
         observations?.tell()

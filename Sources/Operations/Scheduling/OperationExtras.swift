@@ -11,6 +11,12 @@ final class OperationExtras {
     /// When its queue started it, unless it is plain; not guarded.
     let startTime = Atomic<UInt64>(0)
     var observations: Observations<Operation>?
+    /// What its work came to.
+    var failure: FailureRecord?
+    /// Why it was cancelled, and the failure elsewhere that led to it.
+    var cancellationReason: CancellationReason?
+    var upstreamFailure: FailureRecord?
+    var cancelHandlers: [@Sendable () -> Void] = []
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.

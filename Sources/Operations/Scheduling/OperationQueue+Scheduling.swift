@@ -210,7 +210,7 @@ extension OperationQueue {
                     continue
                 }
                 next = operation._withUnsafeGuaranteedRef {
-                    unsafeDowncast($0, to: BlockOperation.self).runPlain(batch, in: self)
+                    $0.runPlain(batch, in: self)
                 }
                 if next == nil {
                     if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }

@@ -36,7 +36,7 @@ struct OperationWord: Sendable, Equatable {
     private static var phaseMask: UInt64 { 0b111 }
     private static var priorityShift: UInt64 { 16 }
     private static var qualityShift: UInt64 { 20 }
-    private static var countShift: UInt64 { 32 }
+    private static var countShift: UInt64 { 36 }
 
     // Computed: builds without optimisation would take a lock of the runtime each time a constant is read.
 
@@ -73,8 +73,16 @@ struct OperationWord: Sendable, Equatable {
         static var barrier: Flags { Flags(rawValue: 1 << 19) }
         /// It was claimed by itself, not in a batch, and leaves its queue by itself.
         static var alone: Flags { Flags(rawValue: 1 << 28) }
+        /// Its work threw, or said that it failed, before it was cancelled.
+        static var failed: Flags { Flags(rawValue: 1 << 29) }
+        /// Whether some of its successors may start depends on how it ends.
+        static var hasConditions: Flags { Flags(rawValue: 1 << 30) }
         /// A queue is about to take it: nobody else may start it or add it elsewhere.
         static var promised: Flags { Flags(rawValue: 1 << 31) }
+        /// Somebody wants to be called when it is cancelled.
+        static var hasCancelHandlers: Flags { Flags(rawValue: 1 << 32) }
+        /// It is cancelled, or about to be, because of a failure of what it depends on.
+        static var failedUpstream: Flags { Flags(rawValue: 1 << 33) }
     }
 
     @inline(__always)
@@ -124,6 +132,21 @@ struct OperationWord: Sendable, Equatable {
     // MARK: What follows from it
 
     var isCancelled: Bool { has(.cancelled) }
+
+    /// How it has ended, once it has.
+    var outcome: Outcome {
+        if has(.failed) { return .failed }
+        guard has(.cancelled) else { return .succeeded }
+        return has(.failedUpstream) ? .failedUpstream : .cancelled
+    }
+
+    enum Outcome {
+        case succeeded
+        case failed
+        /// Cancelled, because something that it depends on failed.
+        case failedUpstream
+        case cancelled
+    }
 
     /// Nothing but an override can hold it back.
     var isReady: Bool { unfinishedDependencies == 0 || has(.cancelled) }
@@ -278,6 +301,22 @@ struct OperationWord: Sendable, Equatable {
         guard phase != .finished, !has(.cancelled) else { return false }
         insert(.cancelled)
         _ = mayBeReady()
+        return true
+    }
+
+    /// Its work has come to an error. One that was cancelled before counts as cancelled.
+    mutating func failed() -> Bool {
+        guard phase != .finished, !has([.cancelled, .doomed, .failed]) else { return false }
+        insert(.failed)
+        return true
+    }
+
+    /// It cannot start any more, because of a failure of what it depends on.
+    mutating func failedUpstream() -> Bool {
+        guard phase != .finished, phase != .executing, !has([.cancelled, .doomed]) else {
+            return false
+        }
+        insert(.failedUpstream)
         return true
     }
 

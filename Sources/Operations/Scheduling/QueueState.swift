@@ -227,14 +227,14 @@ struct QueueState: ~Copyable {
         return others
     }
 
-    /// False if it has to be done without the lock: somebody observes it.
+    /// False if it has to be done without the lock: somebody has to be told.
     private mutating func cancelPlain(_ operation: Operation, place: Int) -> Bool {
-        var isObserved = false
+        var isWatched = false
         let change = operation.update { word in
-            isObserved = word.has(.observed)
-            return !isObserved && word.cancelRequested()
+            isWatched = word.has([.observed, .hasCancelHandlers])
+            return !isWatched && word.cancelRequested()
         }
-        guard let change else { return !isObserved }
+        guard let change else { return !isWatched }
         // One that was waiting is filed by nobody else; one that is in no lane is in somebody's hands.
         let isOurs =
             change.before.phase == .waiting

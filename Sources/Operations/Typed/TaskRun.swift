@@ -1,90 +1,48 @@
 import Synchronization
 
-/// An operation whose work is an `async` function; it ends when the function returns or throws.
-///
-/// Give it a body, or subclass it and override `main() async throws`. It keeps its place in the queue's
-/// width until the function has returned, so a queue limits asynchronous work as it does any other.
-/// ``Operation/cancel()`` cancels the task in which the function runs. The task runs on the same worker threads as operations do.
-///
-/// An operation that is made inside a task carries that task's task-local values into its body.
-open class AsyncOperation: Operation, @unchecked Sendable {
-    private enum Progress {
+/// The task of an operation with an async body, from before it exists to its end.
+final class TaskRun<Output: Sendable>: Sendable {
+    private enum State {
         case pending
         case running(Task<Void, Never>)
-        case ended((any Error)?)
+        case ended
     }
 
-    private let body: (@Sendable () async throws -> Void)?
-    private let progress = Protected(Progress.pending)
+    /// Nil if a subclass overrides `main()`.
+    let body: (@Sendable () async throws -> Output)?
+    private let state = Protected(State.pending)
     /// When it was started.
     let startTime = Atomic<UInt64>(0)
     /// A task made together with the operation, which waits to be told to run it.
-    private let prepared: PreparedTask?
+    private let prepared = PreparedTask.inheritingTaskLocals()
 
-    /// Makes an operation for a subclass that overrides `main() async throws`.
-    public override init() {
-        self.body = nil
-        self.prepared = PreparedTask.inheritingTaskLocals()
-        super.init()
-    }
-
-    /// Makes an operation that runs a function.
-    public init(_ body: @escaping @Sendable () async throws -> Void) {
+    init(_ body: (@Sendable () async throws -> Output)?) {
         self.body = body
-        self.prepared = PreparedTask.inheritingTaskLocals()
-        super.init()
     }
 
-    deinit {
-        prepared?.run(nil)
-    }
-
-    /// The work; override it. The default runs the body given to the initialiser, or else the `main()`
-    /// that is not `async`, in case a subclass overrides that one.
-    open func main() async throws {
-        if let body {
-            try await body()
-        } else {
-            let synchronous: () -> Void = main
-            synchronous()
-        }
-    }
-
-    /// What the work threw; nil while it has not ended, and if it returned.
-    public var error: (any Error)? {
-        progress.withLock { if case .ended(let error) = $0 { error } else { nil } }
-    }
-
-    /// True: the work goes on after `start()` has returned.
-    public override var isAsynchronous: Bool { true }
-
-    /// Starts the work in a task of its own and returns.
-    public override func start() {
-        guard beginExecuting() else { return }
+    /// Runs the work of an operation in its task.
+    func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-        let body = AsyncBody(self, in: ThreadContext.currentQueue ?? TaskContext.queue)
-        let work: @Sendable () async -> Void = { [self] in
+        let body = AsyncBody(operation, in: ThreadContext.currentQueue ?? TaskContext.queue)
+        let task = makeTask(priority: operation.taskPriority) {
             await TaskContext.$body.withValue(body) {
                 body.begin()
-                await run()
+                await work()
                 body.end()
             }
         }
-        let task = makeTask(for: work)
-        let isRunning = progress.withLock { progress in
-            guard case .pending = progress else { return false }
-            progress = .running(task)
+        let isRunning = state.withLock { state in
+            guard case .pending = state else { return false }
+            state = .running(task)
             return true
         }
         // A cancellation that came before the task was known found nothing to cancel.
-        if isRunning, isCancelled { task.cancel() }
+        if isRunning, operation.isCancelled { task.cancel() }
     }
 
-    override var runsOnItsThread: Bool { false }
-
-    /// A task with the priority that goes with the operation's quality of service.
-    private func makeTask(for work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        let priority = taskPriority
+    private func makeTask(
+        priority: TaskPriority?, for work: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never> {
         guard let prepared else { return PoolExecutor.start(work, priority: priority) }
         guard let priority else { return prepared.run(work) }
         // That task was made with the priority of its maker; a child can have its own.
@@ -93,53 +51,19 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Nil if tasks have it anyway, and if the operation was started by hand. What was only inferred does
-    /// not count before anybody in the process uses qualities: it would cost another task.
-    private var taskPriority: TaskPriority? {
-        let quality = status.quality
-        guard queueReference.load(ordering: .relaxed) != nil,
-            QualityOfServiceUse.isOn || quality.property != .default
-        else { return nil }
-        return quality.taskPriority
+    private var task: Task<Void, Never>? {
+        state.withLock { if case .running(let task) = $0 { task } else { nil } }
     }
 
-    override func promoteTask() {
-        guard #available(macOS 26, *), let priority = taskPriority else { return }
-        let task: Task<Void, Never>? = progress.withLock {
-            if case .running(let task) = $0 { task } else { nil }
-        }
-        task?.escalatePriority(to: priority)
-    }
+    func cancel() { task?.cancel() }
 
-    /// Asks the work to stop: the task that runs it is cancelled.
-    open override func cancel() {
-        super.cancel()
-        let task: Task<Void, Never>? = progress.withLock {
-            if case .running(let task) = $0 { task } else { nil }
-        }
-        task?.cancel()
-    }
+    @available(macOS 26, *)
+    func escalate(to priority: TaskPriority) { task?.escalatePriority(to: priority) }
 
-    private func run() async {
-        var thrown: (any Error)?
-        do {
-            try await runMain()
-        } catch {
-            thrown = error
-        }
-        progress.withLock { $0 = .ended(thrown) }
-        finish()
-    }
-}
+    func end() { state.withLock { $0 = .ended } }
 
-extension AsyncOperation {
-    /// Runs `main()` with what is to be in force meanwhile.
-    private func runMain() async throws {
-        guard let progress = TaskContext.queue?.activeProgress else { return try await main() }
-        let unit = progress.makeUnit()
-        defer { unit.completedUnitCount = 1 }
-        try await unit.performAsCurrent(withPendingUnitCount: 1) { try await main() }
-    }
+    /// It will not be started.
+    func abandon() { prepared?.run(nil) }
 }
 
 /// A task that was made early, to inherit the task-local values of its maker, and runs something later.
@@ -209,6 +133,19 @@ private final class PreparedTask: Sendable {
     }
 }
 
+extension Operation {
+    /// The priority that goes with the quality of service. Nil if tasks have it anyway, and if the operation was
+    /// started by hand. What was only inferred does not count before anybody in the process uses qualities: it
+    /// would cost another task.
+    var taskPriority: TaskPriority? {
+        let quality = status.quality
+        guard queueReference.load(ordering: .relaxed) != nil,
+            QualityOfServiceUse.isOn || quality.property != .default
+        else { return nil }
+        return quality.taskPriority
+    }
+}
+
 extension QualityOfServiceState {
     /// Nil for the one that tasks have anyway.
     fileprivate var taskPriority: TaskPriority? {
@@ -230,11 +167,11 @@ final class AsyncBody: Sendable {
     private let running: Protected<Running?>
 
     private struct Running {
-        let operation: AsyncOperation
+        let operation: Operation
         var task: UInt?
     }
 
-    init(_ operation: AsyncOperation, in queue: OperationQueue?) {
+    init(_ operation: Operation, in queue: OperationQueue?) {
         self.queue = queue
         running = Protected(Running(operation: operation))
     }
@@ -251,7 +188,7 @@ final class AsyncBody: Sendable {
     }
 
     /// The operation, if the current task is the one that runs it.
-    var operation: AsyncOperation? {
+    var operation: Operation? {
         guard let task = TaskContext.currentTask else { return nil }
         return running.withLock { $0?.task == task ? $0?.operation : nil }
     }
@@ -269,5 +206,5 @@ enum TaskContext {
     static var queue: OperationQueue? { body?.queue }
 
     /// The operation of which the current task is the body.
-    static var operation: AsyncOperation? { body?.operation }
+    static var operation: Operation? { body?.operation }
 }

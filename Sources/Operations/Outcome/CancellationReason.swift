@@ -1,0 +1,39 @@
+/// Why an operation was cancelled.
+///
+/// A string literal is one: `operation.cancel(because: "the row scrolled away")`.
+public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// Somebody called ``Operation/cancel()``, or cancelled the whole queue, without a word.
+    case requested
+    /// Somebody gave this reason.
+    case message(String)
+    /// It was to run only after the success of this operation, which failed with this error, itself or
+    /// because of what it depends on.
+    case dependencyFailed(operation: String, error: any Error)
+    /// It was to run only after the success of this operation, which was cancelled.
+    case dependencyCancelled(operation: String)
+    /// It was to run only after a failure of this operation, which did not fail.
+    case dependencyDidNotFail(operation: String)
+
+    /// Takes the text as the reason.
+    public init(stringLiteral value: String) { self = .message(value) }
+
+    /// A few words for people.
+    public var description: String {
+        switch self {
+        case .requested: "it was asked to stop"
+        case .message(let text): text
+        case .dependencyFailed(let operation, let error): "\(operation) failed: \(error)"
+        case .dependencyCancelled(let operation): "\(operation) was cancelled"
+        case .dependencyDidNotFail(let operation): "\(operation) did not fail"
+        }
+    }
+}
+
+/// What else a cancellation reaches.
+public enum CancellationExtent: Sendable, Hashable {
+    /// The operation alone. What depends on it goes on, unless it asked for its success.
+    case alone
+    /// Also all that depends on it, directly or through others, in whatever queues. None of them starts once
+    /// the first is cancelled.
+    case withDependents
+}

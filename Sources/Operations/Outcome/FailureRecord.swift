@@ -1,0 +1,23 @@
+import Synchronization
+
+/// A failure, shared by the operation that failed and those that were cancelled because of it.
+///
+/// When the last of them goes and nobody has looked, it is reported.
+final class FailureRecord: Sendable {
+    let operation: String
+    let error: any Error
+    private let isObserved = Atomic<Bool>(false)
+
+    init(operation: String, error: any Error) {
+        self.operation = operation
+        self.error = error
+    }
+
+    deinit {
+        guard !isObserved.load(ordering: .acquiring) else { return }
+        OperationsDiagnostics.handler(.unobservedFailure(operation: operation, error: error))
+    }
+
+    /// Somebody knows of it.
+    func observe() { isObserved.store(true, ordering: .releasing) }
+}

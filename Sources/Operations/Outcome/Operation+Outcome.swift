@@ -1,0 +1,137 @@
+import Synchronization
+
+// How an operation ends other than well: with an error, or cancelled for a reason.
+
+extension Operation {
+    /// The operation that the caller runs in, in its body or in what that calls; nil outside of operations.
+    public static var current: Operation? {
+        TaskContext.operation ?? ThreadContext.existing?.operation?.takeUnretainedValue()
+    }
+
+    // MARK: Failing
+
+    /// What the work threw, or what it was failed with; nil while there is nothing of that kind.
+    ///
+    /// An error that came after the operation was cancelled is here, but the operation counts as cancelled, not
+    /// as failed.
+    public final var error: (any Error)? {
+        guard existingExtras != nil, let failure = withExtras({ $0.failure }) else { return nil }
+        failure.observe()
+        return failure.error
+    }
+
+    /// Says that the work came to an error. To be called by the work itself, before it ends; for subclasses
+    /// whose `main()` cannot throw, or whose work ends in a callback.
+    ///
+    /// The operation does not end by this. The first error counts; one after a cancellation does not make a
+    /// failure of it.
+    public final func fail(_ error: any Error) {
+        let failure = FailureRecord(operation: label, error: error)
+        let isCounted = withExtras { extras in
+            guard status.phase != .finished, extras.failure == nil else { return false }
+            extras.failure = failure
+            return update { $0.failed() } != nil
+        }
+        if !isCounted { failure.observe() }
+    }
+
+    // MARK: Cancelling
+
+    /// Why the operation was cancelled; nil if it was not.
+    public final var cancellationReason: CancellationReason? {
+        guard isCancelled else { return nil }
+        guard existingExtras != nil else { return .requested }
+        let (reason, failure) = withExtras { ($0.cancellationReason, $0.upstreamFailure) }
+        failure?.observe()
+        return reason ?? .requested
+    }
+
+    /// Asks the operation to stop, for a reason that can be asked for (``cancellationReason``), and if
+    /// wanted all that depends on it.
+    ///
+    /// Calls ``cancel()``, of dependents too, on the calling thread. The first reason counts.
+    ///
+    /// - Complexity: with dependents, O(their number and their edges).
+    public final func cancel(
+        _ extent: CancellationExtent = .alone, because reason: CancellationReason = .requested
+    ) {
+        switch extent {
+        case .alone: cancel(because: reason, failure: nil)
+        case .withDependents:
+            for operation in doomedWithDependents() {
+                operation.cancel(because: reason, failure: nil)
+                operation.markCancelled()
+            }
+        }
+    }
+
+    final func cancel(because reason: CancellationReason, failure: FailureRecord?) {
+        if case .requested = reason { return cancel() }
+        withExtras { extras in
+            guard !status.isCancelled, extras.cancellationReason == nil else { return }
+            extras.cancellationReason = reason
+            extras.upstreamFailure = failure
+        }
+        cancel()
+    }
+
+    /// The operation and all that depends on it, none of which begins from now on.
+    private func doomedWithDependents() -> [Operation] {
+        _ = doom()
+        var found = [self]
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+        var next = 0
+        while next < found.count {
+            let operation = found[next]
+            next += 1
+            operation.withLock {
+                guard let edges = operation.edges.load(ordering: .relaxed) else { return }
+                Edges.forEachSuccessor(edges) { dependent in
+                    guard let dependent = Self.reference(toDependent: dependent),
+                        seen.insert(ObjectIdentifier(dependent)).inserted
+                    else { return }
+                    _ = dependent.doom()
+                    found.append(dependent)
+                }
+            }
+        }
+        return found
+    }
+
+    /// Calls `handler` once when the operation is cancelled, on the thread that cancels it; at once if it
+    /// has been. Then, or when the operation has finished, it is dropped.
+    ///
+    /// This is how a cancellation reaches a call that blocks: from inside the body, hand over what makes that
+    /// call return.
+    ///
+    /// ```swift
+    /// queue.add {
+    ///     let connection = try Connection.open()
+    ///     Operation.current?.onCancel { connection.close() }
+    ///     return try connection.readAll()
+    /// }
+    /// ```
+    public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
+        let isDue = withExtras { extras in
+            let word = status
+            guard word.phase != .finished else { return word.isCancelled }
+            let change = update { word in
+                word.insert([.hasCancelHandlers, .hasAudience])
+                return true
+            }
+            // Whoever cancels it from here on sees the flag, and waits for this lock.
+            if change?.after.isStopped ?? false { return true }
+            extras.cancelHandlers.append(handler)
+            return false
+        }
+        if isDue { handler() }
+    }
+
+    final func callCancelHandlers() {
+        let handlers = withExtras { extras in
+            defer { extras.cancelHandlers = [] }
+            return extras.cancelHandlers
+        }
+        for handler in handlers { handler() }
+    }
+}

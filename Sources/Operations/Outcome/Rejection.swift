@@ -1,0 +1,62 @@
+/// A dependent that does not start, because a dependency did not end as it had to.
+///
+/// Made under the dependency's lock, carried out without it. Until then the dependent counts the
+/// dependency as unfinished, so it is made ready by nothing but its cancellation.
+struct Rejection {
+    let dependent: Operation
+    let dependency: Operation
+    let word: OperationWord
+    let condition: DependencyCondition
+
+    init(dependent: Operation, by dependency: Operation, on condition: DependencyCondition) {
+        self.dependent = dependent
+        self.dependency = dependency
+        self.word = dependency.status
+        self.condition = condition
+    }
+
+    func tell() {
+        dependent.cancel(becauseOf: dependency, word: word, on: condition)
+        if let change = dependent.update({ $0.dependencyFinished() }) {
+            dependent.bringOn(after: change)
+        }
+    }
+}
+
+extension Operation {
+    /// Cancels the operation, because a dependency ended otherwise than it had to.
+    func cancel(
+        becauseOf dependency: Operation, word: OperationWord, on condition: DependencyCondition
+    ) {
+        let (reason, failure) = dependency.reasonForDependents(word, condition)
+        if failure != nil { update { $0.failedUpstream() } }
+        cancel(because: reason, failure: failure)
+        // An override may not call `super`.
+        markCancelled()
+    }
+
+    private func reasonForDependents(
+        _ word: OperationWord, _ condition: DependencyCondition
+    ) -> (CancellationReason, FailureRecord?) {
+        guard condition != .failure else { return (.dependencyDidNotFail(operation: label), nil) }
+        let extras = existingExtras == nil ? nil : withExtras { $0.ending }
+        if word.outcome == .failed, let failure = extras?.failure {
+            return (.dependencyFailed(operation: failure.operation, error: failure.error), failure)
+        }
+        // The root of it says more than the nearest.
+        switch extras?.reason {
+        case .dependencyFailed(let operation, let error):
+            return (.dependencyFailed(operation: operation, error: error), extras?.upstream)
+        case .dependencyCancelled(let operation):
+            return (.dependencyCancelled(operation: operation), nil)
+        default: return (.dependencyCancelled(operation: label), nil)
+        }
+    }
+}
+
+extension OperationExtras {
+    /// How the operation ended.
+    fileprivate var ending:
+        (failure: FailureRecord?, reason: CancellationReason?, upstream: FailureRecord?)
+    { (failure, cancellationReason, upstreamFailure) }
+}

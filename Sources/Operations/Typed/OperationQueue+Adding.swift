@@ -1,0 +1,92 @@
+// Making operations with results, and adding them, in one go.
+
+extension OperationQueue {
+    /// Adds a function as an operation with a result.
+    ///
+    /// ```swift
+    /// let size = queue.add("measure", .priority(.high)) { try measure(file) }
+    /// print(try await size.value)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: a name for people.
+    ///   - traits: what else is to be said about the operation.
+    ///   - body: the work, run on a worker thread at most once. What it returns is the operation's
+    ///     ``TypedOperation/value``; what it throws is its failure.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ name: String? = nil, _ traits: OperationTrait...,
+        body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(body: body), name, traits)
+    }
+
+    /// Adds an async function as an operation with a result; it keeps its place in the queue's width until it
+    /// has returned.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ name: String? = nil, _ traits: OperationTrait...,
+        body: @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(body: body), name, traits)
+    }
+
+    /// Adds a function that runs after other operations, with their results, in their order.
+    ///
+    /// ```swift
+    /// let card = queue.add(after: picture, caption) { picture, caption in Card(picture, caption) }
+    /// ```
+    ///
+    /// If one of them fails or is cancelled, this one is cancelled, with that as the
+    /// ``Operation/cancellationReason``.
+    @discardableResult
+    public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
+        _ name: String? = nil, _ traits: OperationTrait...,
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: first, repeat each rest, body: body), name, traits)
+    }
+
+    /// Adds an async function that runs after other operations, with their results, in their order.
+    @discardableResult
+    public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
+        _ name: String? = nil, _ traits: OperationTrait...,
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: first, repeat each rest, body: body), name, traits)
+    }
+
+    /// Adds a function that runs after any number of operations of one type, with their results.
+    @discardableResult
+    public final func add<Output: Sendable, Input: Sendable>(
+        _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: inputs, body: body), name, traits)
+    }
+
+    /// Adds an async function that runs after any number of operations of one type, with their results.
+    @discardableResult
+    public final func add<Output: Sendable, Input: Sendable>(
+        _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: inputs, body: body), name, traits)
+    }
+
+    @inline(__always)
+    private func take<Output>(
+        _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
+    ) -> TypedOperation<Output> {
+        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
+        // As blocks that are added have it.
+        let quality = qualityOfService
+        if quality != .default, operation.status.quality.property == .default {
+            operation.qualityOfService = quality
+        }
+        addOperation(operation)
+        return operation
+    }
+}

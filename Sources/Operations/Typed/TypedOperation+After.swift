@@ -1,0 +1,55 @@
+// Operations that take the results of others. They depend on these, and run only if all have succeeded.
+
+extension TypedOperation {
+    /// Makes an operation that runs after others, with their results, in their order.
+    ///
+    /// If one of them fails or is cancelled, this one is cancelled, with that as the reason.
+    public convenience init<First: Sendable, each Rest: Sendable>(
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+    ) {
+        self.init { try body(first.result, repeat (each rest).result) }
+        addDependency(first, on: .success)
+        repeat addDependency(each rest, on: .success)
+    }
+
+    /// As the one without `async`.
+    public convenience init<First: Sendable, each Rest: Sendable>(
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
+    ) {
+        self.init { try await body(first.result, repeat (each rest).result) }
+        addDependency(first, on: .success)
+        repeat addDependency(each rest, on: .success)
+    }
+
+    /// Makes an operation that runs after any number of others of one type, with their results.
+    public convenience init<Input: Sendable>(
+        after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) throws -> Output
+    ) {
+        self.init { try body(inputs.map { try $0.result }) }
+        for input in inputs { addDependency(input, on: .success) }
+    }
+
+    /// As the one without `async`.
+    public convenience init<Input: Sendable>(
+        after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) async throws -> Output
+    ) {
+        self.init { try await body(inputs.map { try $0.result }) }
+        for input in inputs { addDependency(input, on: .success) }
+    }
+}
+
+extension Sequence {
+    /// The results of all, in order, when all have finished.
+    ///
+    /// - Throws: the first error in that order.
+    public func values<Output>() async throws -> [Output]
+    where Element == TypedOperation<Output>, Self: Sendable {
+        var values: [Output] = []
+        for operation in self { values.append(try await operation.value) }
+        return values
+    }
+}

@@ -1,0 +1,165 @@
+import Synchronization
+
+/// An operation with a result.
+///
+/// Its body is a function, `async` or not, or a subclass's `main()`. What it returns is the operation's
+/// ``value``; what it throws is the operation's failure. `queue.add { … }` makes one and adds it.
+///
+/// ```swift
+/// let download = TypedOperation { try await fetch(url) }
+/// let picture = TypedOperation(after: download) { bytes in try decode(bytes) }
+/// ```
+///
+/// An `async` body keeps its place in the queue's width until it has returned, so a queue limits
+/// asynchronous work as it does any other. ``Operation/cancel()`` cancels the task in which it runs. The
+/// task runs on the same worker threads as operations do. An operation with an `async` body that is made
+/// inside a task carries that task's task-local values into its body.
+open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
+    // Unchecked: `block` is touched while it is made, and then by the one who runs it, as is `returned`;
+    // others read `returned` when they have seen in the word that it has finished.
+
+    /// A body that is not async; nil once it has run.
+    private var block: (@Sendable () throws -> Output)?
+    /// What runs an async body.
+    let run: TaskRun<Output>?
+    private var returned: Output?
+
+    /// Makes an operation for a subclass that overrides `main() async throws`.
+    public override init() {
+        run = TaskRun(nil)
+        super.init()
+    }
+
+    /// Makes an operation that runs a function on a worker thread.
+    public init(body: @escaping @Sendable () throws -> Output) {
+        block = body
+        run = nil
+        super.init()
+        if type(of: self) == TypedOperation<Output>.self { becomePlain() }
+    }
+
+    /// Makes an operation that runs an async function.
+    public init(body: @escaping @Sendable () async throws -> Output) {
+        run = TaskRun(body)
+        super.init()
+    }
+
+    deinit { run?.abandon() }
+
+    // MARK: The result
+
+    /// The result, without waiting for it.
+    ///
+    /// - Throws: what the body threw; ``OperationCancellation`` with the reason if the operation was
+    ///   cancelled, even if its body returned something after that; ``OperationResultError`` if there is
+    ///   no result yet.
+    public final var result: Output {
+        get throws {
+            let word = status
+            guard word.phase == .finished else {
+                throw OperationResultError.notFinished(operation: label)
+            }
+            switch word.outcome {
+            case .succeeded:
+                if let returned { return returned }
+                // A subclass whose work returns nothing may have ended by other means.
+                if let nothing = () as? Output { return nothing }
+                throw OperationResultError.noOutput(operation: label)
+            case .failed:
+                if let error { throw error }
+                throw OperationResultError.noOutput(operation: label)
+            case .failedUpstream, .cancelled:
+                throw OperationCancellation(
+                    operation: label, reason: cancellationReason ?? .requested)
+            }
+        }
+    }
+
+    /// The result, when there is one: suspends the calling task until the operation has finished.
+    ///
+    /// Not affected by cancellation of the task: cancel the operation to make it end early.
+    ///
+    /// - Throws: as ``result``.
+    public final var value: Output {
+        get async throws {
+            if status.phase != .finished { await waitUntilFinished() }
+            return try result
+        }
+    }
+
+    // MARK: Running
+
+    /// The work; override it. An override need not be `async`.
+    open func main() async throws -> Output {
+        if let body = run?.body { return try await body() }
+        // A subclass of one without a result may override the other `main()`.
+        let synchronous: () -> Void = main
+        synchronous()
+        guard let nothing = () as? Output else {
+            misuse(
+                "\(label) has no work: give it a body, or override main() async throws -> "
+                    + "\(Output.self)")
+        }
+        return nothing
+    }
+
+    /// Runs the body, if it is not async.
+    open override func main() { runBlock() }
+
+    override func runBlock() {
+        guard let block else { return }
+        do {
+            returned = try block()
+        } catch {
+            fail(error)
+        }
+        self.block = nil
+    }
+
+    /// Starts the work: an async body in a task of its own, in which it goes on after this has returned.
+    public override func start() {
+        guard let run else { return super.start() }
+        guard beginExecuting() else { return }
+        run.start(for: self) { [self] in await runTask() }
+    }
+
+    private func runTask() async {
+        do {
+            let queue = TaskContext.queue
+            if let progress = queue?.activeProgress {
+                let unit = progress.makeUnit()
+                defer { unit.completedUnitCount = 1 }
+                returned = try await unit.performAsCurrent(withPendingUnitCount: 1) {
+                    try await main()
+                }
+            } else {
+                returned = try await main()
+            }
+        } catch {
+            fail(error)
+        }
+        run?.end()
+        finish()
+    }
+
+    /// Whether the work goes on after ``start()`` has returned: true of async bodies and of subclasses.
+    public override var isAsynchronous: Bool { run != nil }
+
+    /// Asks the work to stop: the task of an async body is cancelled.
+    open override func cancel() {
+        super.cancel()
+        run?.cancel()
+    }
+
+    override var runsOnItsThread: Bool { run == nil }
+
+    override var ownStartTime: UInt64? { run?.startTime.load(ordering: .relaxed) }
+
+    override func promoteTask() {
+        guard #available(macOS 26, *), let priority = taskPriority else { return }
+        run?.escalate(to: priority)
+    }
+}
+
+/// An operation whose work is an `async` function without a result.
+public typealias AsyncOperation = TypedOperation<Void>

@@ -1,0 +1,193 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct FailureTests {
+    struct Broken: Error, Equatable, CustomStringConvertible {
+        var description: String { "no connection" }
+    }
+
+    private func failing(_ name: String = "upload") -> TypedOperation<Int> {
+        let operation = TypedOperation { () throws -> Int in throw Broken() }
+        operation.name = name
+        return operation
+    }
+
+    @Test(arguments: [true, false])
+    func dependentsOnSuccessAreCancelledWithTheReason(isAddedBefore: Bool) async {
+        let queue = OperationQueue()
+        let upload = failing()
+        if !isAddedBefore {
+            queue.addOperation(upload)
+            await upload.waitUntilFinished()
+        }
+        let ran = Counter()
+        let receipt = queue.add("receipt", after: upload) { _ in ran.increment() }
+        let mail = queue.add("mail", after: receipt) { _ in ran.increment() }
+        let log = BlockOperation { ran.increment() }
+        log.addDependency(mail)
+        queue.addOperation(log)
+        if isAddedBefore { queue.addOperation(upload) }
+        await queue.drain()
+        #expect(ran.value == 1)
+        for operation in [receipt, mail] {
+            #expect(operation.isCancelled && operation.isFinished)
+            #expect(operation.cancellationReason?.description == "'upload' failed: no connection")
+        }
+        #expect(!log.isCancelled && log.cancellationReason == nil)
+    }
+
+    @Test func compensationRunsOnlyAfterAFailure() async {
+        let queue = OperationQueue()
+        let ran = Recorder<String>()
+        let upload = failing()
+        let next = queue.add(after: upload) { _ in ran.record("next") }
+        let good = queue.add("good") { 1 }
+        for (name, dependency) in [("upload", upload as Operation), ("next", next), ("good", good)]
+        {
+            let cleanUp = BlockOperation { ran.record("after \(name)") }
+            cleanUp.name = name
+            cleanUp.addDependency(dependency, on: .failure)
+            queue.addOperation(cleanUp)
+        }
+        queue.addOperation(upload)
+        await queue.drain()
+        #expect(ran.values.sorted() == ["after next", "after upload"])
+    }
+
+    @Test func afterAPlainCancellationNothingIsMadeUpFor() async {
+        let queue = suspendedQueue()
+        let upload = queue.add("upload") { 1 }
+        let cleanUp = BlockOperation {}
+        cleanUp.addDependency(upload, on: .failure)
+        queue.addOperation(cleanUp)
+        let next = queue.add(after: upload) { _ in }
+        upload.cancel()
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(cleanUp.cancellationReason?.description == "'upload' did not fail")
+        #expect(next.cancellationReason?.description == "'upload' was cancelled")
+    }
+
+    @Test func anErrorAfterACancellationIsNoFailure() async {
+        let began = AsyncOperationTests.AsyncGate()
+        let queue = OperationQueue()
+        let operation = queue.add {
+            began.open()
+            try await Task.sleep(for: .seconds(3600))
+        }
+        await began.wait()
+        operation.cancel(because: "enough")
+        await queue.drain()
+        #expect(operation.error is CancellationError)
+        #expect(throws: OperationCancellation.self) { try operation.result }
+        #expect(operation.cancellationReason?.description == "enough")
+    }
+
+    @Test func aRejectedOneLeavesThoughItWaitsForOthers() async {
+        let queue = OperationQueue()
+        let never = Operation()
+        let upload = failing()
+        let dependent = BlockOperation {}
+        dependent.addDependency(never)
+        dependent.addDependency(upload, on: .success)
+        queue.addOperation(dependent)
+        queue.addOperation(upload)
+        await dependent.waitUntilFinished()
+        #expect(dependent.isCancelled)
+    }
+
+    @Test func dependentsThatNobodyKeepsMayGoMeanwhile() async {
+        for _ in 0..<(1_000 / slowness) {
+            let queue = OperationQueue()
+            let upload = failing()
+            let dependents = Protected(
+                (0..<4).map { _ in
+                    let dependent = BlockOperation {}
+                    dependent.addDependency(upload, on: .success)
+                    return dependent
+                })
+            queue.addOperation(upload)
+            dependents.withLock { $0.removeAll() }
+            await queue.drain()
+            _ = upload.error
+        }
+    }
+
+    @Test func aSubclassSaysThatItFailed() async {
+        final class Callback: Operation, @unchecked Sendable {
+            override func main() { fail(Broken()) }
+        }
+        let queue = OperationQueue()
+        let callback = Callback()
+        let next = BlockOperation {}
+        next.addDependency(callback, on: .success)
+        queue.addOperation(next)
+        queue.addOperation(callback)
+        await queue.drain()
+        #expect(callback.error as? Broken == Broken())
+        #expect(next.isCancelled)
+    }
+
+    @Test func cascadeReachesAllThatDependsOnIt() async {
+        let (queue, other) = (suspendedQueue(), suspendedQueue())
+        let ran = Counter()
+        let scan = queue.add("scan") { ran.increment() }
+        let text = BlockOperation { ran.increment() }
+        text.addDependency(scan)
+        other.addOperation(text)
+        let notYetAdded = BlockOperation { ran.increment() }
+        notYetAdded.addDependency(text)
+        let unrelated = other.add { ran.increment() }
+        scan.cancel(.withDependents, because: "the lid was opened")
+        other.addOperation(notYetAdded)
+        queue.isSuspended = false
+        other.isSuspended = false
+        await queue.drain()
+        await other.drain()
+        #expect(ran.value == 1 && !unrelated.isCancelled)
+        for operation in [scan, text, notYetAdded] {
+            #expect(operation.cancellationReason?.description == "the lid was opened")
+        }
+    }
+
+    // MARK: Handlers
+
+    @Test func cancelHandlerReachesABlockingCall() async {
+        let queue = OperationQueue()
+        let (began, abort) = (Signal(), Signal())
+        let operation = queue.add {
+            Operation.current?.onCancel { abort.send() }
+            began.send()
+            return abort.wait()
+        }
+        await onThread { _ = began.wait() }
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(operation.isCancelled)
+    }
+
+    @Test func cancelHandlersAreCalledOnce() async {
+        let (calls, queue) = (Counter(), suspendedQueue())
+        let waiting = queue.add {}
+        waiting.onCancel { calls.increment() }
+        waiting.cancel()
+        waiting.cancel()
+        queue.cancelAllOperations()
+        waiting.onCancel { calls.increment() }
+        #expect(calls.value == 2)
+        let other = queue.add {}
+        other.onCancel { calls.increment() }
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(calls.value == 3)
+        let finished = queue.add {}
+        finished.onCancel { calls.increment() }
+        await queue.drain()
+        finished.cancel()
+        finished.onCancel { calls.increment() }
+        #expect(calls.value == 3)
+    }
+}

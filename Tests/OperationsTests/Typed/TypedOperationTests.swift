@@ -1,0 +1,141 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct TypedOperationTests {
+    struct Broken: Error, Equatable {}
+
+    @Test func valueIsWhatTheBodyReturned() async throws {
+        let queue = OperationQueue()
+        let plain = queue.add { 42 }
+        let asynchronous = queue.add {
+            await Task.yield()
+            return "x"
+        }
+        #expect(try await plain.value == 42)
+        #expect(try await asynchronous.value == "x")
+        #expect(!plain.isAsynchronous && asynchronous.isAsynchronous)
+        #expect(try plain.result == 42)
+    }
+
+    @Test func resultsFlowTyped() async throws {
+        let queue = OperationQueue()
+        let number = queue.add("number", .priority(.low)) { 3 }
+        let word = queue.add {
+            await Task.yield()
+            return "ab"
+        }
+        let both = queue.add(after: number, word) { number, word in
+            String(repeating: word, count: number)
+        }
+        let later = queue.add(after: both) { text in
+            await Task.yield()
+            return text.count
+        }
+        let all = queue.add(after: [number, later, number]) { $0.reduce(0, +) }
+        #expect(try await both.value == "ababab")
+        #expect(try await all.value == 12)
+        #expect(number.name == "number" && number.queuePriority == .low)
+    }
+
+    @Test func aSubclassReturnsItsOutput() async throws {
+        final class Twice: TypedOperation<Int>, @unchecked Sendable {
+            let input: TypedOperation<Int>
+            init(_ input: TypedOperation<Int>) {
+                self.input = input
+                super.init()
+                addDependency(input, on: .success)
+            }
+            override func main() async throws -> Int { try input.result * 2 }
+        }
+        final class Seven: TypedOperation<Int>, @unchecked Sendable {
+            override func main() async throws -> Int { 7 }
+        }
+        let queue = OperationQueue()
+        let input = Seven()
+        let twice = Twice(input)
+        queue.addOperation(twice)
+        queue.addOperation(input)
+        #expect(try await twice.value == 14)
+    }
+
+    @Test func aSubclassWithoutAResultMayOverrideEitherMain() async throws {
+        final class Plain: TypedOperation<Void>, @unchecked Sendable {
+            let ran = Counter()
+            override func main() { ran.increment() }
+        }
+        let operation = Plain()
+        OperationQueue().addOperation(operation)
+        try await operation.value
+        #expect(operation.ran.value == 1)
+    }
+
+    @Test func resultBeforeTheEndSaysSo() async throws {
+        let gate = AsyncOperationTests.AsyncGate()
+        let queue = OperationQueue()
+        let operation = queue.add("slow") {
+            await gate.wait()
+            return 1
+        }
+        #expect(throws: OperationResultError.notFinished(operation: "'slow'")) {
+            try operation.result
+        }
+        gate.open()
+        #expect(try await operation.value == 1)
+    }
+
+    @Test func valueThrowsWhatTheBodyThrew() async {
+        let queue = OperationQueue()
+        let plain = queue.add { () throws -> Int in throw Broken() }
+        let asynchronous = queue.add { () async throws -> Int in throw Broken() }
+        await #expect(throws: Broken.self) { try await plain.value }
+        await #expect(throws: Broken.self) { try await asynchronous.value }
+        #expect(plain.error as? Broken == Broken() && !plain.isCancelled && plain.isFinished)
+    }
+
+    @Test func valueOfACancelledOneNamesTheReason() async {
+        let queue = suspendedQueue()
+        let operation = queue.add("row 7") { 1 }
+        operation.cancel(because: "it scrolled away")
+        do {
+            _ = try await operation.value
+            Issue.record("it has a value")
+        } catch let error as OperationCancellation {
+            #expect("\(error)" == "'row 7' was cancelled: it scrolled away")
+        } catch {
+            Issue.record("it threw \(error)")
+        }
+    }
+
+    @Test func bodyAndInputsAreLetGoOf() async throws {
+        weak var token: Counter?
+        let operation: TypedOperation<Int>
+        do {
+            let counter = Counter()
+            token = counter
+            let input = TypedOperation { counter.value }
+            operation = TypedOperation(after: input) { $0 + counter.value }
+            #expect(token != nil)
+            let queue = OperationQueue()
+            queue.addOperation(operation)
+            queue.addOperation(input)
+        }
+        #expect(try await operation.value == 0)
+        #expect(await comesTrue { token == nil })
+    }
+
+    @Test func aLongChainPassesItsResultsOn() async throws {
+        let queue = OperationQueue()
+        var latest = queue.add { 0 }
+        let count = 100_000 / slowness
+        for _ in 0..<count { latest = queue.add(after: latest) { $0 + 1 } }
+        #expect(try await latest.value == count)
+    }
+
+    @Test func valuesOfManyComeInOrder() async throws {
+        let queue = OperationQueue()
+        let operations = (0..<100).map { index in queue.add { index } }
+        #expect(try await operations.values() == Array(0..<100))
+    }
+}
