@@ -36,6 +36,7 @@ open class OperationQueue: @unchecked Sendable {
     struct Settings {
         var name: String?
         var progress: Progress?
+        var time = TimeSource.continuous
     }
 
     /// Stands for "as many as make sense": as many as there are cores, and one more for each that
@@ -218,6 +219,12 @@ open class OperationQueue: @unchecked Sendable {
             setQualityRank(newValue.rank)
             existingObservations?.tell()
         }
+    }
+
+    /// Where delays, deadlines and the like of this queue's operations take their time from.
+    package final var time: TimeSource {
+        get { settings.withLock { $0.time } }
+        set { settings.withLock { $0.time = newValue } }
     }
 
     /// The dispatch queue that runs the operations; nil unless set: then workers of our own do.

@@ -129,7 +129,11 @@ struct AsyncOperationTests {
         let seen = Recorder<String>()
         let queue = OperationQueue()
         Label.$value.withValue("maker") {
-            queue.addOperation(AsyncOperation { seen.record(Label.value) })
+            queue.addOperation(
+                AsyncOperation {
+                    await Task.yield()
+                    seen.record(Label.value)
+                })
         }
         await queue.drain()
         #expect(seen.values == ["maker"])

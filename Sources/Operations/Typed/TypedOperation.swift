@@ -50,13 +50,13 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// The result, without waiting for it.
     ///
-    /// - Throws: what the body threw; ``OperationCancellation`` with the reason if the operation was
-    ///   cancelled, even if its body returned something after that; ``OperationResultError`` if there is
+    /// - Throws: what the body threw; ``OperationCancellation`` with the reason once the operation is
+    ///   cancelled, even if its body returns something after that; ``OperationResultError`` if there is
     ///   no result yet.
     public final var result: Output {
         get throws {
             let word = status
-            guard word.phase == .finished else {
+            guard word.phase == .finished || word.outcome == .cancelled else {
                 throw OperationResultError.notFinished(operation: label)
             }
             switch word.outcome {

@@ -254,11 +254,12 @@ struct QualityOfServiceTests {
         quality: QualityOfService, expected: TaskPriority
     ) async {
         let seen = Recorder<TaskPriority>()
-        let prepared = AsyncOperation { seen.record(Task.basePriority ?? .medium) }
+        let record: @Sendable () async -> Void = { seen.record(Task.basePriority ?? .medium) }
+        let prepared = AsyncOperation(body: record)
         let plain = await withCheckedContinuation { continuation in
             BlockOperation {
                 continuation.resume(
-                    returning: AsyncOperation { seen.record(Task.basePriority ?? .medium) })
+                    returning: AsyncOperation(body: record))
             }.start()
         }
         for operation in [prepared, plain] {
