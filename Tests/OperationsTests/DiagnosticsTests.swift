@@ -13,6 +13,14 @@ struct DiagnosticsTests {
         return recorder.values
     }
 
+    func withFindings(_ body: (Recorder<String>) async -> Void) async {
+        let recorder = Recorder<String>()
+        let previous = OperationsDiagnostics.handler
+        OperationsDiagnostics.handler = { recorder.record($0.description) }
+        await body(recorder)
+        OperationsDiagnostics.handler = previous
+    }
+
     private func named(_ name: String) -> Operation {
         let operation = Operation()
         operation.name = name

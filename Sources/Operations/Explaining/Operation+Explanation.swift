@@ -19,6 +19,10 @@ extension Operation {
         public enum Reason: Sendable, Equatable {
             /// It has finished.
             case finished(wasCancelled: Bool)
+            /// It has finished, with this error.
+            case failed(error: String)
+            /// It was cancelled for this reason, and has finished.
+            case cancelled(because: String)
             /// It runs; for at most so long, if that is known.
             ///
             /// The time is counted from when a worker took it up. Small blocks are taken up several at a
@@ -98,6 +102,8 @@ extension Operation.Explanation.Reason {
         switch self {
         case .finished(let wasCancelled):
             "\(name) has finished\(wasCancelled ? "; it was cancelled" : "")"
+        case .failed(let error): "\(name) failed: \(error)"
+        case .cancelled(let reason): "\(name) was cancelled: \(reason)"
         case .executing: "\(name) is \(state)"
         case .waitsInside(let names): "\(name) is executing, and waits for \(names.listed)"
         case .goesOnAfterMain:
@@ -139,7 +145,8 @@ extension Operation.Explanation.Reason {
     /// What stands in parentheses behind a name.
     var state: String {
         switch self {
-        case .finished: return "finished"
+        case .finished, .cancelled: return "finished"
+        case .failed: return "failed"
         case .executing(let time, let queue):
             let time = time.map { " for \($0.rounded)" } ?? ""
             let place = queue.map { " on \($0)" } ?? ""

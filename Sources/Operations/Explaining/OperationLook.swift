@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// What one operation is doing, and which others it waits for.
 struct OperationLook {
@@ -10,7 +11,7 @@ struct OperationLook {
     init(_ operation: Operation) {
         let word = operation.status
         switch word.phase {
-        case .finished: reasons = [.finished(wasCancelled: word.isCancelled)]
+        case .finished: reasons = [Self.end(of: operation)]
         case .starting, .executing: look(atRunning: operation, word)
         case .created, .waiting, .asking, .filed:
             if word.isInQueue {
@@ -60,7 +61,7 @@ struct OperationLook {
     private mutating func look(atEnqueued operation: Operation, _ word: OperationWord) {
         guard let queue = operation.retainedQueue() else {
             // It has finished meanwhile.
-            reasons = [.finished(wasCancelled: operation.status.isCancelled)]
+            reasons = [Self.end(of: operation)]
             return
         }
         if word.isStopped {
@@ -74,12 +75,27 @@ struct OperationLook {
         }
     }
 
+    /// How it ended; asking is not looking at its failure.
+    private static func end(of operation: Operation) -> Reason {
+        let word = operation.status
+        let extras = operation.existingExtras
+        if word.outcome == .failed, let failure = extras?.failure {
+            return .failed(error: "\(failure.error)")
+        }
+        if word.isCancelled, let reason = operation.withExtras({ $0.cancellationReason }) {
+            return .cancelled(because: "\(reason)")
+        }
+        return .finished(wasCancelled: word.isCancelled)
+    }
+
     private mutating func lookAtDependencies(of operation: Operation) {
         let unfinished = operation.listedDependencies.filter { $0.status.phase != .finished }
         next += unfinished
+        let conditions = operation.conditions
         // Only as many are looked at as are shown.
         let names = unfinished.enumerated().map { index, dependency in
-            index < 5 ? dependency.labelWithState : dependency.label
+            guard index < 5 else { return dependency.label }
+            return dependency.labelWithState(conditions[ObjectIdentifier(dependency)])
         }
         reasons.append(.dependencies(names))
     }
@@ -116,7 +132,7 @@ struct OperationLook {
         if seen.width > 0, seen.running >= seen.width {
             let holders = seen.operations.filter { $0.status.isAtWork && $0 !== operation }
             let names = holders.enumerated().map { index, holder in
-                index < 5 ? holder.labelWithState : holder.label
+                index < 5 ? holder.labelWithState() : holder.label
             }
             reasons.append(.slotsTaken(width: seen.width, by: names, queue: label))
             next += holders
@@ -137,8 +153,23 @@ extension OperationWord {
 }
 
 extension Operation {
-    /// The name, and what it is doing in a few words.
-    fileprivate var labelWithState: String {
+    /// How dependencies must end, of those that must end in a certain way.
+    fileprivate var conditions: [ObjectIdentifier: DependencyCondition] {
+        var conditions: [ObjectIdentifier: DependencyCondition] = [:]
+        withLock {
+            guard let edges = edges.load(ordering: .relaxed) else { return }
+            Edges.forEach(edges) { edge in
+                guard let dependency = edge.pointee.dependency, edge.pointee.condition != .always
+                else { return }
+                conditions[ObjectIdentifier(dependency.takeUnretainedValue())] =
+                    edge.pointee.condition
+            }
+        }
+        return conditions
+    }
+
+    /// The name, what it is doing in a few words, and how it has to end.
+    fileprivate func labelWithState(_ condition: DependencyCondition? = nil) -> String {
         let word = status
         let state: String? =
             switch word.phase {
@@ -150,7 +181,14 @@ extension Operation {
             case .filed: word.isStopped ? "cancelled" : "ready"
             case .finished: nil
             }
-        return state.map { "\(label) (\($0))" } ?? label
+        let demand: String? =
+            switch condition {
+            case .success: "must succeed"
+            case .failure: "must fail"
+            case .always, nil: nil
+            }
+        let remarks = [state, demand].compactMap { $0 }
+        return remarks.isEmpty ? label : "\(label) (\(remarks.joined(separator: "; ")))"
     }
 }
 

@@ -23,11 +23,13 @@ final class OperationExtras {
 enum Waiter: Sendable {
     case thread(Gate)
     case task(CheckedContinuation<Void, Never>)
+    case timed(TimedWait)
 
     func wake() {
         switch self {
         case .thread(let gate): gate.open()
         case .task(let continuation): continuation.resume()
+        case .timed(let wait): wait.end(inTime: true)
         }
     }
 }

@@ -448,4 +448,7 @@ struct QueueState: ~Copyable {
         waiters.append(waiter)
         return true
     }
+
+    /// It gave up.
+    mutating func waiterLeft(_ waiter: Waiter) { waiters.removeAll { $0 == waiter } }
 }

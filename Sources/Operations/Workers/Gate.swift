@@ -29,4 +29,22 @@ final class Gate: Sendable {
             }
         }
     }
+
+    /// As ``waitOnWorker()``, for a while only; false if the time was up.
+    func waitOnWorker(atMost limit: Duration) -> Bool {
+        if isOpen.withLock({ $0 }) { return true }
+        var isInTime = false
+        let deadline = ContinuousClock.now + limit
+        WorkerPool.shared.blocking {
+            // In pieces: the platform counts in 32 bits.
+            while !isInTime, ContinuousClock.now < deadline {
+                let rest = min(ContinuousClock.now.duration(to: deadline), .seconds(1_000))
+                let milliseconds =
+                    rest.components.seconds * 1_000
+                    + rest.components.attoseconds / 1_000_000_000_000_000
+                isInTime = wait(milliseconds: Int(milliseconds) + 1)
+            }
+        }
+        return isInTime
+    }
 }

@@ -190,4 +190,30 @@ struct FailureTests {
         finished.onCancel { calls.increment() }
         #expect(calls.value == 3)
     }
+
+    // MARK: Looking
+
+    @Test func explanationsSayHowItEndedAndHowItMustEnd() async {
+        let queue = suspendedQueue()
+        queue.name = "Office"
+        let upload = failing()
+        let receipt = queue.add("receipt", after: upload) { _ in }
+        let cleanUp = BlockOperation {}
+        cleanUp.name = "clean up"
+        cleanUp.addDependency(upload, on: .failure)
+        queue.addOperation(cleanUp)
+        #expect(
+            receipt.explain().causes.first?.description
+                == "'receipt' waits for 'upload' (in no queue and not started; must succeed)")
+        #expect(
+            cleanUp.explain().causes.first?.description
+                == "'clean up' waits for 'upload' (in no queue and not started; must fail)")
+        queue.addOperation(upload)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(upload.explain().description == "'upload' failed: no connection.")
+        #expect(
+            receipt.explain().description
+                == "'receipt' was cancelled: 'upload' failed: no connection.")
+    }
 }

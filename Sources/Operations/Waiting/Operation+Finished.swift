@@ -1,0 +1,80 @@
+// Shorter names for the waits of tasks, which the top level of main.swift finds too, and waits that end.
+
+extension Operation {
+    /// Suspends the calling task until the operation has finished; as `await waitUntilFinished()`.
+    public final func finished() async { await waitUntilFinished() }
+
+    /// Suspends the calling task until the operation has finished, or the time is up.
+    ///
+    /// Affected neither by cancellation of the task, nor does it affect the operation.
+    ///
+    /// - Returns: whether it has finished.
+    public final func finished(within limit: Duration) async -> Bool {
+        if let operation = TaskContext.operation { promote(byWaitOf: operation) }
+        return await TimedWait.wait(
+            atMost: limit, by: retainedQueue()?.time ?? .continuous, enter: addWaiter,
+            leave: removeWaiter)
+    }
+
+    /// Blocks the calling thread until the operation has finished, or the time is up.
+    ///
+    /// A worker thread that waits here is replaced by another one meanwhile.
+    ///
+    /// - Returns: whether it has finished.
+    @available(*, noasync, message: "write: await operation.finished(within: …)")
+    public final func waitUntilFinished(timeout: Duration) -> Bool {
+        let gate = Gate()
+        guard addWaiter(.thread(gate)) else { return true }
+        promoteForWait()
+        if gate.waitOnWorker(atMost: timeout) { return true }
+        removeWaiter(.thread(gate))
+        return false
+    }
+
+    private func removeWaiter(_ waiter: Waiter) {
+        withExtras { $0.waiters.removeAll { $0 == waiter } }
+    }
+}
+
+extension OperationQueue {
+    /// Suspends the calling task until the queue is empty; as `await waitUntilAllOperationsAreFinished()`.
+    public final func finished() async { await waitUntilAllOperationsAreFinished() }
+
+    /// Suspends the calling task until the queue is empty, or the time is up.
+    ///
+    /// - Returns: whether it was empty.
+    public final func finished(within limit: Duration) async -> Bool {
+        if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
+        return await TimedWait.wait(
+            atMost: limit, by: time, enter: addWaiter, leave: removeWaiter)
+    }
+
+    /// Blocks the calling thread until the queue is empty, or the time is up.
+    ///
+    /// A worker thread that waits here is replaced by another one meanwhile.
+    ///
+    /// - Returns: whether it was empty.
+    @available(*, noasync, message: "write: await queue.finished(within: …)")
+    public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
+        let gate = Gate()
+        guard addWaiter(.thread(gate)) else { return true }
+        promoteAllForWait()
+        if gate.waitOnWorker(atMost: timeout) { return true }
+        removeWaiter(.thread(gate))
+        return false
+    }
+
+    private func removeWaiter(_ waiter: Waiter) {
+        event { $0.waiterLeft(waiter) }
+    }
+}
+
+extension Waiter: Equatable {
+    static func == (a: Waiter, b: Waiter) -> Bool {
+        switch (a, b) {
+        case (.thread(let a), .thread(let b)): a === b
+        case (.timed(let a), .timed(let b)): a === b
+        case (.thread, _), (.timed, _), (.task, _): false
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import Operations
+
+// In the suite that has the one hook of the process to itself.
+extension DiagnosticsTests {
+    private func unseen(in queue: OperationQueue) -> TypedOperation<Int> {
+        queue.add("unseen") { () throws -> Int in throw FailureTests.Broken() }
+    }
+
+    /// Other tests run at the same time.
+    private func reports(in recorder: Recorder<String>) -> [String] {
+        recorder.values.filter { $0.hasPrefix("'unseen' failed") }
+    }
+
+    @Test func aFailureThatNobodyLooksAtIsReportedOnce() async {
+        await withFindings { findings in
+            let queue = OperationQueue()
+            do {
+                let operation = unseen(in: queue)
+                _ = queue.add(after: operation) { _ in }
+                _ = queue.add(after: operation) { _ in }
+            }
+            await queue.drain()
+            #expect(await comesTrue { !reports(in: findings).isEmpty })
+            #expect(reports(in: findings).count == 1)
+            let prefix = "'unseen' failed and nobody looked: no connection."
+            #expect(reports(in: findings).first?.hasPrefix(prefix) == true)
+        }
+    }
+
+    @Test(arguments: 0..<5)
+    func aFailureThatSomebodyLooksAtIsNotReported(way: Int) async {
+        await withFindings { findings in
+            weak var gone: TypedOperation<Int>?
+            do {
+                let queue = OperationQueue()
+                let operation = unseen(in: queue)
+                gone = operation
+                let next = queue.add(after: operation) { _ in }
+                switch way {
+                case 0: _ = try? await operation.value
+                case 1:
+                    await operation.finished()
+                    _ = operation.error
+                case 2:
+                    await next.finished()
+                    _ = next.cancellationReason
+                case 3: _ = try? await next.value
+                default:
+                    let cleanUp = TypedOperation {}
+                    cleanUp.addDependency(next, on: .failure)
+                    queue.addOperation(cleanUp)
+                }
+                await queue.drain()
+            }
+            #expect(await comesTrue { gone == nil })
+            #expect(reports(in: findings).isEmpty)
+        }
+    }
+}

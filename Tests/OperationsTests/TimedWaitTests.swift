@@ -1,0 +1,37 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct TimedWaitTests {
+    @Test func aWaitEndsWhenTheTimeIsUp() async {
+        let queue = suspendedQueue()
+        let operation = queue.add {}
+        #expect(await !operation.finished(within: .milliseconds(1)))
+        #expect(await !queue.finished(within: .milliseconds(1)))
+        let isFinished = await onThread {
+            operation.waitUntilFinished(timeout: .milliseconds(1))
+                || queue.waitUntilAllOperationsAreFinished(timeout: .milliseconds(1))
+        }
+        #expect(!isFinished)
+        #expect(operation.withExtras { $0.waiters.isEmpty })
+        queue.isSuspended = false
+        await queue.finished()
+        #expect(await operation.finished(within: .zero))
+        #expect(await queue.finished(within: .zero))
+    }
+
+    @Test func aWaitEndsInTime() async {
+        let queue = suspendedQueue()
+        let operation = queue.add {}
+        async let first = operation.finished(within: .seconds(3600))
+        async let second = queue.finished(within: .seconds(3600))
+        async let third = onThread { operation.waitUntilFinished(timeout: .seconds(1_000_000)) }
+        async let fourth = onThread {
+            queue.waitUntilAllOperationsAreFinished(timeout: .seconds(3600))
+        }
+        queue.isSuspended = false
+        let all = await [first, second, third, fourth]
+        #expect(all == [true, true, true, true])
+    }
+}
