@@ -29,8 +29,12 @@ extension Operation {
             }
             if status.has(.observed) { tellObservers() }
             let word = dependency.status
-            if word.phase == .finished, !condition.isMet(by: word.outcome) {
-                cancel(becauseOf: dependency, word: word, on: condition)
+            if word.phase == .finished {
+                if !condition.isMet(by: word.outcome) {
+                    cancel(becauseOf: dependency, word: word, on: condition)
+                } else if condition == .failure {
+                    dependency.withLock { dependency.observeFailure() }
+                }
             }
             return
         }
@@ -136,6 +140,7 @@ extension Operation {
         list.rejections.append(Rejection(dependent: dependent, by: self, on: condition))
     }
 
+    /// Somebody makes up for it. The lock is held.
     private func observeFailure() {
         existingExtras?.failure?.observe()
         existingExtras?.upstreamFailure?.observe()
@@ -149,9 +154,10 @@ extension Operation {
         if dependent._withUnsafeGuaranteedRef({ $0.status.isInQueue }) {
             return dependent.takeUnretainedValue()
         }
-        // Nobody else need keep it. A weak reference to what is being let go of is nil from the start.
-        weak let reference = dependent.takeUnretainedValue()
-        return reference
+        // Nobody else need keep it. The reference that is taken here, if it is being let go of, is none; until it
+        // is known, that one must stay, or its end would come with the lock held.
+        let operation = dependent.takeUnretainedValue()
+        return withExtendedLifetime(operation) { WeakReference(operation).target }
     }
 
     /// One dependency has finished; true if the caller is to bring the operation on.
@@ -272,5 +278,18 @@ struct References {
         guard isOutermost else { return }
         while let next = context.lettingGo.popLast() { next.release() }
         context.isLettingGo = false
+    }
+}
+
+/// A weak reference, which the optimiser does not look into.
+private final class WeakReference {
+    private weak var object: Operation?
+
+    @inline(never)
+    init(_ object: Operation) { self.object = object }
+
+    /// Nil if the object is being let go of.
+    var target: Operation? {
+        @inline(never) get { object }
     }
 }

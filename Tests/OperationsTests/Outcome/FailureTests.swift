@@ -99,7 +99,7 @@ struct FailureTests {
     }
 
     @Test func dependentsThatNobodyKeepsMayGoMeanwhile() async {
-        for _ in 0..<(1_000 / slowness) {
+        for _ in 0..<(20_000 / slowness) {
             let queue = OperationQueue()
             let upload = failing()
             let dependents = Protected(
