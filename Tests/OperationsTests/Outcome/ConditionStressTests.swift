@@ -1,0 +1,122 @@
+import Testing
+
+@testable import Operations
+
+/// Random graphs whose edges have conditions, whose operations fail, and which are cancelled from outside
+/// meanwhile, in part with all that depends on them. A failure prints its seed.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct ConditionStressTests {
+    struct Broken: Error {}
+
+    final class Round {
+        let operations: [Operation]
+        let ran: [Counter]
+        let edges: [[(Int, DependencyCondition)]]
+        let queues = [OperationQueue(), serialQueue(), OperationQueue()]
+
+        init(_ random: inout SeededGenerator, count: Int) {
+            let ran = (0..<count).map { _ in Counter() }
+            let operations: [Operation] = (0..<count).map { index in
+                let (fails, counter) = (random.happens(1, in: 5), ran[index])
+                let body: @Sendable () throws -> Void = {
+                    counter.increment()
+                    if fails { throw Broken() }
+                }
+                switch random.below(3) {
+                case 0:
+                    return TypedOperation {
+                        await Task.yield()
+                        try body()
+                    }
+                case 1 where !fails: return BlockOperation { counter.increment() }
+                default: return TypedOperation(body: body)
+                }
+            }
+            edges = (0..<count).map { index in
+                guard index > 0 else { return [] }
+                return (0..<random.below(4)).map { _ in
+                    let condition = DependencyCondition.allCases[random.below(3)]
+                    return (max(0, index - 1 - random.below(30)), condition)
+                }
+            }
+            (self.operations, self.ran) = (operations, ran)
+            queues[2].maxConcurrentOperationCount = 3
+        }
+
+        /// What has to hold of each operation at the end; those for which it does not.
+        func problems() -> [String] {
+            operations.indices.compactMap { index in
+                let operation = operations[index]
+                guard operation.isFinished else { return "\(index) has not finished" }
+                let unmet = edges[index].filter { dependency, condition in
+                    !condition.isMet(by: operations[dependency].status.outcome)
+                }
+                let runs = ran[index].value
+                if runs > 1 { return "\(index) ran \(runs) times" }
+                if runs == 1, !unmet.isEmpty { return "\(index) ran though \(unmet) is unmet" }
+                if runs == 0, !operation.isCancelled {
+                    return "\(index) neither ran nor was cancelled"
+                }
+                if runs == 0, unmet.isEmpty, operation.cancellationReason?.isOwn != true {
+                    return "\(index) was left out: \(operation.explain())"
+                }
+                return nil
+            }
+        }
+    }
+
+    @Test func conditionsHoldWhateverHappens() async {
+        var system = SystemRandomNumberGenerator()
+        for round in 0..<max(2, 60 / slowness) {
+            let seed = round < 2 ? UInt64(round + 1) : system.next()
+            var random = SeededGenerator(state: seed)
+            let graph = Round(&random, count: 300)
+            let (operations, queues) = (graph.operations, graph.queues)
+            let disturbs = random.happens(2, in: 3)
+            let (early, seeds) = (random.below(2) == 0, (random.next(), random.next()))
+            let homes = operations.map { _ in random.below(3) }
+            let edges = graph.edges
+            await withTaskGroup(of: Void.self) { group in
+                let connect: @Sendable (Int) -> Void = { index in
+                    for (dependency, condition) in edges[index] {
+                        operations[index].addDependency(operations[dependency], on: condition)
+                    }
+                }
+                if early { operations.indices.forEach(connect) }
+                group.addTask {
+                    for index in operations.indices {
+                        if !early { connect(index) }
+                        queues[homes[index]].addOperation(operations[index])
+                    }
+                }
+                for seed in [seeds.0, seeds.1] where disturbs {
+                    group.addTask {
+                        var random = SeededGenerator(state: seed)
+                        for _ in 0..<20 {
+                            let operation = operations[random.below(operations.count)]
+                            operation.cancel(
+                                random.happens(1, in: 2) ? .withDependents : .alone,
+                                because: "the test")
+                            if random.happens(1, in: 3) { await Task.yield() }
+                        }
+                    }
+                }
+            }
+            for queue in queues { await queue.drain() }
+            let problems = graph.problems()
+            #expect(problems.isEmpty, "seed \(seed)")
+            for operation in operations { _ = operation.error }
+            guard problems.isEmpty else { return }
+        }
+    }
+}
+
+extension CancellationReason {
+    /// Whether somebody cancelled the operation itself, or a cascade reached it.
+    fileprivate var isOwn: Bool {
+        switch self {
+        case .requested, .message: true
+        default: false
+        }
+    }
+}
