@@ -20,6 +20,10 @@ protocol Contender: Sendable {
     func blocking(_ count: Int, milliseconds: Int) -> Duration?
     /// Pieces of work with an `async` body that suspends once.
     func asynchronous(_ count: Int) -> Duration?
+    /// A chain of functions, each of which adds one to the result of the one before.
+    func typedChain(_ count: Int) -> Duration?
+    /// The same, of `async` functions that do not suspend.
+    func asyncChain(_ count: Int) -> Duration?
     /// Empty blocks, added to one queue from several threads at once.
     func produced(_ count: Int, by producers: Int) -> Duration?
     /// Changes of single operations among so many that are queued.
@@ -46,6 +50,8 @@ extension Contender {
     func blockingInOne(_ count: Int, milliseconds: Int) -> Duration? { nil }
     func blocking(_ count: Int, milliseconds: Int) -> Duration? { nil }
     func asynchronous(_ count: Int) -> Duration? { nil }
+    func typedChain(_ count: Int) -> Duration? { nil }
+    func asyncChain(_ count: Int) -> Duration? { nil }
     func produced(_ count: Int, by producers: Int) -> Duration? { nil }
     func changes(among count: Int) -> Changes? { nil }
     func external(_ arguments: [String]) throws -> [Double]? { nil }

@@ -94,6 +94,31 @@ struct OperationsPeer: Contender {
         return duration
     }
 
+    func typedChain(_ count: Int) -> Duration? {
+        let queue = OperationQueue()
+        var latest = TypedOperation { 0 }
+        let duration = time {
+            queue.addOperation(latest)
+            for _ in 0..<count { latest = queue.add(after: latest) { $0 + 1 } }
+            latest.waitUntilFinished()
+        }
+        precondition((try? latest.result) == count)
+        return duration
+    }
+
+    func asyncChain(_ count: Int) -> Duration? {
+        let queue = OperationQueue()
+        var latest = TypedOperation { 0 }
+        let step: @Sendable (Int) async -> Int = { $0 + 1 }
+        let duration = time {
+            queue.addOperation(latest)
+            for _ in 0..<count { latest = queue.add(after: latest, body: step) }
+            latest.waitUntilFinished()
+        }
+        precondition((try? latest.result) == count)
+        return duration
+    }
+
     func produced(_ count: Int, by producers: Int) -> Duration? {
         let share = count / producers
         let marks = Marks(count: share * producers)

@@ -121,6 +121,22 @@ struct TaskGroupPeer: Contender {
         }
     }
 
+    func typedChain(_ count: Int) -> Duration? { asyncChain(count) }
+
+    /// Tasks know nothing but async functions: this is the chain of results as one would write it with them.
+    func asyncChain(_ count: Int) -> Duration? {
+        time {
+            wait {
+                var latest = Task { 0 }
+                for _ in 0..<count {
+                    latest = Task { [latest] in await latest.value + 1 }
+                }
+                let last = await latest.value
+                precondition(last == count)
+            }
+        }
+    }
+
     func asynchronous(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let duration = time {
