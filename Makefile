@@ -9,7 +9,7 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint model-check unit-tests release-tests thread-sanitizer stress screenshots clean
+.PHONY: run test build install-run install-test lint model-check unit-tests release-tests snippets thread-sanitizer stress screenshots clean
 
 run: install-run
 	swift build -c release --product classicphotos
@@ -18,7 +18,7 @@ run: install-run
 build: install-run
 	swift build -c release --product classicphotos
 
-test: install-test lint model-check unit-tests release-tests thread-sanitizer
+test: install-test lint model-check unit-tests release-tests snippets thread-sanitizer
 	@echo "Everything passed."
 
 # Each check alone, for whoever works on one thing.
@@ -43,6 +43,11 @@ SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-
 release-tests:
 	$(ALONE) build --build-tests $(OPTIMISED)
 	$(ALONE) test --skip-build --disable-xctest $(OPTIMISED)
+
+# The programs of the documentation, and what they print.
+snippets:
+	$(ALONE) build $(OPTIMISED)
+	Scripts/check-snippets .build-release-tests/release
 
 thread-sanitizer:
 	$(ALONE) build --build-tests $(SANITIZED)

@@ -12,3 +12,7 @@ filter.queuePriority = .high
 let queue = OperationQueue()
 queue.maxConcurrentOperationCount = 4
 queue.addOperations([filter, download], waitUntilFinished: true)
+
+// Prints:
+// downloaded
+// filtered

@@ -1,0 +1,21 @@
+// 1. Await inside an operation (A1)
+import Operations
+
+func fetch(_ name: String) async throws -> String {
+    try await Task.sleep(for: .milliseconds(10))
+    return "<\(name)>"
+}
+
+// snippet.show
+let queue = OperationQueue()
+queue.maxConcurrentOperationCount = 2  // holds for async bodies, too: until they return
+
+queue.add("feed") {
+    let feed = try await fetch("feed.xml")
+    print("got \(feed)")
+}
+await queue.finished()
+// snippet.hide
+
+// Prints:
+// got <feed.xml>

@@ -1,0 +1,41 @@
+// 5. Cancelling, all the way down (A5)
+import Dispatch
+import Operations
+
+/// A device whose call blocks until somebody aborts it.
+final class Scanner: Sendable {
+    struct Aborted: Error {}
+    let began = DispatchSemaphore(value: 0)
+    private let aborted = DispatchSemaphore(value: 0)
+
+    func scan() throws -> String {
+        began.signal()
+        aborted.wait()
+        throw Aborted()
+    }
+    func abort() { aborted.signal() }
+}
+
+func recognise(_ page: String) -> String { page }
+func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
+
+let queue = OperationQueue()
+let device = Scanner()
+
+// snippet.show
+let scan = queue.add("scan") {
+    Operation.current?.onCancel { device.abort() }  // reaches the call that blocks
+    return try device.scan()
+}
+let text = queue.add("text", after: scan) { page in recognise(page) }
+// snippet.hide
+wait(for: device.began)
+// snippet.show
+
+scan.cancel(.withDependents, because: "the lid was opened")
+await queue.finished()
+print(text.cancellationReason!)
+// snippet.hide
+
+// Prints:
+// the lid was opened

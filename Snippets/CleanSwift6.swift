@@ -1,0 +1,13 @@
+// 9. Swift 6, without @unchecked (A9)
+import Operations
+
+// snippet.show
+let queue = OperationQueue()
+
+let total = queue.add { [1, 2, 3].reduce(0, +) }  // what goes in and out is Sendable: that is all
+let text = queue.add(after: total) { "The sum is \($0)." }
+print(try await text.value)
+// snippet.hide
+
+// Prints:
+// The sum is 6.

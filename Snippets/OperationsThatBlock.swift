@@ -1,0 +1,19 @@
+// 10. Operations that block (A10)
+import Operations
+
+// snippet.show
+let outer = OperationQueue()
+let inner = OperationQueue()
+
+let results = (1...100).map { number in
+    outer.add {
+        let part = inner.add { number * number }
+        part.waitUntilFinished()  // its worker is made up for at once: nothing starves
+        return try part.result
+    }
+}
+print(try await results.values().reduce(0, +))
+// snippet.hide
+
+// Prints:
+// 338350
