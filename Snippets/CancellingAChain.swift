@@ -34,7 +34,7 @@ wait(for: device.began)
 
 scan.cancel(.withDependents, because: "the lid was opened")
 await queue.finished()
-print(text.cancellationReason!)
+if let reason = text.cancellationReason { print(reason) }
 // snippet.hide
 
 // Prints:

@@ -1,6 +1,5 @@
 // 17. The file that moves over (A16)
 import Dispatch
-
 // snippet.show
 import Operations  // was: import Foundation
 

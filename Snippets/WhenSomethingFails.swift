@@ -26,7 +26,7 @@ queue.addOperation(log)
 queue.isSuspended = false
 // snippet.show
 await queue.finished()
-print(receipt.cancellationReason!)
+if let reason = receipt.cancellationReason { print(reason) }
 // snippet.hide
 
 // Prints:

@@ -197,6 +197,15 @@ open class Operation: @unchecked Sendable {
     /// Runs the body of one that nobody subclassed.
     func runBlock() {}
 
+    /// Runs the async body of one that nobody subclassed, in the current task.
+    func runAsyncBlock(in body: AsyncBody) async {}
+
+    /// Starts the task of one that is executing already.
+    func startTask() {}
+
+    /// Its work goes on in a task; it was begun at this time, or a little later.
+    func noteStart(_ time: UInt64) {}
+
     /// When its work was started, if it notes that itself.
     var ownStartTime: UInt64? { nil }
 

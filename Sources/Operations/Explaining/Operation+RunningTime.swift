@@ -6,7 +6,7 @@ extension Operation {
     /// Noting it must cost plain operations nothing: of them the beginning of their batch is known.
     func runningTime(in queue: OperationQueue?) -> Duration? {
         var start: UInt64?
-        if status.has(.plain) {
+        if status.has(.plain), !status.has(.alone) {
             start = queue?.snapshot { state in
                 state.batches.first { $0.taken.last?.toOpaque() == address }?
                     .start.load(ordering: .relaxed)

@@ -107,6 +107,12 @@ final class Batch: @unchecked Sendable {
         return entries[last]
     }
 
+    /// Lets the slot go to an operation; true if there is one. Under the queue's lock.
+    func handOverSlot() -> Bool {
+        defer { holdsSlot = false }
+        return holdsSlot
+    }
+
     /// How far the owner has come, to tell whether it moves; nil if nobody minds how long that takes: none waits
     /// behind the one that it runs, or is about to run, and none that has finished is kept.
     var progress: Int? {

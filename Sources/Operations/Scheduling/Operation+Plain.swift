@@ -5,9 +5,9 @@ import Synchronization
 extension Operation {
     /// Notes that nothing about it can be overridden. Nobody else sees it yet.
     @inline(__always)
-    final func becomePlain() {
-        let plain = word.load(ordering: .relaxed) | OperationWord.Flags.plain.rawValue
-        word.store(plain, ordering: .relaxed)
+    final func becomePlain(_ flags: OperationWord.Flags = []) {
+        let plain = OperationWord.Flags.plain.union(flags)
+        word.store(word.load(ordering: .relaxed) | plain.rawValue, ordering: .relaxed)
     }
 
     /// Runs a plain operation that was claimed with a batch: what `start()` and `finish()` do, without
@@ -16,20 +16,34 @@ extension Operation {
     /// Returns the operation that follows at once, if this one made one ready that may.
     @inline(__always)
     final func runPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        guard let begun = updateUnlocked({ $0.plainBegun() })?.after else {
-            // It was given a dependency at the last moment.
-            queue.unbegin(batch)
-            return nil
-        }
-        if begun.has(.observed) { tellObservers() }
+        guard let begun = beginPlain(batch, in: queue) else { return nil }
         if begun.phase == .executing {
-            if begun.has(.elaborate) || queue.hasProgress.load(ordering: .relaxed) {
+            if begun.has([.elaborate, .asynchronous]) || queue.hasProgress.load(ordering: .relaxed)
+            {
+                if begun.has(.asynchronous) { return runPlainInTask(batch, in: queue) }
                 _ = ThreadContext.current.prepare(for: self, in: queue)
                 runMain()
             } else {
                 runBlock()
             }
         }
+        return endPlain(batch, in: queue)
+    }
+
+    /// Nil if it was given a dependency at the last moment. A cancelled one is not *executing*.
+    @inline(__always)
+    final func beginPlain(_ batch: Batch, in queue: OperationQueue) -> OperationWord? {
+        guard let begun = updateUnlocked({ $0.plainBegun() })?.after else {
+            queue.unbegin(batch)
+            return nil
+        }
+        if begun.has(.observed) { tellObservers() }
+        return begun
+    }
+
+    /// Its work is done. Returns the operation that follows at once.
+    @inline(__always)
+    final func endPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
         if queue.attention.load(ordering: .relaxed) != batch.attention,
             let single = queue.singleOut(from: batch)
         {
@@ -41,6 +55,25 @@ extension Operation {
             return conclude(end.after, batch, in: queue)
         }
         return nil
+    }
+
+    /// Runs an async body that has begun: in a runner if a task like any other will do, or else in a task of its
+    /// own, to which the operation goes out of the batch.
+    @inline(never)
+    private func runPlainInTask(
+        _ batch: Batch, in queue: OperationQueue
+    ) -> Unmanaged<Operation>? {
+        if mayUseRunner(in: queue) { return AsyncRunner.run(self, of: batch, in: queue) }
+        _ = ThreadContext.current.prepare(for: self, in: queue)
+        let operation = queue.part(from: batch).takeRetainedValue()
+        operation.startTask()
+        return nil
+    }
+
+    /// Whether it needs nothing that belongs to its task alone.
+    final func mayUseRunner(in queue: OperationQueue) -> Bool {
+        !status.has(.elaborate) && taskPriority == nil
+            && !queue.hasProgress.load(ordering: .relaxed)
     }
 
     /// What follows from the end of a plain operation that has more than its block.

@@ -212,12 +212,16 @@ extension OperationQueue {
                 next = operation._withUnsafeGuaranteedRef {
                     $0.runPlain(batch, in: self)
                 }
-                if next == nil {
-                    if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }
-                    next = batch.takeNext()
-                }
+                if next == nil { next = takeNext(from: batch) }
             }
         }
+    }
+
+    /// The next operation of a batch for its owner, unless it has to give back the rest.
+    @inline(__always)
+    func takeNext(from batch: Batch) -> Unmanaged<Operation>? {
+        if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }
+        return batch.takeNext()
     }
 
     /// Lets go of what a worker has run, and claims its next work.
@@ -255,6 +259,10 @@ extension OperationQueue {
 
     func singleOut(from batch: Batch) -> Unmanaged<Operation>? {
         eventOffering({ $0.singleOut(from: batch) })
+    }
+
+    func part(from batch: Batch) -> Unmanaged<Operation> {
+        eventOffering({ $0.part(from: batch) })
     }
 
     func unbegin(_ batch: Batch) {

@@ -53,7 +53,7 @@ struct OperationWord: Sendable, Equatable {
         static var hasSuccessors: Flags { Flags(rawValue: 1 << 6) }
         /// Somebody has to be told when it finishes.
         static var hasAudience: Flags { Flags(rawValue: 1 << 7) }
-        /// Nothing about it can be overridden.
+        /// Nothing about it can be overridden, and it runs where a worker comes to it.
         static var plain: Flags { Flags(rawValue: 1 << 8) }
         /// `main()` has returned; over, unless a subclass says otherwise.
         static var returned: Flags { Flags(rawValue: 1 << 9) }
@@ -81,6 +81,8 @@ struct OperationWord: Sendable, Equatable {
         static var promised: Flags { Flags(rawValue: 1 << 31) }
         /// Somebody wants to be called when it is cancelled.
         static var hasCancelHandlers: Flags { Flags(rawValue: 1 << 32) }
+        /// Its body is an `async` function.
+        static var asynchronous: Flags { Flags(rawValue: 1 << 34) }
         /// It is cancelled, or about to be, because of a failure of what it depends on.
         static var failedUpstream: Flags { Flags(rawValue: 1 << 33) }
     }
@@ -254,8 +256,10 @@ struct OperationWord: Sendable, Equatable {
     }
 
     /// It is at work in a batch, and will leave its queue by itself.
-    mutating func singledOut() -> Bool {
-        insert(.alone)
+    ///
+    /// - Parameter holdsSlot: whether the batch's slot is now its own.
+    mutating func singledOut(holdsSlot: Bool = false) -> Bool {
+        insert(holdsSlot ? [.alone, .holdsSlot] : .alone)
         return true
     }
 

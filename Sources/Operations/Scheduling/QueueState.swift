@@ -231,7 +231,9 @@ struct QueueState: ~Copyable {
     private mutating func cancelPlain(_ operation: Operation, place: Int) -> Bool {
         var isWatched = false
         let change = operation.update { word in
-            isWatched = word.has([.observed, .hasCancelHandlers])
+            isWatched =
+                word.has([.observed, .hasCancelHandlers])
+                || (word.has(.asynchronous) && word.phase == .executing)
             return !isWatched && word.cancelRequested()
         }
         guard let change else { return !isWatched }
@@ -356,6 +358,18 @@ struct QueueState: ~Copyable {
         giveBackRest(of: batch)
         let operation = batch.dropLast().retain()
         operation._withUnsafeGuaranteedRef { _ = $0.update { $0.singledOut() } }
+        return operation
+    }
+
+    /// The operation that the worker took last goes on without the worker: it leaves by itself, and keeps the
+    /// batch's slot; it is retained. The rest of the batch is given back.
+    mutating func part(from batch: Batch) -> Reference {
+        giveBackRest(of: batch)
+        let operation = batch.dropLast().retain()
+        let holdsSlot = batch.handOverSlot()
+        operation._withUnsafeGuaranteedRef {
+            _ = $0.update { $0.singledOut(holdsSlot: holdsSlot) }
+        }
         return operation
     }
 

@@ -1,15 +1,19 @@
 import Synchronization
 
 /// The task of an operation with an async body, from before it exists to its end.
-final class TaskRun<Output: Sendable>: Sendable {
+///
+/// Unchecked: `body` is touched by who makes it, and then by who runs it.
+final class TaskRun<Output: Sendable>: @unchecked Sendable {
     private enum State {
         case pending
         case running(Task<Void, Never>)
+        /// In a runner, which runs others after it.
+        case runningInBody(AsyncBody)
         case ended
     }
 
-    /// Nil if a subclass overrides `main()`.
-    let body: (@Sendable () async throws -> Output)?
+    /// Nil if a subclass overrides `main()`, and when it has run.
+    private(set) var body: (@Sendable () async throws -> Output)?
     private let state = Protected(State.pending)
     /// When it was started.
     let startTime = Atomic<UInt64>(0)
@@ -51,16 +55,34 @@ final class TaskRun<Output: Sendable>: Sendable {
         }
     }
 
-    private var task: Task<Void, Never>? {
-        state.withLock { if case .running(let task) = $0 { task } else { nil } }
+    /// Whether there is a task that carries what its maker had.
+    var isPrepared: Bool { prepared != nil }
+
+    /// The work is about to be done in a task that others share.
+    func begin(in body: AsyncBody, for operation: Operation) {
+        state.withLock { $0 = .runningInBody(body) }
+        if operation.isCancelled { body.cancel(operation) }
     }
 
-    func cancel() { task?.cancel() }
+    func cancel(_ operation: Operation) {
+        switch state.withLock({ $0 }) {
+        case .running(let task): task.cancel()
+        case .runningInBody(let body): body.cancel(operation)
+        case .pending, .ended: break
+        }
+    }
 
     @available(macOS 26, *)
-    func escalate(to priority: TaskPriority) { task?.escalatePriority(to: priority) }
+    func escalate(to priority: TaskPriority) {
+        if case .running(let task) = state.withLock({ $0 }) {
+            task.escalatePriority(to: priority)
+        }
+    }
 
-    func end() { state.withLock { $0 = .ended } }
+    func end() {
+        state.withLock { $0 = .ended }
+        body = nil
+    }
 
     /// It will not be started.
     func abandon() { prepared?.run(nil) }
@@ -158,17 +180,20 @@ extension QualityOfServiceState {
     }
 }
 
-/// The body of an operation, for the task that runs it.
+/// The body of an operation, for the task that runs it; a runner's runs several, one after the other.
 ///
 /// Other tasks that the body makes inherit it, and may outlive the operation: they must neither keep the
 /// operation nor be taken for its body.
 final class AsyncBody: Sendable {
     let queue: OperationQueue?
-    private let running: Protected<Running?>
+    private let running: Protected<Running>
 
     private struct Running {
-        let operation: Operation
+        var operation: Operation?
         var task: UInt?
+        var isCancelled = false
+        /// Who is cancelling the task; it must not end meanwhile.
+        var cancellers = 0
     }
 
     init(_ operation: Operation, in queue: OperationQueue?) {
@@ -179,18 +204,46 @@ final class AsyncBody: Sendable {
     /// The current task is the one that runs it.
     func begin() {
         let task = TaskContext.currentTask
-        running.withLock { $0?.task = task }
+        running.withLock { $0.task = task }
+    }
+
+    /// The task goes on with another operation.
+    func goOn(with operation: Operation) {
+        let ended = running.withLock { running in
+            defer { running.operation = operation }
+            return running.operation
+        }
+        withExtendedLifetime(ended) {}
     }
 
     func end() {
-        let ended = running.withLock { $0.take() }
+        let ended = running.withLock { $0.operation.take() }
         withExtendedLifetime(ended) {}
+        var backoff = Backoff()
+        while running.withLock({ $0.cancellers > 0 }) { backoff.pause() }
     }
+
+    /// Cancels the task if it runs this operation; then it runs no other.
+    func cancel(_ operation: Operation) {
+        let task: UInt? = running.withLock { running in
+            guard running.operation === operation, let task = running.task else { return nil }
+            running.isCancelled = true
+            running.cancellers += 1
+            return task
+        }
+        guard let task else { return }
+        // Without the lock: this calls handlers of users.
+        unsafeBitCast(task, to: UnsafeCurrentTask.self).cancel()
+        running.withLock { $0.cancellers -= 1 }
+    }
+
+    /// Whether its task has been cancelled, for one of its operations.
+    var isCancelled: Bool { running.withLock { $0.isCancelled } }
 
     /// The operation, if the current task is the one that runs it.
     var operation: Operation? {
         guard let task = TaskContext.currentTask else { return nil }
-        return running.withLock { $0?.task == task ? $0?.operation : nil }
+        return running.withLock { $0.task == task ? $0.operation : nil }
     }
 }
 

@@ -40,8 +40,13 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes an operation that runs an async function.
     public init(body: @escaping @Sendable () async throws -> Output) {
-        run = TaskRun(body)
+        let run = TaskRun(body)
+        self.run = run
         super.init()
+        guard type(of: self) == TypedOperation<Output>.self, !run.isPrepared,
+            AsyncRunner.isAvailable
+        else { return }
+        becomePlain(.asynchronous)
     }
 
     deinit { run?.abandon() }
@@ -118,9 +123,24 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Starts the work: an async body in a task of its own, in which it goes on after this has returned.
     public override func start() {
-        guard let run else { return super.start() }
+        guard run != nil else { return super.start() }
         guard beginExecuting() else { return }
-        run.start(for: self) { [self] in await runTask() }
+        startTask()
+    }
+
+    override func startTask() {
+        run?.start(for: self) { [self] in await runTask() }
+    }
+
+    override func runAsyncBlock(in body: AsyncBody) async {
+        guard let run, let block = run.body else { return }
+        run.begin(in: body, for: self)
+        do {
+            returned = try await block()
+        } catch {
+            fail(error)
+        }
+        run.end()
     }
 
     private func runTask() async {
@@ -148,10 +168,12 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Asks the work to stop: the task of an async body is cancelled.
     open override func cancel() {
         super.cancel()
-        run?.cancel()
+        run?.cancel(self)
     }
 
     override var runsOnItsThread: Bool { run == nil }
+
+    override func noteStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }
 
     override var ownStartTime: UInt64? { run?.startTime.load(ordering: .relaxed) }
 

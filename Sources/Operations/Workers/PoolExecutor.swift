@@ -15,6 +15,7 @@ final class PoolExecutor: TaskExecutor {
     }
 
     /// Makes a task that runs here.
+    @discardableResult
     static func start(
         _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil
     ) -> Task<Void, Never> {
