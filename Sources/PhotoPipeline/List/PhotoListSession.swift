@@ -261,11 +261,16 @@ public actor PhotoListSession {
     // MARK: What the operations report
 
     private func downloadLeft(_ operation: Operation) {
+        noticeFailure(of: operation)
         downloadTally.left(isCancelled: operation.isCancelled)
         bell?.yield()
     }
 
+    /// A failure of a row that shows another photo by now is nobody's business.
+    private func noticeFailure(of operation: Operation) { _ = operation.error }
+
     private func filtrationLeft(_ operation: Operation) {
+        noticeFailure(of: operation)
         filtrationTally.left(isCancelled: operation.isCancelled)
         bell?.yield()
     }

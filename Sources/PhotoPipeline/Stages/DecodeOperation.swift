@@ -1,8 +1,8 @@
 public import Imaging
-import Operations
+public import Operations
 
 /// Makes pixels of a photo's bytes: upright, in sRGB, no larger than they will be shown.
-public final class DecodeOperation: PixelOperation<Bitmap>, @unchecked Sendable {
+public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable {
     /// Makes a decoding that runs after a download.
     ///
     /// - Parameters:
@@ -10,17 +10,18 @@ public final class DecodeOperation: PixelOperation<Bitmap>, @unchecked Sendable 
     ///   - box: the picture is shrunk to fit in it; nil for its full size.
     ///   - limits: what is refused before any pixel is decoded.
     public init(
-        after source: some PhotoStage<[UInt8]>, fitting box: PixelSize?,
+        after source: TypedOperation<[UInt8]>, fitting box: PixelSize?,
         limits: ImageLimits = .standard
     ) {
-        super.init(timeLimit: .seconds(20)) { cancellation throws(PhotoStageStop) in
-            let bytes = try source.requireOutput()
-            return try pixelStage(.decode) { () throws(ImagingError) in
-                try ImageEngine.decode(
-                    bytes, fitting: box, limits: limits, cancellation: cancellation)
-            }
-        }
-        addDependency(source)
+        super.init(
+            body: pixelWork(timeLimit: .seconds(20)) { cancellation throws(PhotoStageStop) in
+                let bytes = try source.requireOutput()
+                return try pixelStage(.decode) { () throws(ImagingError) in
+                    try ImageEngine.decode(
+                        bytes, fitting: box, limits: limits, cancellation: cancellation)
+                }
+            })
+        addDependency(source, on: .success)
         name = "Decode"
     }
 }

@@ -1,8 +1,8 @@
 public import Imaging
-import Operations
+public import Operations
 
 /// Makes a picture file, in memory, of a photo's pixels.
-public final class EncodeOperation: PixelOperation<EncodedImage>, @unchecked Sendable {
+public final class EncodeOperation: TypedOperation<EncodedImage>, @unchecked Sendable {
     /// Makes an encoding that runs after the stage that makes the pixels.
     ///
     /// - Parameters:
@@ -10,17 +10,18 @@ public final class EncodeOperation: PixelOperation<EncodedImage>, @unchecked Sen
     ///   - quality: 1 to 100 for JPEG and WebP.
     ///   - format: asked for when the pixels are there.
     public init(
-        after source: some PhotoStage<Bitmap>, quality: Int,
+        after source: TypedOperation<Bitmap>, quality: Int,
         as format: @escaping @Sendable () -> ImageFormat = { .jpeg }
     ) {
-        super.init(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
-            let bitmap = try source.requireOutput()
-            return try pixelStage(.encode) { () throws(ImagingError) in
-                try ImageEngine.encode(
-                    bitmap, as: format(), quality: quality, cancellation: cancellation)
-            }
-        }
-        addDependency(source)
+        super.init(
+            body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+                let bitmap = try source.requireOutput()
+                return try pixelStage(.encode) { () throws(ImagingError) in
+                    try ImageEngine.encode(
+                        bitmap, as: format(), quality: quality, cancellation: cancellation)
+                }
+            })
+        addDependency(source, on: .success)
         name = "Encode"
     }
 }

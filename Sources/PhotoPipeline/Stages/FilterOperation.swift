@@ -1,12 +1,12 @@
 public import Imaging
-import Operations
+public import Operations
 
 /// Applies filters to a photo's pixels.
-public final class FilterOperation: PixelOperation<Bitmap>, @unchecked Sendable {
+public final class FilterOperation: TypedOperation<Bitmap>, @unchecked Sendable {
     /// Makes a filtration that runs after a decoding.
-    public convenience init(_ filters: [ImageFilter], after source: some PhotoStage<Bitmap>) {
+    public convenience init(_ filters: [ImageFilter], after source: TypedOperation<Bitmap>) {
         self.init(filters) { () throws(PhotoStageStop) in try source.requireOutput() }
-        addDependency(source)
+        addDependency(source, on: .success)
     }
 
     /// Makes a filtration of pixels that are there already.
@@ -17,12 +17,13 @@ public final class FilterOperation: PixelOperation<Bitmap>, @unchecked Sendable 
     private init(
         _ filters: [ImageFilter], input: @escaping @Sendable () throws(PhotoStageStop) -> Bitmap
     ) {
-        super.init(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
-            let bitmap = try input()
-            return try pixelStage(.filter) { () throws(ImagingError) in
-                try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)
-            }
-        }
+        super.init(
+            body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+                let bitmap = try input()
+                return try pixelStage(.filter) { () throws(ImagingError) in
+                    try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)
+                }
+            })
         name = "Filter"
     }
 }

@@ -1,16 +1,9 @@
+import Imaging
 public import Operations
 
-/// An operation that makes one thing of a photo: its bytes, its pixels, a file.
-///
-/// A stage takes its input from the stage it depends on, with its type, and passes on what became of
-/// it: a failure upstream is the failure of everything behind it.
-public protocol PhotoStage<Output>: Operation {
-    /// What the stage makes.
-    associatedtype Output: Sendable
-
-    /// What has become of it so far; does not change once the operation has finished.
-    var outcome: PhotoStageOutcome<Output> { get }
-}
+// The stages of a photo's way are operations with results: bytes, pixels, a file. Each takes its input from
+// the one it depends on, with its type, and runs only if that succeeded; a failure upstream is the
+// failure of everything behind it.
 
 /// What became of a stage.
 public enum PhotoStageOutcome<Output: Sendable>: Sendable {
@@ -32,31 +25,74 @@ public enum PhotoStageStop: Error, Sendable, Equatable {
     case cancelled
 }
 
-extension PhotoStage {
-    /// The output, for a dependent that runs because this stage has finished.
+extension TypedOperation {
+    /// What has become of a stage so far; does not change once it has finished.
+    public var outcome: PhotoStageOutcome<Output> {
+        do {
+            return .produced(try result)
+        } catch OperationResultError.notFinished {
+            return .pending
+        } catch PhotoStageStop.failed(let failure) {
+            return .failed(failure)
+        } catch let cancellation as OperationCancellation {
+            guard
+                case .dependencyFailed(_, PhotoStageStop.failed(let failure)) = cancellation.reason
+            else { return .cancelled }
+            return .failed(failure)
+        } catch {
+            return .cancelled
+        }
+    }
+}
+
+/// The body of a stage that works on its thread: decoding, filtering, encoding, writing.
+///
+/// Cancelling the operation reaches into the picture library, which lets go within milliseconds.
+///
+/// - Parameter timeLimit: counts from the start of the work.
+func pixelWork<Output>(
+    timeLimit: Duration,
+    _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Output
+) -> @Sendable () throws -> Output {
+    {
+        let cancellation = ImagingCancellation(deadline: timeLimit)
+        Operation.current?.onCancel { cancellation.cancel() }
+        return try work(cancellation)
+    }
+}
+
+/// Runs work on pixels and gives its errors the stage they belong to.
+func pixelStage<Output>(
+    _ stage: PhotoFailure.Stage, _ work: () throws(ImagingError) -> Output
+) throws(PhotoStageStop) -> Output {
+    do throws(ImagingError) {
+        return try work()
+    } catch .cancelled {
+        throw .cancelled
+    } catch {
+        throw .failed(
+            PhotoFailure(stage: stage, reason: error.description, isRetryable: error.mayPass))
+    }
+}
+
+extension TypedOperation {
+    /// The output, for a dependent that runs because this stage has succeeded.
     func requireOutput() throws(PhotoStageStop) -> Output {
         switch outcome {
         case .produced(let output): return output
         case .failed(let failure): throw .failed(failure)
-        // A stage that was cancelled before it started never gets to say so itself.
         case .cancelled, .pending: throw .cancelled
         }
     }
 }
 
-extension PhotoStageOutcome {
-    init(_ body: () throws(PhotoStageStop) -> Output) {
-        do throws(PhotoStageStop) {
-            self = .produced(try body())
-        } catch {
-            self = PhotoStageOutcome(stop: error)
-        }
-    }
-
-    init(stop: PhotoStageStop) {
-        switch stop {
-        case .failed(let failure): self = .failed(failure)
-        case .cancelled: self = .cancelled
+extension ImagingError {
+    /// Whether the photo, fetched again, may turn out well.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .tooLarge, .formatNotAllowed, .invalidArgument, .filterFailed, .encodeFailed: false
+        case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true
+        case .emptyInput, .unknownFormat, .decodeFailed: true
         }
     }
 }

@@ -2,27 +2,28 @@ import Imaging
 import Operations
 
 /// Puts a picture file into a folder, whole or not at all.
-final class WriteOperation: PixelOperation<OutputFile>, @unchecked Sendable {
+final class WriteOperation: TypedOperation<OutputFile>, @unchecked Sendable {
     /// Makes a writing that runs after an encoding.
     ///
     /// - Parameter place: decides where the file goes, now that its format is known.
     init(
-        after source: some PhotoStage<EncodedImage>,
+        after source: TypedOperation<EncodedImage>,
         to place: @escaping @Sendable (ImageFormat) -> OutputPath
     ) {
-        super.init(timeLimit: .seconds(300)) { cancellation throws(PhotoStageStop) in
-            let image = try source.requireOutput()
-            if cancellation.isCancelled { throw .cancelled }
-            let path = place(image.format)
-            do throws(FileProblem) {
-                try AtomicFile.write(image.bytes, to: path)
-            } catch {
-                throw .failed(
-                    PhotoFailure(stage: .write, reason: error.sentence, isRetryable: true))
-            }
-            return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
-        }
-        addDependency(source)
+        super.init(
+            body: pixelWork(timeLimit: .seconds(300)) { cancellation throws(PhotoStageStop) in
+                let image = try source.requireOutput()
+                if cancellation.isCancelled { throw .cancelled }
+                let path = place(image.format)
+                do throws(FileProblem) {
+                    try AtomicFile.write(image.bytes, to: path)
+                } catch {
+                    throw .failed(
+                        PhotoFailure(stage: .write, reason: error.sentence, isRetryable: true))
+                }
+                return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
+            })
+        addDependency(source, on: .success)
         name = "Write"
     }
 }

@@ -10,9 +10,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct PhotoStageTests {
     /// A stage whose output the test gives.
-    final class Given<Output: Sendable>: Operation, PhotoStage, @unchecked Sendable {
-        let outcome: PhotoStageOutcome<Output>
-        init(_ outcome: PhotoStageOutcome<Output>) { self.outcome = outcome }
+    private func given<Output: Sendable>(
+        _ result: Result<Output, PhotoStageStop>
+    ) -> TypedOperation<Output> {
+        TypedOperation { () throws -> Output in try result.get() }
     }
 
     private func run(_ operations: Operation...) async {
@@ -24,7 +25,7 @@ struct PhotoStageTests {
     }
 
     @Test func bytesBecomePixelsBecomeAFilteredPicture() async throws {
-        let bytes = Given(.produced(try jpeg(width: 640, height: 480)))
+        let bytes = given(.success(try jpeg(width: 640, height: 480)))
         let decode = DecodeOperation(after: bytes, fitting: PixelSize(width: 320, height: 320))
         let filter = FilterOperation([.sepia(intensity: 0.8)], after: decode)
         let encode = EncodeOperation(after: filter, quality: 80)
@@ -44,7 +45,7 @@ struct PhotoStageTests {
     }
 
     @Test func aStageDependsOnTheOneItTakesItsInputFrom() throws {
-        let bytes = Given(.produced(try jpeg()))
+        let bytes = given(.success(try jpeg()))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([], after: decode)
         #expect(decode.dependencies == [bytes])
@@ -54,7 +55,7 @@ struct PhotoStageTests {
 
     @Test func aFailureIsPassedOnUnchanged() async {
         let lost = PhotoFailure(stage: .download, reason: "Lost.", isRetryable: true)
-        let bytes = Given<[UInt8]>(.failed(lost))
+        let bytes: TypedOperation<[UInt8]> = given(.failure(.failed(lost)))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([.sepia()], after: decode)
         let encode = EncodeOperation(after: filter, quality: 80)
@@ -63,7 +64,7 @@ struct PhotoStageTests {
     }
 
     @Test func bytesThatAreNoPictureFailInDecoding() async {
-        let bytes = Given(.produced(Array("<!doctype html><p>Not found".utf8)))
+        let bytes = given(.success(Array("<!doctype html><p>Not found".utf8)))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([.sepia()], after: decode)
         await run(bytes, decode, filter)
@@ -72,7 +73,7 @@ struct PhotoStageTests {
     }
 
     @Test func aPictureBeyondTheLimitsIsNotRetryable() async throws {
-        let bytes = Given(.produced(try jpeg(width: 300, height: 200)))
+        let bytes = given(.success(try jpeg(width: 300, height: 200)))
         let decode = DecodeOperation(
             after: bytes, fitting: nil, limits: ImageLimits(maximumPixels: 10_000))
         await run(bytes, decode)
@@ -80,7 +81,7 @@ struct PhotoStageTests {
     }
 
     @Test func cancellingOneStageCancelsWhatFollows() async throws {
-        let bytes = Given(.produced(try jpeg()))
+        let bytes = given(.success(try jpeg()))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([.sepia()], after: decode)
         decode.cancel()
@@ -93,12 +94,13 @@ struct PhotoStageTests {
 
     @Test func cancellingReachesWorkThatHasBegun() async {
         let began = AsyncStream<Void>.makeStream()
-        let operation = PixelOperation<Int>(timeLimit: .seconds(60)) {
-            cancellation throws(PhotoStageStop) in
-            began.continuation.yield()
-            while !cancellation.isCancelled {}
-            throw .cancelled
-        }
+        let operation = TypedOperation(
+            body: pixelWork(timeLimit: .seconds(60)) {
+                cancellation throws(PhotoStageStop) -> Int in
+                began.continuation.yield()
+                while !cancellation.isCancelled {}
+                throw .cancelled
+            })
         let queue = OperationQueue()
         queue.addOperation(operation)
         for await _ in began.stream { break }
@@ -108,13 +110,13 @@ struct PhotoStageTests {
     }
 
     @Test func theTimeLimitEndsWorkThatTakesTooLong() async throws {
-        let operation = PixelOperation<Int>(timeLimit: .zero) {
-            cancellation throws(PhotoStageStop) in
-            try pixelStage(.decode) { () throws(ImagingError) in
-                try cancellation.check()
-                return 1
-            }
-        }
+        let operation = TypedOperation(
+            body: pixelWork(timeLimit: .zero) { cancellation throws(PhotoStageStop) -> Int in
+                try pixelStage(.decode) { () throws(ImagingError) in
+                    try cancellation.check()
+                    return 1
+                }
+            })
         await run(operation)
         #expect(failure(operation.outcome)?.isRetryable == true)
     }
