@@ -23,6 +23,8 @@ open class Operation: @unchecked Sendable {
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
+    /// An `OperationMark`: the last that was noted of it, if anybody looks on.
+    let mark = Atomic<UInt64>(0)
 
     /// Makes an operation that does nothing until it is subclassed.
     public init() {

@@ -14,6 +14,7 @@ open class OperationQueue: @unchecked Sendable {
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
     let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
+    let insight = Atomic<Unmanaged<QueueInsight>?>(nil)
     private let settings: Protected<Settings>
 
     // What workers look at before each operation, and what changes with each addition, lie apart: each
@@ -23,8 +24,8 @@ open class OperationQueue: @unchecked Sendable {
     let attention = Atomic<UInt32>(0)
     /// Whether workers of ours run it, and not a dispatch queue.
     let runsOnWorkers = Atomic<Bool>(true)
-    /// Whether ``progress`` was ever asked for.
-    let hasProgress = Atomic<Bool>(false)
+    /// What has to be done around each operation: a `Care`. Nothing, as a rule.
+    let care = Atomic<UInt8>(0)
     /// The rank of ``qualityOfService``.
     private let ownQualityRank = Atomic<Int>(0)
     private let gapBehindSigns = CacheLine()
@@ -47,9 +48,12 @@ open class OperationQueue: @unchecked Sendable {
     public init() {
         state.initialize(to: QueueState())
         settings = Protected(Settings())
+        QueueRegistry.insert(self)
     }
 
     deinit {
+        QueueRegistry.remove(self)
+        insight.load(ordering: .acquiring)?.release()
         state.deinitialize(count: 1)
         state.deallocate()
         observations.load(ordering: .acquiring)?.release()
@@ -62,6 +66,7 @@ open class OperationQueue: @unchecked Sendable {
         runsOnWorkers.store(false, ordering: .relaxed)
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Protected(Settings(name: name))
+        QueueRegistry.insert(self)
     }
 
     /// The queue that runs its operations one by one on the main thread.
@@ -173,7 +178,7 @@ open class OperationQueue: @unchecked Sendable {
             if let progress = settings.progress { return progress }
             let new = Progress.discreteProgress(totalUnitCount: 0)
             settings.progress = new
-            hasProgress.store(true, ordering: .releasing)
+            begin(.progress)
             return new
         }
     }
@@ -295,7 +300,7 @@ extension OperationQueue {
 
     /// The progress, if anybody has asked for it and set how much there is to do.
     var activeProgress: Progress? {
-        guard hasProgress.load(ordering: .acquiring) else { return nil }
+        guard cares(for: .progress) else { return nil }
         return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
     }
 

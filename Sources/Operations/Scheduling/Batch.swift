@@ -25,6 +25,9 @@ final class Batch: @unchecked Sendable {
     /// queue's lock.
     var thread: ThreadID?
     var wasReniced = false
+    /// When the last operation's work ended, if that was noted and nothing that takes long came after it;
+    /// else 0. The owner's.
+    var lastEnd: UInt64 = 0
 
     deinit { entries.deallocate() }
 
@@ -55,6 +58,7 @@ final class Batch: @unchecked Sendable {
     ) {
         self.holdsSlot = holdsSlot
         self.attention = attention
+        lastEnd = 0
         let count = fill(entries)
         folded.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: count).word, ordering: .releasing)

@@ -76,6 +76,7 @@ extension Operation {
         if let started, started.has(.observed) { tellObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
         existingExtras?.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
+        if queue.isWatched { queue.noteStart(of: self) }
         context.inside(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()
@@ -154,6 +155,7 @@ extension Operation {
                 if before.phase == .starting, !before.isCancelled {
                     $0.activeProgress?.completeUnit()
                 }
+                if $0.isWatched { $0.noteEnd(of: self, before) }
                 $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
             let completionBlock = before.has(.hasAudience) ? tellAudience() : nil

@@ -18,14 +18,14 @@ extension Operation {
     final func runPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
         guard let begun = beginPlain(batch, in: queue) else { return nil }
         if begun.phase == .executing {
-            if begun.has([.elaborate, .asynchronous]) || queue.hasProgress.load(ordering: .relaxed)
-            {
+            if begun.has([.elaborate, .asynchronous]) || queue.care.load(ordering: .relaxed) != 0 {
                 if begun.has(.asynchronous) { return runPlainInTask(batch, in: queue) }
-                _ = ThreadContext.current.prepare(for: self, in: queue)
-                runMain()
+                runWithCare(begun, batch, in: queue)
             } else {
                 runBlock()
             }
+        } else if queue.isWatched {
+            queue.noteDropped(self)
         }
         return endPlain(batch, in: queue)
     }
@@ -73,7 +73,7 @@ extension Operation {
     /// Whether it needs nothing that belongs to its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
         !status.has(.elaborate) && taskPriority == nil
-            && !queue.hasProgress.load(ordering: .relaxed)
+            && queue.care.load(ordering: .relaxed) == 0
     }
 
     /// What follows from the end of a plain operation that has more than its block.
@@ -105,6 +105,7 @@ extension Operation {
             forgotten.release()
         }
         if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
+        if next == nil { batch.lastEnd = 0 }
         return next
     }
 }

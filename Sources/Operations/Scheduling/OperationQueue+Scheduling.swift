@@ -55,6 +55,7 @@ extension OperationQueue {
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
         if !operation.status.has(.plain) { try checkForeignState(of: operation) }
+        if isWatched { noteAddition(of: operation) }
         let (word, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let word = state.add(operation, to: self)
@@ -91,6 +92,7 @@ extension OperationQueue {
             }
             others.append(operation)
         }
+        if isWatched { noteAddition(of: references) }
         // Not all in one hold of the lock: workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
@@ -127,10 +129,12 @@ extension OperationQueue {
     // MARK: Ready lists
 
     func file(_ operation: Operation) {
+        if isWatched { noteReady(operation) }
         eventOffering({ $0.file(operation) })
     }
 
     func file(_ operations: ArraySlice<Unmanaged<Operation>>) {
+        if isWatched { noteReady(operations) }
         eventOffering({ state in
             for operation in operations {
                 operation._withUnsafeGuaranteedRef { state.file($0) }

@@ -11,6 +11,8 @@ struct QueueState: ~Copyable {
     var moved = MovedOperations()
     /// Barriers that have not finished, in their order.
     var barriers: [Reference] = []
+    /// How many barriers there ever were.
+    var barriersAdded = 0
     /// The batches of workers, which hold operations that are claimed.
     var batches: [Batch] = []
     private var waiters: [Waiter] = []
@@ -139,6 +141,7 @@ struct QueueState: ~Copyable {
             others += 1
             if word.has(.barrier) {
                 barriers.append(reference)
+                barriersAdded += 1
                 callBack()
             }
         }

@@ -1,6 +1,8 @@
 // Everything that differs between systems: threads, thread-local storage, niceness, processor clocks,
 // limits. Only Linux is tested by this project's own machines.
 
+import Synchronization
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -288,4 +290,64 @@ private func readSmallFile(_ path: String) -> [UInt8]? {
 func writeToStandardError(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = write(2, bytes.baseAddress, bytes.count) }
+}
+
+/// What the system refused.
+struct SystemError: Error {
+    let number: Int32
+
+    static var latest: SystemError { SystemError(number: errno) }
+
+    /// What the system calls it.
+    var reason: String { String(cString: strerror(number)) }
+}
+
+/// A file that takes the place of another one when it is complete, or is removed.
+final class ReplacedFile {
+    private static let lastNumber = Atomic<Int>(0)
+
+    private let path: String
+    private let temporaryPath: String
+    private var file: Int32
+
+    init(_ path: String) throws(SystemError) {
+        self.path = path
+        let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
+        temporaryPath = "\(path).\(getpid()).\(number).partial"
+        file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        if file < 0 { throw .latest }
+    }
+
+    deinit {
+        guard file >= 0 else { return }
+        close(file)
+        unlink(temporaryPath)
+    }
+
+    func write(_ bytes: [UInt8]) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { bytes in
+                #if canImport(Glibc)
+                Glibc.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                #elseif canImport(Musl)
+                Musl.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                #elseif canImport(Darwin)
+                Darwin.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                #endif
+            }
+            if count > 0 { done += count } else if count == 0 || errno != EINTR { throw .latest }
+        }
+    }
+
+    func putInPlace() throws(SystemError) {
+        // Some systems report here that there was no room.
+        let result = close(file)
+        file = -1
+        guard result == 0, rename(temporaryPath, path) == 0 else {
+            let error = SystemError.latest
+            unlink(temporaryPath)
+            throw error
+        }
+    }
 }

@@ -35,6 +35,8 @@ final class ThreadContext: @unchecked Sendable {
     /// Lower niceness than usual was refused: not asked for again.
     var isFavourRefused = false
     let isFirst = isFirstThread
+    /// What it notes of the operations that it runs.
+    let notes = ThreadNotes()
 
     static var existing: ThreadContext? {
         pointer.value.map { Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue() }

@@ -61,13 +61,12 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Runs something that waits; if the caller is a worker, the pool makes up for it meanwhile.
     func blocking(_ wait: () -> Void) {
-        guard let context = ThreadContext.existing, let worker = context.activeWorker else {
-            return wait()
-        }
+        guard let context = ThreadContext.existing else { return wait() }
+        guard let worker = context.activeWorker else { return context.noteWait(wait) }
         worker.cutBatch()
         perform(event { $0.workerWillBlock(worker.id) })
         context.activeWorker = nil
-        wait()
+        context.noteWait(wait)
         context.activeWorker = worker
         perform(event { $0.workerDidUnblock(worker.id) })
     }

@@ -1,0 +1,170 @@
+import Synchronization
+
+/// Counts what happens to the operations of a queue, and how long it takes, in a fixed amount of memory.
+///
+/// Each thread has one of a few shards for itself, as far as there are enough, so that counting is an
+/// addition in memory that the processor has at hand.
+///
+/// Unchecked: the memory is made once and consists of atomics.
+final class OperationMeter: @unchecked Sendable {
+    private static let shardCount = 8
+
+    private struct Range {
+        /// How many operations there were, and had come, when measuring began and ended.
+        var begin = 0
+        var end: Int?
+        var isOn = false
+    }
+
+    private let range = Protected(Range())
+    /// All shards. Made with the first measurement, under the lock of `range`, and kept.
+    private let memory = Atomic<UnsafeMutablePointer<Atomic<UInt64>>?>(nil)
+
+    deinit {
+        guard let memory = memory.load(ordering: .acquiring) else { return }
+        memory.deinitialize(count: Self.shardCount * Shard.size)
+        memory.deallocate()
+    }
+
+    // MARK: Beginning and ending
+
+    /// - Parameter additions: how many operations the queue has seen, without those that are over.
+    /// - Returns: false if it is on already.
+    func begin(additions: Int) -> Bool {
+        range.withLock { range in
+            if range.isOn { return false }
+            range = Range(begin: additions, end: nil, isOn: true)
+            clear()
+            return true
+        }
+    }
+
+    private func clear() {
+        let count = Self.shardCount * Shard.size
+        let all: UnsafeMutablePointer<Atomic<UInt64>>
+        if let memory = memory.load(ordering: .acquiring) {
+            all = memory
+        } else {
+            all = .allocate(capacity: count)
+            for index in 0..<count { (all + index).initialize(to: Atomic(0)) }
+        }
+        for index in 0..<Self.shardCount { Shard(all, index).clear() }
+        memory.store(all, ordering: .releasing)
+    }
+
+    /// - Parameter additions: how many operations the queue has seen.
+    func end(additions: Int) {
+        range.withLock { range in
+            guard range.isOn else { return }
+            range.isOn = false
+            range.end = additions
+        }
+    }
+
+    var isOn: Bool { range.withLock { $0.isOn } }
+
+    // MARK: Counting
+
+    @inline(__always)
+    private var ownShard: Shard? {
+        guard let all = memory.load(ordering: .acquiring) else { return nil }
+        var number = 0
+        ThreadContext.withCurrent { number = $0.notes.number }
+        return Shard(all, number % Self.shardCount)
+    }
+
+    @inline(__always)
+    func waited(_ nanoseconds: UInt64) { ownShard?.waiting.add(nanoseconds) }
+
+    /// - Parameter running: nil if it never began.
+    @inline(__always)
+    func ended(_ outcome: OperationOutcome, running: UInt64?) {
+        guard let shard = ownShard else { return }
+        if let running { shard.running.add(running) }
+        shard.count(outcome)
+    }
+
+    // MARK: Reading
+
+    /// - Parameter additions: how many operations the queue has seen.
+    func statistics(additions: Int) -> OperationQueue.Statistics {
+        var statistics = OperationQueue.Statistics()
+        guard let all = memory.load(ordering: .acquiring) else { return statistics }
+        let range = range.withLock { $0 }
+        statistics.addedCount = max(0, (range.end ?? additions) - range.begin)
+        for index in 0..<Self.shardCount {
+            let shard = Shard(all, index)
+            statistics.finishedCount += shard.counted(.finished)
+            statistics.cancelledCount += shard.counted(.cancelled)
+            statistics.failedCount += shard.counted(.failed)
+            statistics.waitingTime.merge(shard.waiting.histogram)
+            statistics.runningTime.merge(shard.running.histogram)
+        }
+        return statistics
+    }
+}
+
+/// A part of a meter: a view of its memory.
+private struct Shard {
+    typealias Words = UnsafeMutablePointer<Atomic<UInt64>>
+
+    private static let outcomes = 3
+    /// In words; whole cache lines, and one between it and the next.
+    static let size = (2 * Recording.size + outcomes + 15) / 8 * 8
+
+    private let words: Words
+
+    init(_ all: Words, _ index: Int) { words = all + index * Self.size }
+
+    var waiting: Recording { Recording(words: words) }
+    var running: Recording { Recording(words: words + Recording.size) }
+
+    @inline(__always)
+    func count(_ outcome: OperationOutcome) {
+        let place = 2 * Recording.size + Int(outcome.rawValue)
+        words[place].add(1, ordering: .relaxed)
+    }
+
+    func counted(_ outcome: OperationOutcome) -> Int {
+        Int(words[2 * Recording.size + Int(outcome.rawValue)].load(ordering: .relaxed))
+    }
+
+    func clear() {
+        for index in 0..<Self.size { words[index].store(0, ordering: .relaxed) }
+        waiting.forgetLeast()
+        running.forgetLeast()
+    }
+
+    /// A histogram to which several threads add.
+    struct Recording {
+        static let size = DurationHistogram.bucketCount + 3
+
+        fileprivate let words: Words
+
+        @inline(__always)
+        func add(_ nanoseconds: UInt64) {
+            words[DurationHistogram.bucket(of: nanoseconds)].add(1, ordering: .relaxed)
+            words[DurationHistogram.bucketCount].add(nanoseconds, ordering: .relaxed)
+            let (least, most) = (DurationHistogram.bucketCount + 1, DurationHistogram.bucketCount + 2)
+            if nanoseconds < words[least].load(ordering: .relaxed) {
+                words[least].min(nanoseconds, ordering: .relaxed)
+            }
+            if nanoseconds > words[most].load(ordering: .relaxed) {
+                words[most].max(nanoseconds, ordering: .relaxed)
+            }
+        }
+
+        func forgetLeast() { words[DurationHistogram.bucketCount + 1].store(.max, ordering: .relaxed) }
+
+        var histogram: DurationHistogram {
+            let counts = (0..<DurationHistogram.bucketCount).map {
+                words[$0].load(ordering: .relaxed)
+            }
+            let rest = (0..<3).map {
+                words[DurationHistogram.bucketCount + $0].load(ordering: .relaxed)
+            }
+            return DurationHistogram(
+                counts: counts, sum: rest[0], least: rest[1], most: rest[2])
+        }
+    }
+}

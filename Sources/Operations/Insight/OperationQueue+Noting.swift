@@ -1,0 +1,387 @@
+import Synchronization
+
+// Where the scheduler says what happens to operations of a queue that is watched. Nothing here is called
+// for others.
+
+extension OperationQueue {
+    private var careNow: Care { Care(rawValue: care.load(ordering: .relaxed)) }
+
+    /// The queue that is watched has what it takes.
+    @inline(__always)
+    private func withInsight(_ body: (QueueInsight) -> Void) {
+        insight.load(ordering: .acquiring)?._withUnsafeGuaranteedRef(body)
+    }
+
+    private var listener: (any OperationListener)? {
+        existingInsight?.listener.withLock { $0 }
+    }
+
+    // MARK: Coming
+
+    /// It is about to be put into the queue.
+    @inline(never)
+    func noteAddition(of operation: Operation) {
+        noteAddition(of: operation, at: noteTime())
+        if careNow.contains(.listener) { listener?.operationAdded(operation, to: self) }
+    }
+
+    @inline(never)
+    func noteAddition(of operations: UnsafeBufferPointer<Unmanaged<Operation>>) {
+        let now = noteTime()
+        for operation in operations {
+            operation._withUnsafeGuaranteedRef { noteAddition(of: $0, at: now) }
+        }
+        guard careNow.contains(.listener), let listener else { return }
+        for operation in operations {
+            listener.operationAdded(operation.takeUnretainedValue(), to: self)
+        }
+    }
+
+    private func noteAddition(of operation: Operation, at now: UInt64) {
+        let word = operation.status
+        // What is in a queue already is about to be refused.
+        guard word.phase == .created else { return }
+        let isReady = word.has(.plain) && word.isReady
+        operation.mark(OperationMark(isReady ? .ready : .added, now))
+    }
+
+    /// It is about to be put among the ready ones.
+    @inline(never)
+    func noteReady(_ operation: Operation) {
+        noteReady(operation, at: noteTime())
+    }
+
+    @inline(never)
+    func noteReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
+        let now = noteTime()
+        for operation in operations {
+            operation._withUnsafeGuaranteedRef { noteReady($0, at: now) }
+        }
+    }
+
+    private func noteReady(_ operation: Operation, at now: UInt64) {
+        let before = operation.lastMark
+        operation.mark(OperationMark(.ready, now))
+        // Shorter ones are none: it was asked whether it is ready, and said yes.
+        guard !before.isNothing, careNow.contains(.timeline), now > before.time + 1_000 else {
+            return
+        }
+        withInsight { insight in
+            insight.record { event in
+                event.kind = .queued
+                event.operation = operation.identity
+                event.first = before.time
+                event.second = now
+            }
+        }
+    }
+
+    // MARK: Running
+
+    /// Its work is about to begin on this thread, not in a batch.
+    @inline(never)
+    func noteStart(of operation: Operation) {
+        let word = operation.status
+        if word.isStopped { return }
+        let now = noteTime()
+        let mark = noteStart(of: operation, at: now)
+        let care = careNow
+        guard care.contains(.timeline) else { return }
+        let name = operation.name
+        let dependencies = operation.identitiesOfDependencies(word)
+        let isAsynchronous = !operation.runsOnItsThread || operation.isAsynchronous
+        withInsight { insight in
+            insight.record(name: name) { event in
+                event.kind = isAsynchronous ? .startedTask : .started
+                event.describe(operation, word)
+                event.dependency = dependencies.first
+                (event.first, event.second) = mark.times(before: now)
+                event.third = OperationMark(.started, now).time
+            }
+            for dependency in dependencies.rest {
+                insight.record(dependency: dependency, of: operation, start: now)
+            }
+        }
+    }
+
+    /// Marks the operation as started; returns what it was marked with before.
+    @inline(__always)
+    fileprivate func noteStart(of operation: Operation, at now: UInt64) -> OperationMark {
+        let mark = operation.lastMark
+        operation.mark(OperationMark(.started, now))
+        let care = careNow
+        if care.contains(.meter), !operation.status.has(.barrier) {
+            withInsight { insight in
+                if let waiting = mark.waiting(until: now) { insight.meter.waited(waiting) }
+            }
+        }
+        if care.contains(.listener) {
+            let waiting = mark.waiting(until: now).map { Duration.nanoseconds(Int64($0)) }
+            listener?.operationStarted(operation, in: self, waiting: waiting)
+        }
+        return mark
+    }
+
+    /// Its work has ended, on any thread, and was not in a batch; or it was cancelled before it began.
+    ///
+    /// - Parameter word: from just before it finished.
+    @inline(never)
+    func noteEnd(of operation: Operation, _ word: OperationWord) {
+        let mark = operation.lastMark
+        // It was noted already, or nobody looked on when it began.
+        guard !mark.isNothing else { return }
+        guard mark.kind == .started else {
+            if word.phase != .executing { noteDropped(operation) }
+            return
+        }
+        guard !operation.takeMark().isNothing else { return }
+        let now = noteTime()
+        let outcome = operation.outcome(operation.status)
+        let care = careNow
+        if care.contains(.timeline) {
+            withInsight { insight in
+                insight.record { event in
+                    event.kind = .ended
+                    event.describe(operation, word)
+                    event.outcome = outcome
+                    event.first = mark.time
+                    event.second = now
+                }
+            }
+        }
+        tellEnd(of: operation, outcome, running: now > mark.time ? now - mark.time : 0, care)
+    }
+
+    /// It was cancelled and leaves without having begun.
+    @inline(never)
+    func noteDropped(_ operation: Operation) {
+        let mark = operation.takeMark()
+        guard !mark.isNothing else { return }
+        let now = noteTime()
+        let care = careNow
+        if care.contains(.timeline) {
+            let word = operation.status
+            let name = operation.nameForTimeline(word)
+            withInsight { insight in
+                insight.record(name: name) { event in
+                    event.kind = .dropped
+                    event.describe(operation, word)
+                    event.outcome = .cancelled
+                    (event.first, event.second) = mark.times(before: now)
+                    event.third = now
+                }
+            }
+        }
+        tellEnd(of: operation, .cancelled, running: nil, care)
+    }
+
+    private func tellEnd(
+        of operation: Operation, _ outcome: OperationOutcome, running: UInt64?, _ care: Care
+    ) {
+        if care.contains(.meter), !operation.status.has(.barrier) {
+            withInsight { $0.meter.ended(outcome, running: running) }
+        }
+        if care.contains(.listener) {
+            listener?.operationEnded(
+                operation, in: self, outcome: outcome,
+                running: running.map { .nanoseconds(Int64($0)) })
+        }
+    }
+}
+
+extension BlockOperation {
+    /// Runs the block of a plain operation of a batch, and what else its queue or the operation asks for.
+    ///
+    /// - Parameter word: says that it executes.
+    @inline(never)
+    func runWithCare(_ word: OperationWord, _ batch: Batch, in queue: OperationQueue) {
+        let care = Care(rawValue: queue.care.load(ordering: .relaxed))
+        guard !care.isDisjoint(with: .watched) else { return runUnwatched(word, care, in: queue) }
+        // Reading the clock is most of what this costs.
+        let start = batch.lastEnd > 0 ? batch.lastEnd : noteTime()
+        let mark = queue.noteStart(of: self, at: start)
+        if care.contains(.timeline) { queue.noteThread(of: self, from: start) }
+        runUnwatched(word, care, in: queue)
+        let end = noteTime()
+        batch.lastEnd = end
+        self.mark(OperationMark(bits: 0))
+        let outcome: OperationOutcome = status.isCancelled ? .cancelled : .finished
+        queue.noteRun(
+            of: self, outcome, after: mark, from: start, to: end,
+            care.intersection(Care(rawValue: queue.care.load(ordering: .relaxed))))
+    }
+
+    @inline(__always)
+    private func runUnwatched(_ word: OperationWord, _ care: Care, in queue: OperationQueue) {
+        if word.has(.elaborate) || care.contains(.progress) {
+            _ = ThreadContext.current.prepare(for: self, in: queue)
+            runMain()
+        } else {
+            block?()
+        }
+    }
+}
+
+extension OperationQueue {
+    /// Lets a timeline find the thread, should it be looked at before the operation has ended.
+    @inline(__always)
+    fileprivate func noteThread(of operation: BlockOperation, from start: UInt64) {
+        withInsight { $0.recordThread(of: operation.identity, from: OperationMark(.started, start)) }
+    }
+
+    /// A plain operation of a batch has run.
+    @inline(__always)
+    fileprivate func noteRun(
+        of operation: BlockOperation, _ outcome: OperationOutcome, after mark: OperationMark,
+        from start: UInt64, to end: UInt64, _ care: Care
+    ) {
+        if care.contains(.timeline) {
+            let word = operation.status
+            let hasMore = word.has(.hasDependencies) || operation.hasExtras
+            withInsight { insight in
+                if hasMore {
+                    insight.record(
+                        operation, word, outcome, name: operation.nameForTimeline(word),
+                        operation.identitiesOfDependencies(word), after: mark, from: start, to: end)
+                } else {
+                    insight.record { event in
+                        event.describe(operation, word, outcome, after: mark, from: start, to: end)
+                    }
+                }
+            }
+        }
+        tellEnd(of: operation, outcome, running: end > start ? end - start : 0, care)
+    }
+}
+
+extension QueueInsight {
+    fileprivate func record(
+        _ operation: Operation, _ word: OperationWord, _ outcome: OperationOutcome, name: String?,
+        _ dependencies: OperationIdentities, after mark: OperationMark, from start: UInt64,
+        to end: UInt64
+    ) {
+        record(name: name) { event in
+            event.describe(operation, word, outcome, after: mark, from: start, to: end)
+            event.dependency = dependencies.first
+        }
+        for dependency in dependencies.rest {
+            record(dependency: dependency, of: operation, start: start)
+        }
+    }
+
+    fileprivate func record(dependency: UInt, of operation: Operation, start: UInt64) {
+        record { event in
+            event.kind = .edge
+            event.operation = operation.identity
+            event.dependency = dependency
+            event.first = OperationMark(.started, start).time
+        }
+    }
+}
+
+extension TimelineEvent {
+    @inline(__always)
+    fileprivate mutating func describe(_ operation: Operation, _ word: OperationWord) {
+        self.operation = operation.identity
+        lane = UInt8(truncatingIfNeeded: word.lane)
+        isBarrier = word.has(.barrier)
+        type = unsafeBitCast(Swift.type(of: operation), to: UInt.self)
+    }
+
+    @inline(__always)
+    fileprivate mutating func describe(
+        _ operation: Operation, _ word: OperationWord, _ outcome: OperationOutcome,
+        after mark: OperationMark, from start: UInt64, to end: UInt64
+    ) {
+        kind = .ran
+        describe(operation, word)
+        self.outcome = outcome
+        (first, second) = mark.times(before: start)
+        third = OperationMark(.started, start).time
+        fourth = end
+    }
+}
+
+extension OperationMark {
+    /// How long it was ready; nil if that is not known.
+    @inline(__always)
+    fileprivate func waiting(until start: UInt64) -> UInt64? {
+        switch kind {
+        case .ready: start > time ? start - time : 0
+        // It became ready by the end of the one before it, and followed at once.
+        case .added: isNothing ? nil : 0
+        case .started: nil
+        }
+    }
+
+    /// When it was added, and when it became ready, as far as this says so; else 0.
+    @inline(__always)
+    fileprivate func times(before start: UInt64) -> (added: UInt64, ready: UInt64) {
+        switch kind {
+        case .added: (time, 0)
+        case .ready: (0, time)
+        case .started: (0, 0)
+        }
+    }
+}
+
+/// Addresses of operations, only to be compared. The first needs no array.
+private struct OperationIdentities {
+    private(set) var first: UInt = 0
+    private(set) var rest: [UInt] = []
+
+    @inline(__always)
+    mutating func append(_ identity: UInt) {
+        if first == 0 { first = identity } else { rest.append(identity) }
+    }
+}
+
+extension Operation {
+    var identity: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+
+    fileprivate var hasExtras: Bool {
+        @inline(__always) get { extras.load(ordering: .relaxed) != nil }
+    }
+
+    /// Nobody can have overridden the name of a plain one.
+    fileprivate func nameForTimeline(_ word: OperationWord) -> String? {
+        word.has(.plain) && !hasExtras ? nil : name
+    }
+
+    /// Its dependencies, only to be compared; they have finished, and are kept until it has.
+    @inline(__always)
+    fileprivate func identitiesOfDependencies(_ word: OperationWord) -> OperationIdentities {
+        var identities = OperationIdentities()
+        guard word.has(.hasDependencies) else { return identities }
+        withLock {
+            guard let edges = edges.load(ordering: .relaxed) else { return }
+            Edges.forEach(edges) { edge in
+                guard let dependency = edge.pointee.dependency else { return }
+                identities.append(UInt(bitPattern: dependency.toOpaque()))
+            }
+        }
+        return identities
+    }
+}
+
+extension ThreadContext {
+    /// Runs something that blocks the thread; a timeline shows that, if it is inside of an operation.
+    func noteWait(_ wait: () -> Void) {
+        guard operation != nil, let queue = Self.currentQueue, queue.cares(for: .timeline) else {
+            return wait()
+        }
+        let start = noteTime()
+        let operation = operation.map { UInt(bitPattern: $0.toOpaque()) } ?? 0
+        wait()
+        queue.existingInsight?.record { event in
+            event.kind = .blocked
+            event.operation = operation
+            event.first = start
+            event.second = noteTime()
+        }
+    }
+}
+
+/// The time, with the precision of an `OperationMark`: all times of one timeline have the same.
+@inline(__always)
+private func noteTime() -> UInt64 { monotonicNanoseconds() & ~3 }

@@ -1,0 +1,244 @@
+import Synchronization
+
+/// A recording of what queues did and when, for a picture of it.
+///
+/// ```swift
+/// let timeline = OperationTimeline()
+/// timeline.record(queue)
+/// …
+/// try timeline.write(to: "run.json")    // open it at ui.perfetto.dev
+/// ```
+///
+/// It shows what each thread ran, how long operations waited and were ready, where threads were blocked, and
+/// which operation another one waited for. It ends with ``stop()``, or when it is let go of. See
+/// <doc:Insight>.
+///
+/// Every method can be called from any thread.
+public final class OperationTimeline: Sendable {
+    private let core: TimelineCore
+
+    /// Makes a timeline that records nothing yet.
+    ///
+    /// - Parameter limit: how many events it keeps, of 64 bytes each. An operation is one event as a rule, and
+    ///   up to four with dependencies and waits. When the limit is reached the later ones are dropped, and
+    ///   the trace says how many.
+    /// - Precondition: the limit is not negative.
+    public init(limit: Int = 1_000_000) {
+        if limit < 0 {
+            misuse(
+                "an OperationTimeline cannot keep \(limit) events: give it a limit of 0 or more")
+        }
+        core = TimelineCore(limit: limit)
+    }
+
+    deinit { core.stop() }
+
+    /// Records what happens in a queue from now on.
+    ///
+    /// A queue is recorded by one timeline at a time: another one that records it stops doing so. Operations
+    /// that run already are not shown; those that wait count as added, or ready, now. The timeline does
+    /// not keep the queue. After ``stop()`` this changes nothing.
+    public func record(_ queue: OperationQueue) { core.record(queue) }
+
+    /// Ends the recording, of all queues. What runs is shown up to this moment.
+    public func stop() { core.stop() }
+
+    /// How many events it has.
+    public var eventCount: Int { core.eventCounts.kept }
+
+    /// How many events did not find room.
+    public var droppedEventCount: Int { core.eventCounts.dropped }
+
+    /// The recording as JSON in Chrome's trace format, which Perfetto and Chrome open.
+    ///
+    /// It can be asked for while the recording goes on: operations that run then last until now. For long
+    /// recordings ``write(to:)`` needs less memory.
+    ///
+    /// - Complexity: O(n log n).
+    public func chromeTrace() -> String {
+        var bytes: [UInt8] = []
+        ChromeTrace(core.picture()).write { bytes += $0 }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Writes ``chromeTrace()`` to a file, which appears there complete or not at all.
+    ///
+    /// - Throws: ``WriteError``.
+    public func write(to path: String) throws(WriteError) {
+        do {
+            let file = try ReplacedFile(path)
+            let picture = core.picture()
+            try ChromeTrace(picture).write { (bytes) throws(SystemError) in try file.write(bytes) }
+            try file.putInPlace()
+        } catch {
+            throw WriteError(path: path, reason: error.reason)
+        }
+    }
+
+    /// Why a timeline could not be written.
+    public struct WriteError: Error, Sendable, CustomStringConvertible {
+        /// The file.
+        public let path: String
+        /// What the system said.
+        public let reason: String
+
+        /// A sentence that says what happened.
+        public var description: String {
+            "the timeline could not be written to '\(path)': \(reason). Choose a folder that exists and can "
+                + "be written to"
+        }
+    }
+}
+
+/// What all threads that record share.
+final class TimelineCore: Sendable {
+    struct RecordedQueue: Sendable {
+        weak var queue: OperationQueue?
+        let id: ObjectIdentifier
+        var label: String
+    }
+
+    private struct State {
+        var queues: [RecordedQueue] = []
+        var buffers: [TimelineBuffer] = []
+        var end: UInt64?
+        var rest = TimelinePicture.Rest()
+    }
+
+    private static let lastNumber = Atomic<UInt32>(0)
+    private static let all = Protected<[UInt32: Unowned]>([:])
+
+    /// Removed before it is gone, under the lock.
+    private struct Unowned: @unchecked Sendable {
+        weak var core: TimelineCore?
+    }
+
+    private let number = TimelineCore.lastNumber.add(1, ordering: .relaxed).newValue
+    private let start = monotonicNanoseconds()
+    private let limit: Int
+    private let budget: TimelineBudget
+    private let state = Protected(State())
+
+    init(limit: Int) {
+        self.limit = limit
+        budget = TimelineBudget(limit)
+        Self.all.withLock { $0[number] = Unowned(core: self) }
+    }
+
+    deinit {
+        Self.all.withLock { $0[number] = nil }
+    }
+
+    static func find(_ number: UInt32) -> TimelineCore? { all.withLock { $0[number]?.core } }
+
+    func makeBuffer(thread: Int) -> TimelineBuffer {
+        let context = ThreadContext.current
+        let name =
+            context.activeWorker.map { "worker \($0.id.number)" }
+            ?? (context.isFirst ? "main thread" : "thread \(thread)")
+        let buffer = TimelineBuffer(thread: thread, name: name, budget: budget)
+        state.withLock { state in
+            state.buffers.append(buffer)
+            if state.end != nil { buffer.close() }
+        }
+        return buffer
+    }
+
+    // MARK: Recording
+
+    func record(_ queue: OperationQueue) {
+        let id = ObjectIdentifier(queue)
+        let label = queue.label
+        let index: Int? = state.withLock { state in
+            guard state.end == nil, state.queues.count < Int(UInt16.max) else { return nil }
+            if let index = state.queues.firstIndex(where: { $0.id == id && $0.queue != nil }) {
+                return index
+            }
+            state.queues.append(RecordedQueue(queue: queue, id: id, label: label))
+            return state.queues.count - 1
+        }
+        guard let index else { return }
+        let recording = UInt64(number) << 32 | UInt64(index)
+        queue.ownInsight.recording.store(recording, ordering: .relaxed)
+        queue.beginWatching(.timeline)
+        // Whoever stopped it meanwhile did not find the queue recorded yet.
+        if state.withLock({ $0.end != nil }) { leave(queue) }
+    }
+
+    private func leave(_ queue: OperationQueue) {
+        guard let insight = queue.existingInsight else { return }
+        let recording = insight.recording.load(ordering: .relaxed)
+        guard recording >> 32 == UInt64(number) else { return }
+        let isOurs = insight.recording.compareExchange(
+            expected: recording, desired: 0, ordering: .acquiringAndReleasing
+        ).exchanged
+        guard isOurs else { return }
+        queue.end(.timeline)
+        // Another timeline may have come in between.
+        if insight.recording.load(ordering: .acquiring) != 0 { queue.begin(.timeline) }
+    }
+
+    func stop() {
+        let now = monotonicNanoseconds()
+        let (queues, buffers): ([OperationQueue], [TimelineBuffer]) = state.withLock { state in
+            guard state.end == nil else { return ([], []) }
+            state.end = now
+            return (state.queues.compactMap(\.queue), state.buffers)
+        }
+        let rest = Self.rest(of: queues, state: self.queues, buffers)
+        for buffer in buffers { buffer.close() }
+        for queue in queues { leave(queue) }
+        state.withLock { if $0.end == now { $0.rest = rest } }
+    }
+
+    private var queues: [RecordedQueue] { state.withLock { $0.queues } }
+
+    // MARK: Looking
+
+    var eventCounts: (kept: Int, dropped: Int) {
+        let contents = state.withLock { $0.buffers }.map(\.contents)
+        return (
+            contents.reduce(0) { $0 + $1.events.count }, contents.reduce(0) { $0 + $1.dropped }
+        )
+    }
+
+    /// All that is known by now.
+    func picture() -> TimelinePicture {
+        let (recorded, buffers, end, rest) = state.withLock { state in
+            (state.queues, state.buffers, state.end, state.rest)
+        }
+        let queues = recorded.compactMap(\.queue)
+        return TimelinePicture(
+            start: start, end: end ?? monotonicNanoseconds(), limit: limit,
+            queues: recorded.map { $0.queue?.label ?? $0.label },
+            threads: buffers.map {
+                TimelinePicture.Thread(
+                    number: $0.thread, name: $0.threadName, contents: $0.contents)
+            },
+            rest: end == nil ? Self.rest(of: queues, state: recorded, buffers) : rest)
+    }
+
+    /// Plain operations that run, of which there is no event yet.
+    private static func rest(
+        of queues: [OperationQueue], state recorded: [RecordedQueue], _ buffers: [TimelineBuffer]
+    ) -> TimelinePicture.Rest {
+        var rest = TimelinePicture.Rest()
+        for queue in queues {
+            let id = ObjectIdentifier(queue)
+            guard let index = recorded.firstIndex(where: { $0.id == id && $0.queue != nil })
+            else { continue }
+            for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
+                let (word, mark) = (operation.status, operation.lastMark)
+                guard word.phase == .executing, word.has(.plain), !word.has(.alone),
+                    mark.kind == .started, !mark.isNothing
+                else { continue }
+                let thread = buffers.first { $0.runs(operation.identity, since: mark) }?.thread
+                rest.running.append(
+                    TimelinePicture.Running(
+                        thread: thread, queue: index, name: operation.label, lane: word.lane,
+                        start: mark.time))
+            }
+        }
+        return rest
+    }
+}

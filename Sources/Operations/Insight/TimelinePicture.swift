@@ -1,0 +1,210 @@
+/// What a timeline has recorded, put together: from events of threads to what happened to each operation.
+struct TimelinePicture {
+    struct Thread {
+        let number: Int
+        let name: String
+        let contents: TimelineBuffer.Contents
+    }
+
+    /// A plain operation that was running when the picture was made.
+    struct Running {
+        /// Nil if it is not known.
+        let thread: Int?
+        let queue: Int
+        let name: String
+        let lane: Int
+        let start: UInt64
+    }
+
+    struct Rest {
+        var running: [Running] = []
+    }
+
+    /// One operation, as far as it was recorded. Times that are not known are 0.
+    struct Life {
+        let operation: UInt
+        var name: String
+        let queue: Int
+        let lane: Int
+        var added: UInt64 = 0
+        var ready: UInt64 = 0
+        var start: UInt64 = 0
+        var end: UInt64 = 0
+        /// Nil while it runs.
+        var outcome: OperationOutcome?
+        var startThread: Int?
+        var endThread: Int?
+        /// Whether it went on when its thread had left it.
+        var isTask = false
+        var dependencies: [UInt] = []
+
+        /// Since then nobody else can have its address.
+        var beginning: UInt64 { start > 0 ? start : end }
+    }
+
+    struct Interval {
+        let life: Int?
+        let queue: Int
+        let from: UInt64
+        let to: UInt64
+    }
+
+    struct Wait {
+        let thread: Int
+        let from: UInt64
+        let to: UInt64
+    }
+
+    let start: UInt64
+    let end: UInt64
+    let limit: Int
+    let queues: [String]
+    let threads: [Thread]
+    private(set) var lives: [Life] = []
+    private(set) var queued: [Interval] = []
+    private(set) var waits: [Wait] = []
+    private(set) var dropped = 0
+    /// From the one that was waited for to the one that waited.
+    private(set) var flows: [(from: Int, to: Int)] = []
+
+    private struct Key: Hashable {
+        let operation: UInt
+        let start: UInt64
+    }
+
+    init(
+        start: UInt64, end: UInt64, limit: Int, queues: [String], threads: [Thread], rest: Rest
+    ) {
+        (self.start, self.end, self.limit) = (start, end, limit)
+        (self.queues, self.threads) = (queues, threads)
+        gather()
+        for running in rest.running {
+            lives.append(
+                Life(
+                    operation: 0, name: running.name, queue: running.queue, lane: running.lane,
+                    start: running.start, end: end, startThread: running.thread,
+                    endThread: running.thread))
+        }
+        connect()
+    }
+
+    private var raw: [(thread: Int, event: TimelineEvent)] {
+        threads.flatMap { thread in thread.contents.events.map { (thread.number, $0) } }
+    }
+
+    // MARK: Gathering
+
+    private mutating func gather() {
+        var begun: [Key: Int] = [:]
+        for thread in threads {
+            dropped += thread.contents.dropped
+            for event in thread.contents.events {
+                switch event.kind {
+                case .ran, .started, .startedTask, .dropped:
+                    let life = Self.life(event, on: thread, until: end)
+                    begun[Key(operation: life.operation, start: life.start)] = lives.count
+                    lives.append(life)
+                case .blocked:
+                    waits.append(
+                        Wait(thread: thread.number, from: event.first, to: event.second))
+                case .queued, .ended, .edge: break
+                }
+            }
+        }
+        for (thread, event) in raw {
+            switch event.kind {
+            case .ended:
+                guard let index = begun[Key(operation: event.operation, start: event.first)]
+                else { continue }
+                lives[index].end = event.second
+                lives[index].outcome = event.outcome
+                lives[index].endThread = thread
+            case .edge:
+                guard let index = begun[Key(operation: event.operation, start: event.first)]
+                else { continue }
+                lives[index].dependencies.append(event.dependency)
+            case .queued, .ran, .started, .startedTask, .dropped, .blocked: break
+            }
+        }
+    }
+
+    private static func life(
+        _ event: TimelineEvent, on thread: Thread, until end: UInt64
+    ) -> Life {
+        var life = Life(
+            operation: event.operation, name: name(of: event, on: thread), queue: Int(event.queue),
+            lane: Int(event.lane), added: event.first, ready: event.second)
+        if event.dependency != 0 { life.dependencies = [event.dependency] }
+        switch event.kind {
+        case .dropped:
+            life.end = event.third
+            life.outcome = event.outcome
+        case .ran:
+            (life.start, life.end) = (event.third, event.fourth)
+            life.outcome = event.outcome
+            (life.startThread, life.endThread) = (thread.number, thread.number)
+        default:
+            // Until its end is found.
+            (life.start, life.end) = (event.third, max(end, event.third))
+            (life.startThread, life.endThread) = (thread.number, thread.number)
+            life.isTask = event.kind == .startedTask
+        }
+        return life
+    }
+
+    private static func name(of event: TimelineEvent, on thread: Thread) -> String {
+        if event.name > 0 {
+            let name = thread.contents.names[Int(event.name) - 1]
+            if !name.isEmpty { return name }
+        }
+        if event.isBarrier { return "barrier" }
+        // What was written there was a class, and classes stay.
+        return event.type == 0
+            ? "operation"
+            : "\(unsafeBitCast(event.type, to: Operation.Type.self))"
+    }
+
+    // MARK: Connecting
+
+    private mutating func connect() {
+        var byAddress: [UInt: [Int]] = [:]
+        for index in lives.indices where lives[index].operation != 0 {
+            byAddress[lives[index].operation, default: []].append(index)
+        }
+        for (address, indices) in byAddress where indices.count > 1 {
+            byAddress[address] = indices.sorted { lives[$0].beginning < lives[$1].beginning }
+        }
+        for (_, event) in raw where event.kind == .queued {
+            // The first who had the address and began after that.
+            let indices = byAddress[event.operation] ?? []
+            let place = indices.firstPlace { lives[$0].beginning >= event.second }
+            queued.append(
+                Interval(
+                    life: place < indices.count ? indices[place] : nil, queue: Int(event.queue),
+                    from: event.first, to: event.second))
+        }
+        for index in lives.indices {
+            for dependency in lives[index].dependencies {
+                // The last who had the address and ended before: the dependent kept it until then.
+                let indices = byAddress[dependency] ?? []
+                let place = indices.firstPlace {
+                    lives[$0].beginning > lives[index].beginning
+                }
+                guard place > 0, lives[indices[place - 1]].start > 0 else { continue }
+                flows.append((indices[place - 1], index))
+            }
+        }
+    }
+}
+
+extension [Int] {
+    /// Where the first is for which `isBehind` holds, which it does for all that come after it.
+    fileprivate func firstPlace(_ isBehind: (Int) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
