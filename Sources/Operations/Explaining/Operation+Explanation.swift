@@ -175,7 +175,7 @@ extension [String] {
 
 extension Duration {
     /// As people say it: "85 ms", "3.2 s", "4 min".
-    fileprivate var rounded: String {
+    var rounded: String {
         let milliseconds =
             components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
         if milliseconds < 1 { return "less than 1 ms" }

@@ -88,12 +88,15 @@ public struct DurationHistogram: Sendable, Equatable {
         guard count > 0 else { return nil }
         let share = Swift.min(Swift.max(percent, 0), 100) / 100
         let rank = Swift.max(1, UInt64((share * Double(count)).rounded(.up)))
+        // The ends are known exactly.
+        if rank == 1 { return min }
+        if rank >= UInt64(count) { return max }
         var passed: UInt64 = 0
         for (bucket, occurrences) in counts.enumerated() {
             passed += occurrences
             guard passed >= rank else { continue }
             let start = Self.start(of: bucket)
-            let end = bucket + 1 < Self.bucketCount ? Self.start(of: bucket + 1) : most
+            let end = bucket + 1 < Self.bucketCount ? Self.start(of: bucket + 1) - 1 : most
             let middle = start + (Swift.max(end, start) - start) / 2
             return .nanoseconds(Int64(Swift.min(Swift.max(middle, least), most)))
         }

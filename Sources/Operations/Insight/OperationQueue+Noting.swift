@@ -21,7 +21,8 @@ extension OperationQueue {
     /// It is about to be put into the queue.
     @inline(never)
     func noteAddition(of operation: Operation) {
-        noteAddition(of: operation, at: noteTime())
+        let isReady = noteAddition(of: operation, at: noteTime())
+        if !isReady { ThreadContext.withCurrent { $0.notes.lastAdded = operation.identity } }
         if careNow.contains(.listener) { listener?.operationAdded(operation, to: self) }
     }
 
@@ -29,7 +30,7 @@ extension OperationQueue {
     func noteAddition(of operations: UnsafeBufferPointer<Unmanaged<Operation>>) {
         let now = noteTime()
         for operation in operations {
-            operation._withUnsafeGuaranteedRef { noteAddition(of: $0, at: now) }
+            operation._withUnsafeGuaranteedRef { _ = noteAddition(of: $0, at: now) }
         }
         guard careNow.contains(.listener), let listener else { return }
         for operation in operations {
@@ -37,18 +38,31 @@ extension OperationQueue {
         }
     }
 
-    private func noteAddition(of operation: Operation, at now: UInt64) {
+    /// Returns whether that makes it ready.
+    private func noteAddition(of operation: Operation, at now: UInt64) -> Bool {
         let word = operation.status
         // What is in a queue already is about to be refused.
-        guard word.phase == .created else { return }
+        guard word.phase == .created else { return true }
         let isReady = word.has(.plain) && word.isReady
         operation.mark(OperationMark(isReady ? .ready : .added, now))
+        return isReady
     }
 
     /// It is about to be put among the ready ones.
     @inline(never)
     func noteReady(_ operation: Operation) {
-        noteReady(operation, at: noteTime())
+        var wasJustAdded = false
+        ThreadContext.withCurrent { context in
+            wasJustAdded = context.notes.lastAdded == operation.identity
+            context.notes.lastAdded = 0
+        }
+        let mark = operation.lastMark
+        // It was asked, and said yes: that is not worth another look at the clock.
+        if wasJustAdded, mark.kind == .added, !mark.isNothing {
+            operation.mark(OperationMark(.ready, mark.time))
+        } else {
+            noteReady(operation, at: noteTime())
+        }
     }
 
     @inline(never)
@@ -62,10 +76,7 @@ extension OperationQueue {
     private func noteReady(_ operation: Operation, at now: UInt64) {
         let before = operation.lastMark
         operation.mark(OperationMark(.ready, now))
-        // Shorter ones are none: it was asked whether it is ready, and said yes.
-        guard !before.isNothing, careNow.contains(.timeline), now > before.time + 1_000 else {
-            return
-        }
+        guard !before.isNothing, careNow.contains(.timeline), now > before.time else { return }
         withInsight { insight in
             insight.record { event in
                 event.kind = .queued

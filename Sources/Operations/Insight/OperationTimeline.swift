@@ -92,9 +92,9 @@ public final class OperationTimeline: Sendable {
 
 /// What all threads that record share.
 final class TimelineCore: Sendable {
-    struct RecordedQueue: Sendable {
-        weak var queue: OperationQueue?
-        let id: ObjectIdentifier
+    private struct RecordedQueue {
+        let entry: QueueRegistry.Entry
+        /// As it was called when it was last seen.
         var label: String
     }
 
@@ -102,14 +102,14 @@ final class TimelineCore: Sendable {
         var queues: [RecordedQueue] = []
         var buffers: [TimelineBuffer] = []
         var end: UInt64?
-        var rest = TimelinePicture.Rest()
+        /// What was running at the end.
+        var running: [TimelinePicture.Running] = []
     }
 
     private static let lastNumber = Atomic<UInt32>(0)
-    private static let all = Protected<[UInt32: Unowned]>([:])
+    private static let all = Protected<[UInt32: Reference]>([:])
 
-    /// Removed before it is gone, under the lock.
-    private struct Unowned: @unchecked Sendable {
+    private struct Reference: Sendable {
         weak var core: TimelineCore?
     }
 
@@ -122,11 +122,13 @@ final class TimelineCore: Sendable {
     init(limit: Int) {
         self.limit = limit
         budget = TimelineBudget(limit)
-        Self.all.withLock { $0[number] = Unowned(core: self) }
+        Self.all.withLock { $0[number] = Reference(core: self) }
     }
 
     deinit {
         Self.all.withLock { $0[number] = nil }
+        // Threads keep theirs until they record something else.
+        for buffer in state.withLock({ $0.buffers }) { buffer.discard() }
     }
 
     static func find(_ number: UInt32) -> TimelineCore? { all.withLock { $0[number]?.core } }
@@ -147,19 +149,18 @@ final class TimelineCore: Sendable {
     // MARK: Recording
 
     func record(_ queue: OperationQueue) {
-        let id = ObjectIdentifier(queue)
+        let entry = QueueRegistry.entry(of: queue)
         let label = queue.label
         let index: Int? = state.withLock { state in
-            guard state.end == nil, state.queues.count < Int(UInt16.max) else { return nil }
-            if let index = state.queues.firstIndex(where: { $0.id == id && $0.queue != nil }) {
-                return index
-            }
-            state.queues.append(RecordedQueue(queue: queue, id: id, label: label))
+            guard state.end == nil else { return nil }
+            if let index = state.queues.firstIndex(where: { $0.entry == entry }) { return index }
+            guard state.queues.count <= Int(UInt16.max) else { return nil }
+            state.queues.append(RecordedQueue(entry: entry, label: label))
             return state.queues.count - 1
         }
         guard let index else { return }
-        let recording = UInt64(number) << 32 | UInt64(index)
-        queue.ownInsight.recording.store(recording, ordering: .relaxed)
+        queue.ownInsight.recording.store(
+            UInt64(number) << 32 | UInt64(index), ordering: .relaxed)
         queue.beginWatching(.timeline)
         // Whoever stopped it meanwhile did not find the queue recorded yet.
         if state.withLock({ $0.end != nil }) { leave(queue) }
@@ -180,65 +181,64 @@ final class TimelineCore: Sendable {
 
     func stop() {
         let now = monotonicNanoseconds()
-        let (queues, buffers): ([OperationQueue], [TimelineBuffer]) = state.withLock { state in
-            guard state.end == nil else { return ([], []) }
+        let isFirst = state.withLock { state in
+            guard state.end == nil else { return false }
             state.end = now
-            return (state.queues.compactMap(\.queue), state.buffers)
+            return true
         }
-        let rest = Self.rest(of: queues, state: self.queues, buffers)
+        guard isFirst else { return }
+        let running = runningNow()
+        let (queues, buffers) = state.withLock { state in
+            state.running = running
+            return (state.queues, state.buffers)
+        }
         for buffer in buffers { buffer.close() }
-        for queue in queues { leave(queue) }
-        state.withLock { if $0.end == now { $0.rest = rest } }
+        for queue in queues { queue.entry.withQueue { leave($0) } }
     }
-
-    private var queues: [RecordedQueue] { state.withLock { $0.queues } }
 
     // MARK: Looking
 
     var eventCounts: (kept: Int, dropped: Int) {
-        let contents = state.withLock { $0.buffers }.map(\.contents)
-        return (
-            contents.reduce(0) { $0 + $1.events.count }, contents.reduce(0) { $0 + $1.dropped }
-        )
+        state.withLock { $0.buffers }.map(\.counts)
+            .reduce((0, 0)) { ($0.0 + $1.kept, $0.1 + $1.dropped) }
     }
 
     /// All that is known by now.
     func picture() -> TimelinePicture {
-        let (recorded, buffers, end, rest) = state.withLock { state in
-            (state.queues, state.buffers, state.end, state.rest)
+        let runningNow = state.withLock { $0.end } == nil ? runningNow() : []
+        let state = state.withLock { state in
+            (queues: state.queues, buffers: state.buffers, end: state.end, running: state.running)
         }
-        let queues = recorded.compactMap(\.queue)
         return TimelinePicture(
-            start: start, end: end ?? monotonicNanoseconds(), limit: limit,
-            queues: recorded.map { $0.queue?.label ?? $0.label },
-            threads: buffers.map {
+            start: start, end: state.end ?? monotonicNanoseconds(), limit: limit,
+            queues: state.queues.map(\.label),
+            threads: state.buffers.map {
                 TimelinePicture.Thread(
                     number: $0.thread, name: $0.threadName, contents: $0.contents)
             },
-            rest: end == nil ? Self.rest(of: queues, state: recorded, buffers) : rest)
+            running: state.end == nil ? runningNow : state.running)
     }
 
     /// Plain operations that run, of which there is no event yet.
-    private static func rest(
-        of queues: [OperationQueue], state recorded: [RecordedQueue], _ buffers: [TimelineBuffer]
-    ) -> TimelinePicture.Rest {
-        var rest = TimelinePicture.Rest()
-        for queue in queues {
-            let id = ObjectIdentifier(queue)
-            guard let index = recorded.firstIndex(where: { $0.id == id && $0.queue != nil })
-            else { continue }
+    private func runningNow() -> [TimelinePicture.Running] {
+        let (queues, buffers) = state.withLock { ($0.queues, $0.buffers) }
+        var found: [TimelinePicture.Running] = []
+        for (index, recorded) in queues.enumerated() {
+            guard let queue = recorded.entry.unfinishedQueue else { continue }
+            let label = queue.label
+            state.withLock { $0.queues[index].label = label }
             for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
                 let (word, mark) = (operation.status, operation.lastMark)
                 guard word.phase == .executing, word.has(.plain), !word.has(.alone),
                     mark.kind == .started, !mark.isNothing
                 else { continue }
                 let thread = buffers.first { $0.runs(operation.identity, since: mark) }?.thread
-                rest.running.append(
+                found.append(
                     TimelinePicture.Running(
-                        thread: thread, queue: index, name: operation.label, lane: word.lane,
+                        thread: thread, queue: index, name: operation.pictureName, lane: word.lane,
                         start: mark.time))
             }
         }
-        return rest
+        return found
     }
 }

@@ -8,6 +8,8 @@ final class ThreadNotes: @unchecked Sendable {
 
     /// Tells threads apart.
     let number = lastNumber.add(1, ordering: .relaxed).newValue
+    /// What it is about to add, if that may not be ready at once.
+    var lastAdded: UInt = 0
     /// The last timeline for which the thread noted something.
     private var timeline: UInt32 = 0
     private var buffer: Unmanaged<TimelineBuffer>?

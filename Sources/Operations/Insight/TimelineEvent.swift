@@ -93,7 +93,8 @@ final class TimelineBuffer: @unchecked Sendable {
     private let budget: TimelineBudget
     private let lock = BriefLock()
     private var chunks: [UnsafeMutablePointer<TimelineEvent>] = []
-    private var counts: [Int] = []
+    /// How many the chunks before the last have.
+    private var fullCounts: [Int] = []
     private var chunk: UnsafeMutablePointer<TimelineEvent>?
     private var count = 0
     private var capacity = 0
@@ -137,10 +138,9 @@ final class TimelineBuffer: @unchecked Sendable {
     private func grow() -> Bool {
         let portion = budget.take()
         guard portion > 0 else { return false }
-        if let last = counts.indices.last { counts[last] = count }
+        if chunk != nil { fullCounts.append(count) }
         let new = UnsafeMutablePointer<TimelineEvent>.allocate(capacity: portion)
         chunks.append(new)
-        counts.append(0)
         (chunk, count, capacity) = (new, 0, portion)
         return true
     }
@@ -160,6 +160,20 @@ final class TimelineBuffer: @unchecked Sendable {
     /// Takes nothing more.
     func close() { lock.withLock { isClosed = true } }
 
+    /// Nobody looks at it any more.
+    func discard() {
+        lock.withLock {
+            isClosed = true
+            for chunk in chunks { chunk.deallocate() }
+            (chunks, fullCounts, names) = ([], [], [])
+            (chunk, count, capacity) = (nil, 0, 0)
+        }
+    }
+
+    var counts: (kept: Int, dropped: Int) {
+        lock.withLock { (fullCounts.reduce(count, +), dropped) }
+    }
+
     /// Whether nothing comes of what it keeps any more.
     var isOver: Bool { lock.withLock { isClosed } }
 
@@ -173,7 +187,7 @@ final class TimelineBuffer: @unchecked Sendable {
         lock.withLock {
             var contents = Contents(names: names, dropped: dropped)
             for (index, chunk) in chunks.enumerated() {
-                let count = index == chunks.count - 1 ? count : counts[index]
+                let count = index < fullCounts.count ? fullCounts[index] : count
                 contents.events += UnsafeBufferPointer(start: chunk, count: count)
             }
             return contents

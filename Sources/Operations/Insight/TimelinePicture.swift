@@ -16,10 +16,6 @@ struct TimelinePicture {
         let start: UInt64
     }
 
-    struct Rest {
-        var running: [Running] = []
-    }
-
     /// One operation, as far as it was recorded. Times that are not known are 0.
     struct Life {
         let operation: UInt
@@ -73,12 +69,13 @@ struct TimelinePicture {
     }
 
     init(
-        start: UInt64, end: UInt64, limit: Int, queues: [String], threads: [Thread], rest: Rest
+        start: UInt64, end: UInt64, limit: Int, queues: [String], threads: [Thread],
+        running: [Running]
     ) {
         (self.start, self.end, self.limit) = (start, end, limit)
         (self.queues, self.threads) = (queues, threads)
         gather()
-        for running in rest.running {
+        for running in running {
             lives.append(
                 Life(
                     operation: 0, name: running.name, queue: running.queue, lane: running.lane,

@@ -351,3 +351,6 @@ final class ReplacedFile {
         }
     }
 }
+
+/// Calls a function when the process exits, after which it ends.
+func atProcessExit(_ body: @escaping @convention(c) () -> Void) { atexit(body) }

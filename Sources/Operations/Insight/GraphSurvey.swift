@@ -1,0 +1,65 @@
+/// Finds the unfinished operations of a queue, and what they wait for, directly or not.
+struct GraphSurvey {
+    static let limit = 10_000
+
+    struct Found {
+        let operation: Operation
+        let queue: OperationQueue?
+        let word: OperationWord
+        /// What its code waits for.
+        var waits: [Operation] = []
+        var dependencies: [Operation] = []
+    }
+
+    private(set) var found: [Found] = []
+    private var places: [ObjectIdentifier: Int] = [:]
+    private(set) var omitted = 0
+    /// Those of which there was room for their names only, so that each counts once.
+    private var refused: Set<ObjectIdentifier> = []
+    private let limit: Int
+
+    init(of queue: OperationQueue, limit: Int = Self.limit) {
+        self.limit = limit
+        for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
+            add(operation)
+        }
+        var next = 0
+        while next < found.count {
+            look(next)
+            next += 1
+        }
+    }
+
+    func place(of operation: Operation) -> Int? { places[ObjectIdentifier(operation)] }
+
+    private mutating func add(_ operation: Operation) {
+        let id = ObjectIdentifier(operation)
+        guard places[id] == nil else { return }
+        guard found.count < limit else {
+            if refused.insert(id).inserted { omitted += 1 }
+            return
+        }
+        places[id] = found.count
+        // In this order: one that leaves its queue in between has finished.
+        let queue = operation.retainedQueue()
+        found.append(Found(operation: operation, queue: queue, word: operation.status))
+    }
+
+    private mutating func look(_ index: Int) {
+        let operation = found[index].operation
+        // What a finished one waited for is over.
+        guard found[index].word.phase != .finished else { return }
+        let dependencies = operation.listedDependencies
+        found[index].dependencies = dependencies
+        for dependency in dependencies { add(dependency) }
+        guard found[index].word.isAtWork else { return }
+        for target in BlockedWait.targets(in: operation) where !target.isOver {
+            switch target {
+            case .operation(let other): found[index].waits.append(other)
+            case .queue(let queue, _):
+                found[index].waits += queue.snapshot { $0.operations(includingBarriers: true) }
+            }
+        }
+        for other in found[index].waits { add(other) }
+    }
+}

@@ -1,0 +1,98 @@
+import Synchronization
+
+extension OperationQueue {
+    /// Nothing of a queue has finished for some time, although it holds operations and is not suspended.
+    public struct Stall: Sendable, CustomStringConvertible {
+        /// What messages call the queue.
+        public let queue: String
+        /// For how long nothing has finished.
+        public let duration: Duration
+        /// How many operations have not finished.
+        public let unfinishedCount: Int
+        /// What the queue is doing, and what keeps its operations from running.
+        public let explanation: Explanation
+
+        /// A line that says what happened, and the explanation.
+        public var description: String {
+            "\(queue): nothing has finished for \(duration.rounded), and "
+                + "\(unfinishedCount) operation\(unfinishedCount == 1 ? " has" : "s have") not.\n"
+                + "\(explanation)"
+        }
+    }
+
+    /// Goes on until it is ended or the queue goes away. It keeps neither, and need not be kept.
+    public final class StallReports: Sendable {
+        private let task: Task<Void, Never>
+
+        fileprivate init(_ task: Task<Void, Never>) { self.task = task }
+
+        /// Ends the reports. A call of the handler that has begun goes on to its end.
+        public func end() { task.cancel() }
+    }
+
+    /// Calls a handler when the queue does not get on: when nothing has finished for some time.
+    ///
+    /// It is called once for each stall, with an explanation, and again only after something has finished, or
+    /// the queue has been empty or suspended in between. The time counts while the queue holds unfinished
+    /// operations and is not suspended; a suspended queue is meant to stand still, whatever runs in it. An
+    /// operation that simply takes longer than `time` is a stall, too, if nothing else finishes meanwhile.
+    ///
+    /// Costs operations nothing: the queue is looked at eight times in `time`, a hundred times a second at most.
+    /// So a stall is reported an eighth late at most. The queue is not kept.
+    ///
+    /// - Parameters:
+    ///   - time: how long nothing has to have finished; at least a millisecond.
+    ///   - handler: called in a task of its own, not on a worker.
+    /// - Returns: what ends the reports; it need not be kept.
+    @discardableResult
+    public final func reportStalls(
+        after time: Duration, _ handler: @escaping @Sendable (Stall) -> Void
+    ) -> StallReports {
+        reportStalls(
+            after: time, passing: { try await Task.sleep(for: $0, tolerance: $0) },
+            now: monotonicNanoseconds, handler)
+    }
+
+    /// As above, with a time that the caller lets pass.
+    ///
+    /// - Parameters:
+    ///   - pass: returns when so much time has passed, or throws if the task is cancelled.
+    ///   - now: the time, in nanoseconds.
+    func reportStalls(
+        after time: Duration, passing pass: @escaping @Sendable (Duration) async throws -> Void,
+        now: @escaping @Sendable () -> UInt64, _ handler: @escaping @Sendable (Stall) -> Void
+    ) -> StallReports {
+        let limit = max(time.wholeNanoseconds, 1_000_000)
+        let pause = Duration.nanoseconds(Int64(clamping: max(limit / 8, 10_000_000)))
+        let entry = QueueRegistry.entry(of: self)
+        var watch = StallWatch(limit: limit)
+        _ = watch.look(stallLook, at: now())
+        let first = watch
+        return StallReports(
+            Task.detached {
+                var watch = first
+                while (try? await pass(pause)) != nil, !Task.isCancelled {
+                    var look: StallWatch.Look?
+                    entry.withQueue { look = $0.stallLook }
+                    // The queue is gone.
+                    guard let look else { return }
+                    guard let duration = watch.look(look, at: now()) else { continue }
+                    guard let queue = entry.unfinishedQueue else { continue }
+                    handler(
+                        Stall(
+                            queue: queue.label,
+                            duration: .nanoseconds(Int64(clamping: duration)),
+                            unfinishedCount: look.unfinished, explanation: queue.explain()))
+                }
+            })
+    }
+
+    private var stallLook: StallWatch.Look {
+        snapshot { state in
+            StallWatch.Look(
+                finished: state.finishedCount + state.barriersAdded - state.barriers.count,
+                unfinished: state.operationCount + state.barriers.count,
+                isSuspended: state.isSuspended)
+        }
+    }
+}

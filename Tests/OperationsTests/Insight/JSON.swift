@@ -1,0 +1,267 @@
+/// JSON as RFC 8259 has it, and nothing else.
+indirect enum JSON: Equatable {
+    case object([String: JSON])
+    case array([JSON])
+    case string(String)
+    case number(Double)
+    case bool(Bool)
+    case null
+
+    struct Malformed: Error, CustomStringConvertible {
+        let place: Int
+        let description: String
+    }
+
+    init(parsing text: String) throws {
+        var parser = Parser(bytes: Array(text.utf8))
+        self = try parser.document()
+    }
+
+    subscript(key: String) -> JSON? {
+        if case .object(let members) = self { members[key] } else { nil }
+    }
+
+    var string: String? { if case .string(let string) = self { string } else { nil } }
+    var number: Double? { if case .number(let number) = self { number } else { nil } }
+    var array: [JSON]? { if case .array(let array) = self { array } else { nil } }
+
+    private struct Parser {
+        let bytes: [UInt8]
+        var place = 0
+
+        func malformed(_ what: String) -> Malformed { Malformed(place: place, description: what) }
+
+        var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+
+        mutating func document() throws -> JSON {
+            let value = try value()
+            skipSpace()
+            guard place == bytes.count else { throw malformed("more after the end") }
+            return value
+        }
+
+        mutating func skipSpace() {
+            while let next, [0x20, 0x09, 0x0A, 0x0D].contains(next) { place += 1 }
+        }
+
+        mutating func take(_ text: StaticString) throws {
+            for byte in "\(text)".utf8 {
+                guard next == byte else { throw malformed("\(text) expected") }
+                place += 1
+            }
+        }
+
+        mutating func takeIf(_ byte: Unicode.Scalar) -> Bool {
+            guard next == UInt8(ascii: byte) else { return false }
+            place += 1
+            return true
+        }
+
+        mutating func value() throws -> JSON {
+            skipSpace()
+            switch next {
+            case UInt8(ascii: "{"): return try object()
+            case UInt8(ascii: "["): return try list()
+            case UInt8(ascii: "\""): return .string(try string())
+            case UInt8(ascii: "t"):
+                try take("true")
+                return .bool(true)
+            case UInt8(ascii: "f"):
+                try take("false")
+                return .bool(false)
+            case UInt8(ascii: "n"):
+                try take("null")
+                return .null
+            default: return .number(try number())
+            }
+        }
+
+        mutating func object() throws -> JSON {
+            try take("{")
+            var members: [String: JSON] = [:]
+            skipSpace()
+            if takeIf("}") { return .object(members) }
+            repeat {
+                skipSpace()
+                let key = try string()
+                skipSpace()
+                try take(":")
+                guard members.updateValue(try value(), forKey: key) == nil else {
+                    throw malformed("\(key) again")
+                }
+                skipSpace()
+            } while takeIf(",")
+            try take("}")
+            return .object(members)
+        }
+
+        mutating func list() throws -> JSON {
+            try take("[")
+            var values: [JSON] = []
+            skipSpace()
+            if takeIf("]") { return .array(values) }
+            repeat {
+                values.append(try value())
+                skipSpace()
+            } while takeIf(",")
+            try take("]")
+            return .array(values)
+        }
+
+        mutating func number() throws -> Double {
+            let start = place
+            _ = takeIf("-")
+            let first = place
+            try digits()
+            if bytes[first] == UInt8(ascii: "0"), place > first + 1 { throw malformed("0 in front") }
+            if takeIf(".") { try digits() }
+            if takeIf("e") || takeIf("E") {
+                _ = takeIf("+") || takeIf("-")
+                try digits()
+            }
+            guard let number = Double(String(decoding: bytes[start..<place], as: UTF8.self)) else {
+                throw malformed("no number")
+            }
+            return number
+        }
+
+        mutating func digits() throws {
+            let start = place
+            while let next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next) { place += 1 }
+            if place == start { throw malformed("no digit") }
+        }
+
+        mutating func string() throws -> String {
+            try take("\"")
+            var text: [UInt8] = []
+            while let byte = next {
+                place += 1
+                switch byte {
+                case UInt8(ascii: "\""):
+                    guard let string = String(validating: text, as: UTF8.self) else {
+                        throw malformed("not UTF-8")
+                    }
+                    return string
+                case UInt8(ascii: "\\"): text += Array(try escape().utf8)
+                case 0..<0x20: throw malformed("a control character")
+                default: text.append(byte)
+                }
+            }
+            throw malformed("no end of a string")
+        }
+
+        mutating func escape() throws -> String {
+            guard let byte = next else { throw malformed("no end of a string") }
+            place += 1
+            switch byte {
+            case UInt8(ascii: "\""): return "\""
+            case UInt8(ascii: "\\"): return "\\"
+            case UInt8(ascii: "/"): return "/"
+            case UInt8(ascii: "n"): return "\n"
+            case UInt8(ascii: "r"): return "\r"
+            case UInt8(ascii: "t"): return "\t"
+            case UInt8(ascii: "b"): return "\u{8}"
+            case UInt8(ascii: "f"): return "\u{c}"
+            case UInt8(ascii: "u"):
+                guard place + 4 <= bytes.count,
+                    let value = UInt32(
+                        String(decoding: bytes[place..<place + 4], as: UTF8.self), radix: 16),
+                    let scalar = Unicode.Scalar(value)
+                else { throw malformed("no character") }
+                place += 4
+                return String(Character(scalar))
+            default: throw malformed("unknown escape")
+            }
+        }
+    }
+}
+
+/// A trace as a viewer reads it; fails where one would.
+struct Trace {
+    struct Event {
+        let json: JSON
+        var phase: String { json["ph"]?.string ?? "" }
+        var name: String { json["name"]?.string ?? "" }
+        var category: String { json["cat"]?.string ?? "" }
+        var process: Double { json["pid"]?.number ?? -1 }
+        var thread: Double { json["tid"]?.number ?? -1 }
+        var id: Double { json["id"]?.number ?? -1 }
+        var start: Double { json["ts"]?.number ?? -1 }
+        var duration: Double { json["dur"]?.number ?? 0 }
+        var end: Double { start + duration }
+        func argument(_ name: String) -> String? { json["args"]?[name]?.string }
+    }
+
+    let json: JSON
+    let events: [Event]
+
+    init(_ text: String) throws {
+        json = try JSON(parsing: text)
+        events = (json["traceEvents"]?.array ?? []).map(Event.init)
+    }
+
+    /// Slices on tracks of threads.
+    var runs: [Event] { events.filter { $0.phase == "X" && $0.category == "operation" } }
+    var blocked: [Event] { events.filter { $0.phase == "X" && $0.category == "blocked" } }
+
+    func run(_ name: String) -> Event? { runs.first { $0.name == name } }
+
+    /// Asynchronous slices of a kind, from begin to end.
+    func intervals(_ category: String) -> [(begin: Event, end: Event)] {
+        events.filter { $0.phase == "b" && $0.category == category }.compactMap { begin in
+            events.first {
+                $0.phase == "e" && $0.category == category && $0.id == begin.id
+                    && $0.name == begin.name && $0.process == begin.process
+            }.map { (begin, $0) }
+        }
+    }
+
+    /// Names of the operations at both ends of each arrow.
+    var arrows: Set<String> {
+        let starts = events.filter { $0.phase == "s" }
+        return Set(
+            starts.compactMap { start in
+                guard let finish = events.first(where: { $0.phase == "f" && $0.id == start.id })
+                else { return nil }
+                return "\(enclosing(start)) → \(enclosing(finish))"
+            })
+    }
+
+    private func enclosing(_ point: Event) -> String {
+        runs.last {
+            $0.thread == point.thread && $0.start <= point.start && point.start <= $0.end
+                && ($0.duration == 0 || point.start < $0.end)
+        }?.name ?? "nothing"
+    }
+
+    func names(_ kind: String) -> [String] {
+        events.filter { $0.phase == "M" && $0.name == kind }.compactMap { $0.argument("name") }
+    }
+
+    /// What a viewer would reject or draw wrongly.
+    var problems: [String] {
+        var problems: [String] = []
+        for event in events {
+            if event.name.isEmpty { problems.append("no name: \(event.json)") }
+            if event.process < 0 || event.thread < 0 { problems.append("no track: \(event.json)") }
+            if event.phase != "M", event.start < 0 { problems.append("no time: \(event.json)") }
+        }
+        let begins = events.filter { $0.phase == "b" }.count
+        let ends = events.filter { $0.phase == "e" }.count
+        let pairs = ["queued", "ready", "running"].reduce(0) { $0 + intervals($1).count }
+        if begins != ends || pairs != begins { problems.append("\(begins) begin, \(ends) end") }
+        for thread in Set(events.filter { $0.phase == "X" }.map(\.thread)) {
+            let slices = events.filter { $0.phase == "X" && $0.thread == thread }
+                .sorted { ($0.start, -$0.end) < ($1.start, -$1.end) }
+            var open: [Double] = []
+            for slice in slices {
+                while let last = open.last, last <= slice.start + 0.000_5 { open.removeLast() }
+                if let last = open.last, slice.end > last + 0.000_5 {
+                    problems.append("\(slice.name) overlaps another one of its thread")
+                }
+                open.append(slice.end)
+            }
+        }
+        return problems
+    }
+}

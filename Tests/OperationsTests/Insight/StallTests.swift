@@ -1,0 +1,197 @@
+import Synchronization
+import Testing
+
+@testable import Operations
+
+struct StallWatchTests {
+    private typealias Look = StallWatch.Look
+
+    private func busy(_ finished: Int) -> Look {
+        Look(finished: finished, unfinished: 2, isSuspended: false)
+    }
+
+    @Test func aStallIsReportedOnceAndAgainAfterProgress() {
+        var watch = StallWatch(limit: 100)
+        #expect(watch.look(busy(0), at: 0) == nil)
+        #expect(watch.look(busy(0), at: 99) == nil)
+        #expect(watch.look(busy(0), at: 110) == 110)
+        #expect(watch.look(busy(0), at: 500) == nil)
+        #expect(watch.look(busy(1), at: 510) == nil)
+        #expect(watch.look(busy(1), at: 600) == nil)
+        #expect(watch.look(busy(1), at: 610) == 100)
+    }
+
+    @Test func timeDoesNotCountWhileTheQueueIsEmptyOrSuspended() {
+        for idle in [
+            Look(finished: 3, unfinished: 0, isSuspended: false),
+            Look(finished: 3, unfinished: 2, isSuspended: true),
+        ] {
+            var watch = StallWatch(limit: 100)
+            #expect(watch.look(busy(3), at: 0) == nil)
+            #expect(watch.look(idle, at: 90) == nil)
+            #expect(watch.look(idle, at: 1_000) == nil)
+            #expect(watch.look(busy(3), at: 1_010) == nil)
+            #expect(watch.look(busy(3), at: 1_109) == nil)
+            #expect(watch.look(busy(3), at: 1_110) == 100)
+        }
+    }
+}
+
+/// Time that passes when the test says so.
+private final class HandTime: Sendable {
+    private struct State {
+        var now: UInt64 = 1
+        var sleepers: [CheckedContinuation<Void, Never>] = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Protected(State())
+
+    var now: UInt64 { state.withLock { $0.now } }
+
+    func pass(_: Duration) async {
+        await withCheckedContinuation { continuation in
+            let waiting = state.withLock { state in
+                state.sleepers.append(continuation)
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for one in waiting { one.resume() }
+        }
+    }
+
+    /// Until somebody sleeps.
+    func sleeperIsThere() async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if !state.sleepers.isEmpty { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Lets time pass, and waits until that was looked at.
+    func advance(by duration: Duration) async {
+        await sleeperIsThere()
+        wake(after: duration)
+        await sleeperIsThere()
+    }
+
+    func wake(after duration: Duration = .zero) {
+        let sleepers = state.withLock { state in
+            state.now += duration.wholeNanoseconds
+            defer { state.sleepers = [] }
+            return state.sleepers
+        }
+        for sleeper in sleepers { sleeper.resume() }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct StallTests {
+    private func reports(
+        of queue: OperationQueue, after duration: Duration, _ time: HandTime
+    ) -> (Recorder<OperationQueue.Stall>, OperationQueue.StallReports) {
+        let stalls = Recorder<OperationQueue.Stall>()
+        let reports = queue.reportStalls(
+            after: duration, passing: { await time.pass($0) }, now: { time.now }
+        ) { stalls.record($0) }
+        return (stalls, reports)
+    }
+
+    @Test func aQueueThatWaitsForWhatNeverComesIsReportedOnce() async {
+        let queue = OperationQueue()
+        queue.name = "Pictures"
+        let missing = Operation()
+        missing.name = "missing"
+        let decode = Operation()
+        decode.name = "decode"
+        decode.addDependency(missing)
+        queue.addOperation(decode)
+        let time = HandTime()
+        let (stalls, reports) = reports(of: queue, after: .seconds(30), time)
+        await time.advance(by: .seconds(29))
+        #expect(stalls.values.isEmpty)
+        await time.advance(by: .seconds(2))
+        await time.advance(by: .seconds(100))
+        #expect(stalls.values.count == 1)
+        let stall = stalls.values.first
+        #expect(stall?.queue == "queue 'Pictures'" && stall?.unfinishedCount == 1)
+        #expect(stall?.duration == .seconds(31))
+        #expect(
+            stall?.description == """
+                queue 'Pictures': nothing has finished for 31.0 s, and 1 operation has not.
+                queue 'Pictures' holds 1 operation: 1 waiting.
+                'decode' waits for 'missing' (in no queue and not started).
+                """)
+
+        // Something finishes, and then nothing again.
+        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
+        await time.advance(by: .seconds(1))
+        await time.advance(by: .seconds(31))
+        #expect(stalls.values.count == 2)
+        missing.cancel()
+        missing.start()
+        await queue.drain()
+        reports.end()
+        time.wake()
+    }
+
+    @Test func aSuspendedQueueIsNotReported() async {
+        let queue = suspendedQueue()
+        queue.addOperation(Operation())
+        let time = HandTime()
+        let (stalls, reports) = reports(of: queue, after: .seconds(1), time)
+        for _ in 0..<5 { await time.advance(by: .seconds(10)) }
+        #expect(stalls.values.isEmpty)
+        reports.end()
+        time.wake()
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test func reportsEndWhenTheyAreEndedAndWhenTheQueueIsGone() async {
+        let time = HandTime()
+        let stalls = Recorder<OperationQueue.Stall>()
+        weak var gone: OperationQueue?
+        let queue = OperationQueue()
+        let missing = Operation()
+        let waiting = Operation()
+        waiting.addDependency(missing)
+        queue.addOperation(waiting)
+        let first = reports(of: queue, after: .seconds(1), time)
+        await time.sleeperIsThere()
+        first.1.end()
+        time.wake(after: .seconds(10))
+        do {
+            let other = OperationQueue()
+            gone = other
+            _ = other.reportStalls(
+                after: .seconds(1), passing: { await time.pass($0) }, now: { time.now }
+            ) { stalls.record($0) }
+        }
+        #expect(gone == nil, "the reports do not keep the queue")
+        await time.sleeperIsThere()
+        time.wake(after: .seconds(10))
+        missing.start()
+        await queue.drain()
+        #expect(stalls.values.isEmpty && first.0.values.isEmpty)
+    }
+
+    @Test func withTheClockAStallIsReportedByItself() async {
+        let queue = OperationQueue()
+        let missing = Operation()
+        let waiting = Operation()
+        waiting.addDependency(missing)
+        queue.addOperation(waiting)
+        let reported = AsyncStream<OperationQueue.Stall>.makeStream()
+        let reports = queue.reportStalls(after: .milliseconds(1)) { reported.continuation.yield($0) }
+        var iterator = reported.stream.makeAsyncIterator()
+        #expect(await iterator.next()?.unfinishedCount == 1)
+        reports.end()
+        missing.start()
+        await queue.drain()
+    }
+}

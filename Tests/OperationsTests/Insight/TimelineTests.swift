@@ -1,0 +1,437 @@
+import Dispatch
+import Testing
+
+@testable import Operations
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+private func block(_ name: String, _ body: @escaping @Sendable () -> Void = {}) -> BlockOperation {
+    let operation = BlockOperation(block: body)
+    operation.name = name
+    return operation
+}
+
+private func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable () -> Result
+) async -> Result {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: body()) }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct TimelineTests {
+    @Test func whatRanIsShownWithItsQueueAndItsDependencies() async throws {
+        let queue = suspendedQueue()
+        queue.name = "Pictures"
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let (load, decode, show) = (block("load"), block("decode"), block("show"))
+        decode.addDependency(load)
+        show.addDependency(load)
+        show.addDependency(decode)
+        show.queuePriority = .high
+        await queue.addOperations([load, decode, show], waitUntilFinished: false)
+        queue.isSuspended = false
+        await queue.drain()
+        timeline.stop()
+
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.map(\.name).sorted() == ["decode", "load", "show"])
+        #expect(trace.run("show")?.argument("queue") == "queue 'Pictures'")
+        #expect(trace.run("show")?.argument("priority") == "high")
+        #expect(trace.run("show")?.argument("outcome") == "finished")
+        #expect(trace.arrows == ["load → decode", "load → show", "decode → show"])
+        #expect(trace.names("process_name").contains("queue 'Pictures'"))
+        #expect(trace.names("thread_name").contains { $0.hasPrefix("worker ") })
+        let (loads, shows) = (trace.run("load"), trace.run("show"))
+        #expect((loads?.end ?? .infinity) <= (shows?.start ?? 0))
+        #expect(timeline.eventCount >= 3 && timeline.droppedEventCount == 0)
+    }
+
+    @Test func waitingForOthersAndBeingReadyAreSlicesOfTheQueue() async throws {
+        let (queue, other) = (OperationQueue(), suspendedQueue())
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        timeline.record(other)
+        let first = block("first")
+        let second = block("second")
+        second.addDependency(first)
+        queue.addOperation(second)
+        other.addOperation(first)
+        other.isSuspended = false
+        await queue.drain()
+        await other.drain()
+
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        let queued = trace.intervals("queued").map { $0.begin.argument("operation") }
+        #expect(queued == ["second"])
+        let ready = trace.intervals("ready").compactMap { $0.begin.argument("operation") }
+        #expect(Set(ready) == ["first", "second"])
+        #expect(trace.arrows == ["first → second"])
+        for (begin, end) in trace.intervals("ready") {
+            let run = begin.argument("operation").flatMap { trace.run($0) }
+            #expect(begin.start <= end.start && run?.start == end.start)
+        }
+    }
+
+    @Test func aChainThatRunsInOneBatchIsShownInOrder() async throws {
+        let queue = suspendedQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        var chain: [Operation] = []
+        for number in 0..<300 {
+            let operation = BlockOperation {}
+            if number % 3 == 0 { operation.name = "\(number)" }
+            if let last = chain.last { operation.addDependency(last) }
+            chain.append(operation)
+        }
+        await queue.addOperations(chain, waitUntilFinished: false)
+        queue.isSuspended = false
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.count == 300)
+        #expect(trace.events.filter { $0.phase == "s" }.count == 299)
+        #expect(trace.runs.contains { $0.name == "BlockOperation" })
+        let sorted = trace.runs.sorted { $0.start < $1.start }.map(\.name).filter { Int($0) != nil }
+        #expect(sorted == stride(from: 0, to: 300, by: 3).map { "\($0)" })
+    }
+
+    @Test func asynchronousWorkHasATrackOfItsOwn() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let (fetch, fail) = (AsyncOperation { await Task.yield() }, AsyncOperation { throw Failed() })
+        let after = block("after")
+        fetch.name = "fetch"
+        fail.name = "fail"
+        after.addDependency(fetch)
+        await queue.addOperations([fetch, fail, after], waitUntilFinished: true)
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        let running = trace.intervals("running").map(\.begin)
+        #expect(Set(running.map(\.name)) == ["fetch", "fail"])
+        #expect(running.first { $0.name == "fail" }?.argument("outcome") == "failed")
+        #expect(running.first { $0.name == "fetch" }?.argument("outcome") == "finished")
+        #expect(trace.arrows == ["fetch ends → after"])
+    }
+
+    private struct Failed: Error {}
+
+    @Test func subclassesAreShownByTheirThreadOrByTheirTask() async throws {
+        final class Plain: Operation, @unchecked Sendable {}
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let dispatched = DispatchedOperation {}
+        dispatched.name = "dispatched"
+        await queue.addOperations([Plain(), dispatched], waitUntilFinished: true)
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.run("Plain")?.argument("outcome") == "finished")
+        #expect(trace.intervals("running").map(\.begin.name) == ["dispatched"])
+    }
+
+    @Test func aCancelledOperationIsShownOnlyWhereItWaited() async throws {
+        let queue = suspendedQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let operations = [block("plain"), Operation(), block("waits")]
+        operations[1].name = "other"
+        operations[2].addDependency(operations[0])
+        await queue.addOperations(operations, waitUntilFinished: false)
+        queue.cancelAllOperations()
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.isEmpty)
+        let waited = (trace.intervals("ready") + trace.intervals("queued"))
+            .compactMap { $0.begin.argument("operation") }
+        #expect(Set(waited) == ["other", "plain", "waits"])
+    }
+
+    @Test func anOperationThatIsCancelledWhileItRunsSaysSo() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let (began, mayEnd) = (Signal(), Signal())
+        let operation = block("long") {
+            began.send()
+            mayEnd.wait()
+        }
+        queue.addOperation(operation)
+        await onThread { _ = began.wait() }
+        operation.cancel()
+        mayEnd.send()
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.run("long")?.argument("outcome") == "cancelled")
+    }
+
+    @Test func whatRunsIsShownUntilNow() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let (began, mayEnd) = (Signal(), Signal())
+        queue.addOperation(
+            block("long") {
+                began.send()
+                mayEnd.wait()
+            })
+        await onThread { _ = began.wait() }
+        let during = try Trace(timeline.chromeTrace())
+        #expect(during.problems == [])
+        #expect(during.run("long")?.argument("outcome") == "running")
+        timeline.stop()
+        mayEnd.send()
+        await queue.drain()
+        let after = try Trace(timeline.chromeTrace())
+        #expect(after.run("long")?.argument("outcome") == "running")
+        #expect(after.runs.count == 1)
+    }
+
+    @Test func waitsInsideOfAnOperationAreShown() async throws {
+        let (queue, inner) = (OperationQueue(), OperationQueue())
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let (mayEnd, waits) = (Signal(), Signal())
+        let part = block("part") { mayEnd.wait() }
+        inner.addOperation(part)
+        queue.addOperation(
+            block("whole") {
+                waits.send()
+                part.waitUntilFinished()
+            })
+        await onThread {
+            _ = waits.wait()
+            // Until it is known to wait.
+            while queue.operations.first?.explain().description.contains("waits for") == false {
+                sched_yield()
+            }
+            mayEnd.send()
+        }
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.blocked.count == 1)
+        let (wait, whole) = (trace.blocked.first, trace.run("whole"))
+        #expect(wait?.thread == whole?.thread)
+        #expect((wait?.start ?? 0) >= (whole?.start ?? 1) && (wait?.end ?? 1) <= (whole?.end ?? 0))
+        #expect(trace.run("part") == nil, "its queue is not recorded")
+    }
+
+    @Test func namesMayHoldAnything() async throws {
+        let queue = OperationQueue()
+        queue.name = "\"quoted\"\\ \n\t\u{1}"
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let name = "a \"b\" \\ {[]} \n \r \u{0}\u{1f} ü 日本 👩‍👩‍👧 \u{2028}"
+        await queue.addOperations([block(name)], waitUntilFinished: true)
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.run(name)?.argument("queue") == queue.label)
+    }
+
+    @Test func aBarrierIsShown() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        queue.addBarrierBlock {}
+        await queue.drain()
+        #expect(try Trace(timeline.chromeTrace()).runs.map(\.name) == ["barrier"])
+    }
+
+    // MARK: Limits
+
+    @Test func beyondTheLimitEventsAreDroppedAndCounted() async throws {
+        let queue = serialQueue()
+        let timeline = OperationTimeline(limit: 40)
+        timeline.record(queue)
+        let operations = (0..<100).map { _ in BlockOperation {} }
+        await queue.addOperations(operations, waitUntilFinished: true)
+        await queue.drain()
+        #expect(timeline.eventCount <= 40)
+        #expect(timeline.eventCount + timeline.droppedEventCount == 100)
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.runs.count == timeline.eventCount)
+        let dropped = trace.json["otherData"]?["droppedEvents"]?.string
+        #expect(dropped == "\(timeline.droppedEventCount)")
+        #expect(trace.events.contains { $0.name.contains("events were dropped") })
+    }
+
+    @Test func aLimitOfNothingKeepsNothing() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline(limit: 0)
+        timeline.record(queue)
+        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
+        await queue.drain()
+        #expect(timeline.eventCount == 0 && timeline.droppedEventCount == 1)
+    }
+
+    // MARK: Beginning and ending
+
+    @Test func nothingIsRecordedBeforeAndAfter() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        await queue.addOperations([block("before")], waitUntilFinished: true)
+        timeline.record(queue)
+        await queue.addOperations([block("during")], waitUntilFinished: true)
+        await queue.drain()
+        timeline.stop()
+        await queue.addOperations([block("after")], waitUntilFinished: true)
+        timeline.record(queue)
+        await queue.addOperations([block("later")], waitUntilFinished: true)
+        await queue.drain()
+        #expect(try Trace(timeline.chromeTrace()).runs.map(\.name) == ["during"])
+        #expect(!queue.isWatched)
+    }
+
+    @Test func operationsThatWaitAlreadyAreShownFromThen() async throws {
+        let queue = suspendedQueue()
+        let operations = [block("ready"), Operation(), block("waits")]
+        operations[2].addDependency(operations[1])
+        await queue.addOperations(operations, waitUntilFinished: false)
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        queue.isSuspended = false
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.count == 3)
+    }
+
+    @Test func anotherTimelineTakesTheQueueOver() async throws {
+        let queue = OperationQueue()
+        let (first, second) = (OperationTimeline(), OperationTimeline())
+        first.record(queue)
+        await queue.addOperations([block("one")], waitUntilFinished: true)
+        await queue.drain()
+        second.record(queue)
+        await queue.addOperations([block("two")], waitUntilFinished: true)
+        await queue.drain()
+        first.stop()
+        await queue.addOperations([block("three")], waitUntilFinished: true)
+        await queue.drain()
+        #expect(try Trace(first.chromeTrace()).runs.map(\.name) == ["one"])
+        #expect(try Trace(second.chromeTrace()).runs.map(\.name).sorted() == ["three", "two"])
+    }
+
+    @Test func aTimelineThatIsLetGoOfStopsAndAQueueIsNotKept() async {
+        let queue = OperationQueue()
+        do {
+            let timeline = OperationTimeline()
+            timeline.record(queue)
+            #expect(queue.isWatched)
+        }
+        #expect(!queue.isWatched)
+        weak var gone: OperationQueue?
+        let timeline = OperationTimeline()
+        do {
+            let other = OperationQueue()
+            gone = other
+            timeline.record(other)
+            await other.addOperations([block("last")], waitUntilFinished: true)
+            await other.drain()
+        }
+        while gone != nil { await Task.yield() }
+        timeline.stop()
+        #expect(timeline.chromeTrace().contains("last"))
+    }
+
+    // MARK: Files
+
+    private func temporaryFolder() -> String {
+        var template = Array("/tmp/timeline-XXXXXX".utf8CString)
+        return template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "/tmp"
+        }
+    }
+
+    private func read(_ path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&part, 1, part.count, file), count > 0 {
+            bytes += part[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func aFileHasWhatTheTextHasAndReplacesAnOlderOne() async throws {
+        let folder = temporaryFolder()
+        let path = "\(folder)/run.json"
+        defer {
+            unlink(path)
+            rmdir(folder)
+        }
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        for _ in 0..<2_000 { queue.addOperation {} }
+        await queue.drain()
+        timeline.stop()
+        for _ in 0..<2 {
+            try timeline.write(to: path)
+            #expect(read(path) == timeline.chromeTrace())
+        }
+        // Nothing else is left there: else it could not be removed.
+        unlink(path)
+        #expect(rmdir(folder) == 0)
+    }
+
+    @Test func aFileThatCannotBeWrittenIsAnError() {
+        let error = #expect(throws: OperationTimeline.WriteError.self) {
+            try OperationTimeline().write(to: "/nowhere/at/all.json")
+        }
+        #expect(error?.path == "/nowhere/at/all.json")
+        #expect(error?.description.contains("No such file or directory") == true)
+    }
+
+    // MARK: Stress
+
+    @Test func manyThreadsRecordWhileSomebodyLooks() async throws {
+        let queues = (0..<3).map { _ in OperationQueue() }
+        let timeline = OperationTimeline(limit: 100_000)
+        for queue in queues { timeline.record(queue) }
+        await withTaskGroup { group in
+            for queue in queues {
+                group.addTask {
+                    for round in 0..<40 {
+                        let first = BlockOperation {}
+                        let others = (0..<10).map { number -> Operation in
+                            let operation: Operation =
+                                number % 3 == 0
+                                ? AsyncOperation {}
+                                : number % 3 == 1 ? BlockOperation {} : Operation()
+                            operation.addDependency(first)
+                            if number == round % 10 { operation.cancel() }
+                            return operation
+                        }
+                        await queue.addOperations([first] + others, waitUntilFinished: false)
+                    }
+                    await queue.drain()
+                }
+            }
+            group.addTask {
+                for _ in 0..<10 { _ = timeline.chromeTrace() }
+            }
+        }
+        timeline.stop()
+        let trace = try Trace(timeline.chromeTrace())
+        let ends = trace.runs.filter { !$0.name.hasSuffix("s") }.count
+        #expect(ends + trace.intervals("running").count == 3 * 40 * 10)
+        #expect(timeline.droppedEventCount == 0)
+    }
+}

@@ -1,0 +1,131 @@
+import Dispatch
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct UnfinishedQueuesTests {
+    private func entry(of queue: OperationQueue) -> OperationsDiagnostics.UnfinishedQueue? {
+        OperationsDiagnostics.unfinishedQueues().first { $0.queue === queue }
+    }
+
+    @Test func emptyQueuesAreNotListed() async {
+        let queue = OperationQueue()
+        #expect(entry(of: queue) == nil)
+        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
+        await queue.drain()
+        #expect(entry(of: queue) == nil)
+    }
+
+    @Test func aSuspendedQueueIsListedWithItsReason() async {
+        let queue = suspendedQueue()
+        queue.name = "Uploads"
+        queue.addOperation(Operation())
+        let found = entry(of: queue)
+        #expect(found?.isStuck == true && found?.isAbandoned == false)
+        #expect(found?.description.contains("queue 'Uploads' is suspended") == true)
+        #expect(found?.description.contains("It cannot go on by itself.") == true)
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test func aQueueThatWaitsForOneThatRunsIsNotStuck() async {
+        let (queue, other) = (OperationQueue(), OperationQueue())
+        let (began, mayEnd) = (Signal(), Signal())
+        let first = BlockOperation {
+            began.send()
+            mayEnd.wait()
+        }
+        let second = Operation()
+        second.addDependency(first)
+        other.addOperation(first)
+        queue.addOperation(second)
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                began.wait()
+                continuation.resume()
+            }
+        }
+        #expect(entry(of: queue)?.isStuck == false)
+        #expect(entry(of: other)?.isStuck == false)
+        mayEnd.send()
+        await queue.drain()
+    }
+
+    @Test func oneThatWasLetGoOfIsKnownAsSuch() async {
+        let name = "let go of \(UInt64.random(in: 0 ... .max))"
+        do {
+            let queue = suspendedQueue()
+            queue.name = name
+            queue.addOperation(Operation())
+        }
+        func entry() -> OperationsDiagnostics.UnfinishedQueue? {
+            OperationsDiagnostics.unfinishedQueues().first { $0.queue.name == name }
+        }
+        // A worker may have a reference for a moment, and so may others who look.
+        while entry()?.isAbandoned == false { await Task.yield() }
+        #expect(entry()?.isStuck == true)
+        let report = entry().flatMap { OperationsDiagnostics.report(on: [$0]) }
+        #expect(report?.contains(name) == true)
+        #expect(report?.contains("nobody has a reference to this queue any more") == true)
+        // Not for ever in the list of this process.
+        let queue = entry()?.queue
+        queue?.isSuspended = false
+        await queue?.drain()
+        #expect(entry() == nil)
+    }
+
+    @Test func atExitLostQueuesAreReported() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent])
+        {
+            OperationsDiagnostics.reportsUnfinishedQueuesAtExit = true
+            let kept = OperationQueue()
+            kept.isSuspended = true
+            kept.name = "kept"
+            kept.addOperation(Operation())
+            Kept.queue.withLock { $0 = kept }
+            let lost = OperationQueue()
+            lost.isSuspended = true
+            lost.name = "lost"
+            let upload = Operation()
+            upload.name = "upload"
+            lost.addOperation(upload)
+        }
+        let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+        #expect(text.contains("queue 'lost' is suspended and holds 1 operation"), "\(text)")
+        #expect(text.contains("'upload' is ready, but queue 'lost' is suspended"), "\(text)")
+        #expect(!text.contains("'kept'"), "\(text)")
+    }
+
+    @Test func theReportAtExitCanBeTurnedOff() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent])
+        {
+            OperationsDiagnostics.reportsUnfinishedQueuesAtExit = false
+            let lost = OperationQueue()
+            lost.isSuspended = true
+            lost.addOperation(Operation())
+        }
+        let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+        #expect(!text.contains("Operations:"), "\(text)")
+    }
+
+    @Test func queuesThatComeAndGoWhileSomebodyLooks() async {
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<300 {
+                        let queue = OperationQueue()
+                        queue.addOperation {}
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<100 { _ = QueueRegistry.unfinished }
+            }
+        }
+    }
+}
+
+private enum Kept {
+    static let queue = Protected<OperationQueue?>(nil)
+}
