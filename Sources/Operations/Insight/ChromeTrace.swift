@@ -132,7 +132,8 @@ struct ChromeTrace {
                 Slice(life: index, from: life.start, to: max(life.start, life.end)))
         }
         for wait in picture.waits {
-            byThread[wait.thread, default: []].append(Slice(life: nil, from: wait.from, to: wait.to))
+            byThread[wait.thread, default: []].append(
+                Slice(life: nil, from: wait.from, to: wait.to))
         }
         var written: Set<Int> = []
         for (thread, slices) in byThread.sorted(by: { $0.key < $1.key }) {

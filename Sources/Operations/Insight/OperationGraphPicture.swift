@@ -117,7 +117,7 @@ public struct OperationGraphPicture: Sendable {
     }
 
     /// The longest chain along edges between nodes that count, the first to end first.
-    private static func longestChain(_ edges: [Edge], among counts: [Bool]) -> [Int] {
+    static func longestChain(_ edges: [Edge], among counts: [Bool]) -> [Int] {
         var before = [[Int]](repeating: [], count: counts.count)
         for edge in edges where counts[edge.from] && counts[edge.to] {
             before[edge.to].append(edge.from)

@@ -145,7 +145,9 @@ private struct Shard {
         func add(_ nanoseconds: UInt64) {
             words[DurationHistogram.bucket(of: nanoseconds)].add(1, ordering: .relaxed)
             words[DurationHistogram.bucketCount].add(nanoseconds, ordering: .relaxed)
-            let (least, most) = (DurationHistogram.bucketCount + 1, DurationHistogram.bucketCount + 2)
+            let (least, most) = (
+                DurationHistogram.bucketCount + 1, DurationHistogram.bucketCount + 2
+            )
             if nanoseconds < words[least].load(ordering: .relaxed) {
                 words[least].min(nanoseconds, ordering: .relaxed)
             }
@@ -154,7 +156,9 @@ private struct Shard {
             }
         }
 
-        func forgetLeast() { words[DurationHistogram.bucketCount + 1].store(.max, ordering: .relaxed) }
+        func forgetLeast() {
+            words[DurationHistogram.bucketCount + 1].store(.max, ordering: .relaxed)
+        }
 
         var histogram: DurationHistogram {
             let counts = (0..<DurationHistogram.bucketCount).map {

@@ -237,7 +237,9 @@ extension OperationQueue {
     /// Lets a timeline find the thread, should it be looked at before the operation has ended.
     @inline(__always)
     fileprivate func noteThread(of operation: BlockOperation, from start: UInt64) {
-        withInsight { $0.recordThread(of: operation.identity, from: OperationMark(.started, start)) }
+        withInsight {
+            $0.recordThread(of: operation.identity, from: OperationMark(.started, start))
+        }
     }
 
     /// A plain operation of a batch has run.

@@ -93,21 +93,21 @@ struct GraphPictureTests {
         await queue.drain()
     }
 
-    @Test func aCycleIsDrawnAndEnds() async {
-        let queue = suspendedQueue()
-        let handler = OperationsDiagnostics.handler
-        let (a, b) = (named("a"), named("b"))
-        a.addDependency(b)
-        // Reported on standard error by whoever listens; here only the picture matters.
-        b.addDependency(a)
-        _ = handler
-        await queue.addOperations([a, b], waitUntilFinished: false)
-        let picture = queue.graph
-        #expect(picture.edges.count == 2)
-        #expect(picture.criticalPath.count == 2)
-        a.cancel()
-        queue.isSuspended = false
-        await queue.drain()
+    @Test func theLongestChainEndsInCyclesToo() {
+        func edge(_ from: Int, _ to: Int) -> OperationGraphPicture.Edge {
+            OperationGraphPicture.Edge(from: from, to: to, kind: .dependency)
+        }
+        let edges = [edge(0, 1), edge(1, 2), edge(2, 0), edge(2, 3)]
+        let all = [Bool](repeating: true, count: 4)
+        let chain = OperationGraphPicture.longestChain(edges, among: all)
+        #expect(chain.count > 1 && Set(chain).count == chain.count)
+        let two = [edge(0, 1), edge(1, 0)]
+        #expect(OperationGraphPicture.longestChain(two, among: [true, true]).count == 2)
+        let own = OperationGraphPicture.longestChain([edge(0, 0)], among: [true])
+        #expect(own == [0])
+        let some = OperationGraphPicture.longestChain(
+            [edge(0, 1), edge(1, 2)], among: [true, false, true])
+        #expect(some.count == 1)
     }
 
     @Test func ofVeryManySomeAreLeftOut() async {

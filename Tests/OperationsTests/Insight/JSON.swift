@@ -113,7 +113,9 @@ indirect enum JSON: Equatable {
             _ = takeIf("-")
             let first = place
             try digits()
-            if bytes[first] == UInt8(ascii: "0"), place > first + 1 { throw malformed("0 in front") }
+            if bytes[first] == UInt8(ascii: "0"), place > first + 1 {
+                throw malformed("0 in front")
+            }
             if takeIf(".") { try digits() }
             if takeIf("e") || takeIf("E") {
                 _ = takeIf("+") || takeIf("-")

@@ -187,7 +187,9 @@ struct StallTests {
         waiting.addDependency(missing)
         queue.addOperation(waiting)
         let reported = AsyncStream<OperationQueue.Stall>.makeStream()
-        let reports = queue.reportStalls(after: .milliseconds(1)) { reported.continuation.yield($0) }
+        let reports = queue.reportStalls(after: .milliseconds(1)) {
+            reported.continuation.yield($0)
+        }
         var iterator = reported.stream.makeAsyncIterator()
         #expect(await iterator.next()?.unfinishedCount == 1)
         reports.end()

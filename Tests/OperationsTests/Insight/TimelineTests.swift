@@ -110,7 +110,9 @@ struct TimelineTests {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
-        let (fetch, fail) = (AsyncOperation { await Task.yield() }, AsyncOperation { throw Failed() })
+        let (fetch, fail) = (
+            AsyncOperation { await Task.yield() }, AsyncOperation { throw Failed() }
+        )
         let after = block("after")
         fetch.name = "fetch"
         fail.name = "fail"

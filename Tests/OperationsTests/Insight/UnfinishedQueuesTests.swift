@@ -3,6 +3,14 @@ import Testing
 
 @testable import Operations
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @Suite(.timeLimit(.minutes(5)))
 struct UnfinishedQueuesTests {
     private func entry(of queue: OperationQueue) -> OperationsDiagnostics.UnfinishedQueue? {
@@ -84,12 +92,8 @@ struct UnfinishedQueuesTests {
             kept.name = "kept"
             kept.addOperation(Operation())
             Kept.queue.withLock { $0 = kept }
-            let lost = OperationQueue()
-            lost.isSuspended = true
-            lost.name = "lost"
-            let upload = Operation()
-            upload.name = "upload"
-            lost.addOperation(upload)
+            loseQueue()
+            exit(EXIT_SUCCESS)
         }
         let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
         #expect(text.contains("queue 'lost' is suspended and holds 1 operation"), "\(text)")
@@ -101,9 +105,8 @@ struct UnfinishedQueuesTests {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent])
         {
             OperationsDiagnostics.reportsUnfinishedQueuesAtExit = false
-            let lost = OperationQueue()
-            lost.isSuspended = true
-            lost.addOperation(Operation())
+            loseQueue()
+            exit(EXIT_SUCCESS)
         }
         let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
         #expect(!text.contains("Operations:"), "\(text)")
@@ -128,4 +131,12 @@ struct UnfinishedQueuesTests {
 
 private enum Kept {
     static let queue = Protected<OperationQueue?>(nil)
+}
+
+private func loseQueue() {
+    let lost = suspendedQueue()
+    lost.name = "lost"
+    let upload = Operation()
+    upload.name = "upload"
+    lost.addOperation(upload)
 }
