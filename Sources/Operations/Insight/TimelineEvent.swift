@@ -61,21 +61,20 @@ struct TimelineEvent {
 /// How many events all threads together may still keep.
 final class TimelineBudget: Sendable {
     private let remaining: Atomic<Int>
-    private let portion: Int
 
-    init(_ limit: Int) {
-        remaining = Atomic(limit)
-        // A few threads of a small limit share it.
-        portion = max(1, min(TimelineBuffer.chunkCapacity, limit / 16))
-    }
+    init(_ limit: Int) { remaining = Atomic(limit) }
 
-    /// How many more the caller may keep; 0 at the end.
-    func take() -> Int {
-        let before = remaining.subtract(portion, ordering: .relaxed).oldValue
-        if before >= portion { return portion }
-        // Not to run around to large numbers, whatever is still tried.
-        if before <= 0 { remaining.add(portion, ordering: .relaxed) }
-        return max(0, before)
+    /// How many more the caller may keep, of so many that it wants; 0 at the end.
+    func take(_ wanted: Int) -> Int {
+        var before = remaining.load(ordering: .relaxed)
+        while true {
+            let portion = min(wanted, before)
+            guard portion > 0 else { return 0 }
+            let (exchanged, original) = remaining.compareExchange(
+                expected: before, desired: before - portion, ordering: .relaxed)
+            if exchanged { return portion }
+            before = original
+        }
     }
 }
 
@@ -86,7 +85,7 @@ final class TimelineBudget: Sendable {
 ///
 /// Unchecked: everything is guarded by the lock, or atomic.
 final class TimelineBuffer: @unchecked Sendable {
-    static let chunkCapacity = 512
+    private static let chunkCapacities = 8...512
 
     let thread: Int
     let threadName: String
@@ -136,7 +135,10 @@ final class TimelineBuffer: @unchecked Sendable {
 
     @inline(never)
     private func grow() -> Bool {
-        let portion = budget.take()
+        // A thread that notes little takes little away from the others.
+        let wanted = min(
+            max(2 * capacity, Self.chunkCapacities.lowerBound), Self.chunkCapacities.upperBound)
+        let portion = budget.take(wanted)
         guard portion > 0 else { return false }
         if chunk != nil { fullCounts.append(count) }
         let new = UnsafeMutablePointer<TimelineEvent>.allocate(capacity: portion)

@@ -51,6 +51,11 @@ struct GraphPictureTests {
                 == ["host", "load", "decode", "show"])
         #expect(picture.nodes.filter(\.isCritical).count == 4)
         #expect(picture.edges.filter(\.isCritical).count == 3)
+        free.cancel()
+        free.start()
+        other.isSuspended = false
+        queue.isSuspended = false
+        await queue.drain()
     }
 
     @Test func finishedAndCancelledOnesAreGrey() async {
@@ -65,6 +70,8 @@ struct GraphPictureTests {
         #expect(picture.nodes.map(\.label) == ["after", "before", "cancelled"])
         #expect(picture.nodes.map(\.state) == [.waiting, .finished, .cancelled])
         #expect(picture.criticalPath.map { picture.nodes[$0].label } == ["cancelled", "after"])
+        queue.cancelAllOperations()
+        await queue.drain()
     }
 
     @Test func executingOnesAndTheirWaitsAreShown() async {

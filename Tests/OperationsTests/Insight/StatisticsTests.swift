@@ -152,8 +152,8 @@ struct StatisticsTests {
     @Test func timesAreThoseOfTheOperation() async {
         let queue = serialQueue()
         queue.measuresOperations = true
-        let start = ContinuousClock.now
         let slow = BlockOperation {
+            let start = ContinuousClock.now
             while ContinuousClock.now - start < .milliseconds(20) {}
         }
         let behind = BlockOperation {}
