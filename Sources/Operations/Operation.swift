@@ -206,7 +206,7 @@ open class Operation: @unchecked Sendable {
     func startTask() {}
 
     /// Its work goes on in a task; it was begun at this time, or a little later.
-    func noteStart(_ time: UInt64) {}
+    func noteTaskStart(_ time: UInt64) {}
 
     /// When its work was started, if it notes that itself.
     var ownStartTime: UInt64? { nil }

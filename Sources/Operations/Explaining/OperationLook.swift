@@ -154,7 +154,7 @@ extension OperationWord {
 
 extension Operation {
     /// How dependencies must end, of those that must end in a certain way.
-    fileprivate var conditions: [ObjectIdentifier: DependencyCondition] {
+    var conditions: [ObjectIdentifier: DependencyCondition] {
         var conditions: [ObjectIdentifier: DependencyCondition] = [:]
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }

@@ -40,7 +40,7 @@ extension OperationGraphPicture {
         }
         for edge in edges {
             var attributes = ["style=\(edge.kind == .wait ? "dashed" : "solid")"]
-            if edge.kind == .wait { attributes.append("label=\"waits inside\"") }
+            if let label = edge.kind.label { attributes.append("label=\"\(label)\"") }
             if edge.isCritical {
                 attributes += ["color=\"\(Self.criticalColour)\"", "penwidth=3"]
             }
@@ -100,13 +100,13 @@ extension OperationGraphPicture {
             lines.append("  end")
         }
         for edge in edges {
-            let arrow =
-                switch (edge.kind, edge.isCritical) {
-                case (.dependency, true): "==>"
-                case (.dependency, false): "-->"
-                case (.wait, true): "== \"waits inside\" ==>"
-                case (.wait, false): "-. \"waits inside\" .->"
+            let line =
+                switch (edge.kind == .wait, edge.isCritical) {
+                case (_, true): (begin: "==", end: "==>")
+                case (true, false): (begin: "-.", end: ".->")
+                case (false, false): (begin: "--", end: "-->")
                 }
+            let arrow = edge.kind.label.map { "\(line.begin) \"\($0)\" \(line.end)" } ?? line.end
             lines.append("  n\(edge.from) \(arrow) n\(edge.to)")
         }
         if let omission { lines.append("  omitted[\"\(omission)\"]") }
@@ -153,5 +153,17 @@ extension Unicode.Scalar {
     /// Neither text nor space: the control characters, and the separators of lines.
     fileprivate var isControl: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value) || value == 0x2028 || value == 0x2029
+    }
+}
+
+extension OperationGraphPicture.EdgeKind {
+    /// What is written at the arrow.
+    fileprivate var label: String? {
+        switch self {
+        case .dependency(.always): nil
+        case .dependency(.success): "on success"
+        case .dependency(.failure): "on failure"
+        case .wait: "waits inside"
+        }
     }
 }

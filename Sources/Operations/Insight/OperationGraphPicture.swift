@@ -26,8 +26,8 @@ public struct OperationGraphPicture: Sendable {
 
     /// Why there is an arrow.
     public enum EdgeKind: Sendable, Equatable {
-        /// One depends on the other.
-        case dependency
+        /// One depends on the other, and on how that ends.
+        case dependency(DependencyCondition)
         /// The code of one waits for the other.
         case wait
     }
@@ -91,13 +91,13 @@ public struct OperationGraphPicture: Sendable {
         self.queues = queues.map(\.label)
         omittedCount = survey.omitted
         edges = survey.found.enumerated().flatMap { index, found in
-            let kinds: [(EdgeKind, [Operation])] = [
-                (.dependency, found.dependencies), (.wait, found.waits),
-            ]
-            return kinds.flatMap { kind, others in
-                others.compactMap { other in
-                    survey.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
-                }
+            let conditions = found.dependencies.isEmpty ? [:] : found.operation.conditions
+            let others: [(Operation, EdgeKind)] =
+                found.dependencies.map {
+                    ($0, .dependency(conditions[ObjectIdentifier($0)] ?? .always))
+                } + found.waits.map { ($0, .wait) }
+            return others.compactMap { other, kind in
+                survey.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
             }
         }
         let isOver = survey.found.map { $0.word.phase == .finished }

@@ -20,9 +20,10 @@ extension Operation {
     ///
     /// Asked when the work is over, possibly before the word says so.
     func outcome(_ word: OperationWord) -> OperationOutcome {
-        if word.isCancelled { return .cancelled }
-        // A block cannot fail.
-        if word.has(.plain) { return .finished }
-        return (self as? AsyncOperation)?.error == nil ? .finished : .failed
+        switch word.outcome {
+        case .succeeded: .finished
+        case .failed: .failed
+        case .cancelled, .failedUpstream: .cancelled
+        }
     }
 }

@@ -200,12 +200,12 @@ extension OperationQueue {
     }
 }
 
-extension BlockOperation {
+extension Operation {
     /// Runs the block of a plain operation of a batch, and what else its queue or the operation asks for.
     ///
     /// - Parameter word: says that it executes.
     @inline(never)
-    func runWithCare(_ word: OperationWord, _ batch: Batch, in queue: OperationQueue) {
+    final func runWithCare(_ word: OperationWord, _ batch: Batch, in queue: OperationQueue) {
         let care = Care(rawValue: queue.care.load(ordering: .relaxed))
         guard !care.isDisjoint(with: .watched) else { return runUnwatched(word, care, in: queue) }
         // Reading the clock is most of what this costs.
@@ -216,7 +216,7 @@ extension BlockOperation {
         let end = noteTime()
         batch.lastEnd = end
         self.mark(OperationMark(bits: 0))
-        let outcome: OperationOutcome = status.isCancelled ? .cancelled : .finished
+        let outcome = outcome(status)
         queue.noteRun(
             of: self, outcome, after: mark, from: start, to: end,
             care.intersection(Care(rawValue: queue.care.load(ordering: .relaxed))))
@@ -228,7 +228,7 @@ extension BlockOperation {
             _ = ThreadContext.current.prepare(for: self, in: queue)
             runMain()
         } else {
-            block?()
+            runBlock()
         }
     }
 }
@@ -236,7 +236,7 @@ extension BlockOperation {
 extension OperationQueue {
     /// Lets a timeline find the thread, should it be looked at before the operation has ended.
     @inline(__always)
-    fileprivate func noteThread(of operation: BlockOperation, from start: UInt64) {
+    fileprivate func noteThread(of operation: Operation, from start: UInt64) {
         withInsight {
             $0.recordThread(of: operation.identity, from: OperationMark(.started, start))
         }
@@ -245,7 +245,7 @@ extension OperationQueue {
     /// A plain operation of a batch has run.
     @inline(__always)
     fileprivate func noteRun(
-        of operation: BlockOperation, _ outcome: OperationOutcome, after mark: OperationMark,
+        of operation: Operation, _ outcome: OperationOutcome, after mark: OperationMark,
         from start: UInt64, to end: UInt64, _ care: Care
     ) {
         if care.contains(.timeline) {

@@ -66,6 +66,7 @@ extension Operation {
         if mayUseRunner(in: queue) { return AsyncRunner.run(self, of: batch, in: queue) }
         _ = ThreadContext.current.prepare(for: self, in: queue)
         let operation = queue.part(from: batch).takeRetainedValue()
+        if queue.isWatched { queue.noteStart(of: operation) }
         operation.startTask()
         return nil
     }

@@ -46,7 +46,7 @@ final class AsyncRunner: @unchecked Sendable {
         let start = batch.start.load(ordering: .relaxed)
         // Kept for the runner, which releases it.
         let parted = queue.part(from: batch)
-        parted._withUnsafeGuaranteedRef { $0.noteStart(start) }
+        parted._withUnsafeGuaranteedRef { $0.noteTaskStart(start) }
         runner.hasParted.store(true, ordering: .releasing)
         return nil
     }
@@ -91,6 +91,7 @@ final class AsyncRunner: @unchecked Sendable {
             }
             guard begun.phase == .executing else {
                 // Cancelled.
+                if queue.isWatched { queue.noteDropped(operation) }
                 next = operation.endPlain(batch, in: queue) ?? queue.takeNext(from: batch)
                 return nil
             }

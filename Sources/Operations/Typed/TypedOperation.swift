@@ -173,7 +173,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override var runsOnItsThread: Bool { run == nil }
 
-    override func noteStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }
+    override func noteTaskStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }
 
     override var ownStartTime: UInt64? { run?.startTime.load(ordering: .relaxed) }
 

@@ -102,7 +102,7 @@ struct GraphPictureTests {
 
     @Test func theLongestChainEndsInCyclesToo() {
         func edge(_ from: Int, _ to: Int) -> OperationGraphPicture.Edge {
-            OperationGraphPicture.Edge(from: from, to: to, kind: .dependency)
+            OperationGraphPicture.Edge(from: from, to: to, kind: .dependency(.always))
         }
         let edges = [edge(0, 1), edge(1, 2), edge(2, 0), edge(2, 3)]
         let all = [Bool](repeating: true, count: 4)
