@@ -54,6 +54,9 @@ extension Operation {
             case slotsTaken(width: Int, by: [String], queue: String)
             /// A barrier of its queue is before it, or it is one, and the operation named has not finished.
             case barrier(queue: String, behind: String)
+            /// Its queue is strictly first in, first out, and the operation named, which was added before it, has
+            /// not started.
+            case strictOrder(queue: String, behind: String)
             /// Nothing holds it back: it starts when a worker is free, after better ones of its queue.
             case ready(queue: String, othersReady: Int)
             /// Nothing holds it back: it starts when the main thread serves the main dispatch queue.
@@ -128,6 +131,9 @@ extension Operation.Explanation.Reason {
                 + names.listed
         case .barrier(let queue, let before):
             "\(name) is ready, but a barrier of \(queue) lets it start only after \(before)"
+        case .strictOrder(let queue, let before):
+            "\(name) is ready, but its \(queue.hasPrefix("queue ") ? queue : "queue") is strictly first in, "
+                + "first out, and \(before) before it has not started"
         case .ready(let queue, let others):
             others == 0
                 ? "\(name) is ready, and starts as soon as a worker is free"
@@ -157,8 +163,8 @@ extension Operation.Explanation.Reason {
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"
         case .leaving: return "cancelled"
-        case .queueSuspended, .queueWithoutWidth, .slotsTaken, .barrier, .ready, .awaitsMainThread,
-            .awaitsUnderlyingQueue:
+        case .queueSuspended, .queueWithoutWidth, .slotsTaken, .barrier, .strictOrder, .ready,
+            .awaitsMainThread, .awaitsUnderlyingQueue:
             return "ready"
         }
     }

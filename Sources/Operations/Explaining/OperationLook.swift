@@ -112,13 +112,15 @@ struct OperationLook {
             let place: Int
             let operations: [Operation]
             let executor: QueueExecutor
+            let predecessor: Operation?
         }
         let seen = queue.snapshot { state in
             Seen(
                 isSuspended: state.isSuspended, width: state.width, running: state.running,
                 readyCount: state.readyCount, firstBarrier: state.barrierPlace,
                 place: operation.place, operations: state.operations(includingBarriers: true),
-                executor: state.executor)
+                executor: state.executor,
+                predecessor: state.firstStrictly(before: operation.place))
         }
         let label = queue.label
         if seen.isSuspended { reasons.append(.queueSuspended(queue: label)) }
@@ -129,7 +131,11 @@ struct OperationLook {
             reasons.append(.barrier(queue: label, behind: oldest.label))
             next.append(oldest)
         }
-        if seen.width > 0, seen.running >= seen.width {
+        if let predecessor = seen.predecessor {
+            // What keeps that one from starting is said of it.
+            reasons.append(.strictOrder(queue: label, behind: predecessor.label))
+            next.append(predecessor)
+        } else if seen.width > 0, seen.running >= seen.width {
             let holders = seen.operations.filter { $0.status.isAtWork && $0 !== operation }
             let names = holders.enumerated().map { index, holder in
                 index < 5 ? holder.labelWithState() : holder.label

@@ -117,6 +117,41 @@ struct BitTree {
         return first(from: 0)
     }
 
+    /// The last member that is not above `end`.
+    func last(upTo end: Int) -> Int? {
+        if count == 0 { return nil }
+        if let bit = Self.lastBit(in: words[end >> 6], upTo: end & 63) { return end & ~63 + bit }
+        return previous(level: 1, before: end >> 6)
+    }
+
+    /// The last bit of a word that is set and not above `end`.
+    private static func lastBit(in word: UInt64, upTo end: Int) -> Int? {
+        let rest = word & (~0 >> (63 - end))
+        return rest == 0 ? nil : 63 - rest.leadingZeroBitCount
+    }
+
+    /// The last member below those of a word of the level under this one.
+    private func previous(level: Int, before word: Int) -> Int? {
+        guard word > 0 else { return nil }
+        let (base, last) = (base(level), word - 1)
+        if let bit = Self.lastBit(in: words[base + last >> 6], upTo: last & 63) {
+            return lastMember(of: last & ~63 + bit, level: level - 1)
+        }
+        if level + 1 < Self.levels { return previous(level: level + 1, before: last >> 6) }
+        for index in (0..<last >> 6).reversed() {
+            guard let bit = Self.lastBit(in: words[base + index], upTo: 63) else { continue }
+            return lastMember(of: index << 6 + bit, level: level - 1)
+        }
+        return nil
+    }
+
+    /// The last member below a word that is not zero.
+    private func lastMember(of word: Int, level: Int) -> Int? {
+        guard let bit = Self.lastBit(in: words[base(level) + word], upTo: 63) else { return nil }
+        let member = word << 6 + bit
+        return level == 0 ? member : lastMember(of: member, level: level - 1)
+    }
+
     private func firstBit(of word: Int, level: Int) -> Int {
         word << 6 + words[base(level) + word].trailingZeroBitCount
     }

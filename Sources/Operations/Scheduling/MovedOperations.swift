@@ -1,139 +1,157 @@
-/// The operations of a queue whose priority was changed while they were in it.
+/// The operations of a queue that do not go in the order of their places: those with a deadline, and those
+/// whose priority was changed while they were in it.
 ///
-/// They come behind those that had the priority at that moment, whatever their place in the ring: each has
-/// a **turn**, the number of places that the ring had given out by then. Entries that no longer stand are
-/// skipped when they come up, and swept out when they are the most.
+/// The latter come behind those that had the priority at that moment, whatever their place in the ring: the
+/// number of their ``Turn`` is that of the places that the ring had given out by then. Entries that no longer stand
+/// are skipped when they come up, and swept out when they are the most.
 struct MovedOperations {
-    private struct Turn {
-        var number: Int
-        var ticket: Int
+    private struct Standing {
+        var turn: Turn
         var isReady = false
     }
 
-    private struct Entry {
-        let turn: Int
-        let sequence: Int
-        let ticket: Int
+    private struct Entry: Comparable {
+        let turn: Turn
+        let place: Int
+        let lane: Int
+
+        static func < (a: Entry, b: Entry) -> Bool { a.turn < b.turn }
     }
 
-    private var turns: [Int: Turn] = [:]
-    private var lists = [[Entry]](repeating: [], count: Operation.QueuePriority.count)
+    /// By their places.
+    private struct HeldEntry: Comparable {
+        let entry: Entry
+
+        static func < (a: HeldEntry, b: HeldEntry) -> Bool { a.entry.place < b.entry.place }
+    }
+
+    private var standings: [Int: Standing] = [:]
+    private var lanes = [Heap<Entry>](
+        repeating: Heap(), count: Operation.QueuePriority.count)
+    /// What was met behind a barrier, until that has gone.
+    private var held = Heap<HeldEntry>()
     private var lastTicket = 0
-    private(set) var readyCounts = [Int](repeating: 0, count: Operation.QueuePriority.count)
+    private var readyCount = 0
+    private var deadlines = 0
+    /// Last in, first out.
+    private let isReversed: Bool
 
-    var isEmpty: Bool { turns.isEmpty }
+    init(isReversed: Bool = false) { self.isReversed = isReversed }
 
-    /// Gives an operation, which is not among the ready ones here, a new turn.
-    mutating func move(_ sequence: Int, turn: Int) {
+    var isEmpty: Bool { standings.isEmpty }
+
+    /// Whether any of them has a deadline.
+    var hasDeadlines: Bool { deadlines > 0 }
+
+    /// The turn of an operation, ready or not; nil if it goes by its place.
+    func turn(of place: Int) -> Turn? { standings[place]?.turn }
+
+    /// Gives an operation, which is not among the ready ones here, a new number, and keeps its deadline.
+    mutating func move(_ place: Int, number: Int) {
         lastTicket += 1
-        turns[sequence] = Turn(number: turn, ticket: lastTicket)
+        let deadline = standings[place]?.turn.deadline ?? Turn.noDeadline
+        standings[place] = Standing(
+            turn: Turn(deadline: deadline, number: number, ticket: lastTicket))
     }
 
-    mutating func setReady(_ sequence: Int, lane: Int) {
-        guard var turn = turns[sequence], !turn.isReady else { return }
-        lastTicket += 1
-        turn.isReady = true
+    /// Gives an operation, which is not among the ready ones here, a deadline. It keeps its number, by default its
+    /// place.
+    mutating func setDeadline(_ deadline: Int64, at place: Int) {
+        if standings[place] == nil { move(place, number: place) }
+        count(standings[place], -1)
+        standings[place]?.turn.deadline = deadline
+        count(standings[place], 1)
+    }
+
+    private mutating func count(_ standing: Standing?, _ difference: Int) {
+        if let standing, standing.turn.deadline != Turn.noDeadline { deadlines += difference }
+    }
+
+    func isReady(_ place: Int) -> Bool { standings[place]?.isReady == true }
+
+    mutating func setReady(_ place: Int, lane: Int) {
+        guard var standing = standings[place], !standing.isReady else { return }
         // A new ticket for each time it is ready, so that an older entry does not stand again.
-        let entry = Entry(turn: turn.number, sequence: sequence, ticket: lastTicket)
-        turn.ticket = lastTicket
-        turns[sequence] = turn
-        readyCounts[lane] += 1
-        insert(entry, lane: lane)
+        lastTicket += 1
+        standing.turn.ticket = lastTicket
+        standing.isReady = true
+        standings[place] = standing
+        readyCount += 1
+        lanes[lane].insert(entry(standing, place: place, lane: lane))
+    }
+
+    private func entry(_ standing: Standing, place: Int, lane: Int) -> Entry {
+        var turn = standing.turn
+        if isReversed { turn.number = -place }
+        return Entry(turn: turn, place: place, lane: lane)
     }
 
     /// True if it was among the ready ones.
-    mutating func clearReady(_ sequence: Int, lane: Int) -> Bool {
-        guard turns[sequence]?.isReady == true else { return false }
-        turns[sequence]?.isReady = false
-        readyCounts[lane] -= 1
-        sweep(lane)
+    mutating func clearReady(_ place: Int, lane: Int) -> Bool {
+        guard standings[place]?.isReady == true else { return false }
+        standings[place]?.isReady = false
+        readyCount -= 1
+        if lanes[lane].count > 2 * readyCount + 64 { lanes[lane] = lanes[lane].swept { stands($0) } }
+        if held.count > 2 * readyCount + 64 { held = held.swept { stands($0.entry) } }
         return true
     }
 
     /// The operation has left the queue, and is not among the ready ones.
-    mutating func forget(_ sequence: Int) { turns[sequence] = nil }
+    mutating func forget(_ place: Int) { count(standings.removeValue(forKey: place), -1) }
 
     /// The turn and place of the first of a lane, among those whose place is not beyond `limit`.
     ///
-    /// - Complexity: O(log n), or O(n) if there is a limit.
-    mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: Int, sequence: Int)? {
-        while let entry = lists[lane].first, !stands(entry) { removeFirst(lane) }
-        guard let first = lists[lane].first else { return nil }
-        if first.sequence <= limit { return (first.turn, first.sequence) }
-        let eligible = lists[lane].filter { $0.sequence <= limit && stands($0) }
-        return eligible.min(by: Self.isOrdered).map { ($0.turn, $0.sequence) }
+    /// - Parameter limit: never lower than before, unless all that were added since are beyond it.
+    /// - Complexity: O(log n), spread over all that are ready.
+    mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: Turn, place: Int)? {
+        while let first = held.first, first.entry.place <= limit {
+            let entry = held.removeFirst().entry
+            lanes[entry.lane].insert(entry)
+        }
+        while let entry = lanes[lane].first {
+            if stands(entry), entry.place <= limit { return (entry.turn, entry.place) }
+            _ = lanes[lane].removeFirst()
+            if stands(entry) { held.insert(HeldEntry(entry: entry)) }
+        }
+        return nil
     }
 
     private func stands(_ entry: Entry) -> Bool {
-        guard let turn = turns[entry.sequence] else { return false }
-        return turn.isReady && turn.ticket == entry.ticket
-    }
-
-    private mutating func sweep(_ lane: Int) {
-        guard lists[lane].count > 2 * readyCounts[lane] + 64 else { return }
-        let standing = lists[lane].filter { stands($0) }
-        lists[lane] = []
-        for entry in standing { insert(entry, lane: lane) }
+        guard let standing = standings[entry.place] else { return false }
+        return standing.isReady && standing.turn.ticket == entry.turn.ticket
     }
 
     // MARK: Places that change
 
-    /// The ring has moved its operations: `places` maps old places to new ones, both rising.
-    mutating func renumber(_ places: [(old: Int, new: Int)], tail: Int) {
-        // A turn stands for "before all that were added later": now, before the first of those.
-        let translated: (Int) -> Int = { turn in
-            let index = places.partitioningIndex { $0.old >= turn }
-            return index < places.count ? places[index].new : tail
-        }
-        let newPlaces = Dictionary(uniqueKeysWithValues: places.map { ($0.old, $0.new) })
-        var moved = MovedOperations()
+    /// The ring has moved its operations.
+    mutating func renumber(_ places: NewPlaces) { rebuild(isReversed: isReversed, places) }
+
+    /// The same in another order.
+    func ordered(isReversed: Bool) -> MovedOperations {
+        var moved = self
+        moved.rebuild(isReversed: isReversed, nil)
+        return moved
+    }
+
+    private mutating func rebuild(isReversed: Bool, _ places: NewPlaces?) {
+        var moved = MovedOperations(isReversed: isReversed)
         moved.lastTicket = lastTicket
-        moved.readyCounts = readyCounts
-        for (sequence, turn) in turns {
-            guard let place = newPlaces[sequence] else { continue }
-            var turn = turn
-            turn.number = translated(turn.number)
-            moved.turns[place] = turn
+        moved.readyCount = readyCount
+        for (place, standing) in standings {
+            guard let place = places.map({ $0(place) }) ?? place else { continue }
+            var standing = standing
+            if let places { standing.turn.number = places.first(from: standing.turn.number) }
+            moved.standings[place] = standing
+            moved.count(standing, 1)
         }
-        for (lane, list) in lists.enumerated() {
-            for entry in list where stands(entry) {
-                guard let place = newPlaces[entry.sequence] else { continue }
-                moved.insert(
-                    Entry(turn: translated(entry.turn), sequence: place, ticket: entry.ticket),
-                    lane: lane)
-            }
+        for entry in lanes.flatMap(\.elements) + held.elements.map(\.entry) where stands(entry) {
+            guard let place = places.map({ $0(entry.place) }) ?? entry.place,
+                let standing = moved.standings[place]
+            else { continue }
+            moved.lanes[entry.lane].insert(
+                moved.entry(standing, place: place, lane: entry.lane))
         }
         self = moved
-    }
-
-    // MARK: A binary heap for each lane: no entry comes before its parent
-
-    private static func isOrdered(_ a: Entry, _ b: Entry) -> Bool {
-        (a.turn, a.ticket) < (b.turn, b.ticket)
-    }
-
-    private mutating func insert(_ entry: Entry, lane: Int) {
-        lists[lane].append(entry)
-        var child = lists[lane].count - 1
-        while child > 0, Self.isOrdered(lists[lane][child], lists[lane][(child - 1) / 2]) {
-            lists[lane].swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    private mutating func removeFirst(_ lane: Int) {
-        lists[lane].swapAt(0, lists[lane].count - 1)
-        lists[lane].removeLast()
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < lists[lane].count {
-                if Self.isOrdered(lists[lane][child], lists[lane][least]) { least = child }
-            }
-            if least == parent { return }
-            lists[lane].swapAt(parent, least)
-            parent = least
-        }
     }
 }
 

@@ -17,6 +17,8 @@ final class OperationExtras {
     var cancellationReason: CancellationReason?
     var upstreamFailure: FailureRecord?
     var cancelHandlers: [@Sendable () -> Void] = []
+    /// Of those in a queue it changes under the queue's lock, too.
+    let deadline = Atomic<Int64>(Turn.noDeadline)
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.
@@ -24,12 +26,15 @@ enum Waiter: Sendable {
     case thread(Gate)
     case task(CheckedContinuation<Void, Never>)
     case timed(TimedWait)
+    /// Waits for room; resumed with whether it has a place.
+    case room(CheckedContinuation<Bool, Never>)
 
     func wake() {
         switch self {
         case .thread(let gate): gate.open()
         case .task(let continuation): continuation.resume()
         case .timed(let wait): wait.end(inTime: true)
+        case .room(let continuation): continuation.resume(returning: true)
         }
     }
 }

@@ -255,7 +255,8 @@ extension OperationQueue {
     }
 
     func cut(_ batch: Batch) {
-        let finished = eventOffering({ $0.cut(batch) })
+        let (finished, waiters) = eventOffering({ $0.cut(batch) })
+        for waiter in waiters { waiter.wake() }
         if finished.isEmpty { return }
         // On a worker: the foreman, who may be the caller, runs no user's `deinit`.
         WorkerPool.shared.submit(.block { for operation in finished { operation.release() } })

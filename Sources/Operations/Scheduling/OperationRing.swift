@@ -95,6 +95,19 @@ struct OperationRing: ~Copyable {
         return head + (found - head) & (capacity - 1)
     }
 
+    /// The place of the operation in a lane that was added last, among those not beyond `limit`.
+    func lastReady(_ lane: Int, upTo limit: Int = .max) -> Int? {
+        let last = min(limit, tail - 1)
+        guard last >= head else { return nil }
+        let starts = slot(last) < slot(head) ? [slot(last), capacity - 1] : [slot(last)]
+        for start in starts {
+            guard let found = lanes[lane].last(upTo: start) else { continue }
+            let sequence = head + (found - slot(head)) & (capacity - 1)
+            if sequence <= last { return sequence }
+        }
+        return nil
+    }
+
     /// Takes the oldest operations off a lane, up to `limit`, and returns how many.
     @inline(__always)
     mutating func takeReady(

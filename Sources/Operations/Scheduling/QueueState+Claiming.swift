@@ -3,6 +3,7 @@
 extension QueueState {
     /// The place of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {
+        if !isUsual { return bestInOrder() }
         let limit = barrierPlace
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?
@@ -10,9 +11,9 @@ extension QueueState {
             // A barrier that waits for its turn does not stand in the way of those before it.
             if let found = place, !isEligible(found, limit: limit) { place = nil }
             if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
-                first.turn <= place ?? Int.max
+                first.turn.isBefore(place ?? Int.max)
             {
-                place = first.sequence
+                place = first.place
             }
             if let place, isEligible(place, limit: limit) { return (place, lane) }
         }
@@ -21,7 +22,7 @@ extension QueueState {
 
     /// Whether the first barrier lets it start; the barrier itself may when nothing is before it.
     @inline(__always)
-    private func isEligible(_ place: Int, limit: Int) -> Bool {
+    func isEligible(_ place: Int, limit: Int) -> Bool {
         place < limit || (place == limit && ring.head == limit)
     }
 
@@ -32,8 +33,9 @@ extension QueueState {
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
-            _ = moved.clearReady(place, lane: lane)
+            _ = clearOutOfOrder(place, lane: lane)
         }
+        if isStrict { front = place + 1 }
         readyCount -= 1
         return (operation, lane)
     }
@@ -126,7 +128,9 @@ extension QueueState {
     }
 
     /// Whether the order of claims is that of the ring's lanes.
-    private var isOrdinary: Bool { barriers.isEmpty && moved.isEmpty && !promotesClaimed }
+    private var isOrdinary: Bool {
+        isUsual && barriers.isEmpty && moved.isEmpty && !promotesClaimed
+    }
 
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
         let isClaimed = operation._withUnsafeGuaranteedRef {
@@ -143,7 +147,7 @@ extension QueueState {
 
     /// One, unless there are many of which each takes no time.
     private func batchSize(cores: Int) -> Int {
-        guard others == 0, typicalNanoseconds < Self.smallNanoseconds else { return 1 }
+        guard others == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else { return 1 }
         let time = typicalNanoseconds + 1
         // So little work is sooner done than shared.
         let least = Int(Self.smallNanoseconds / time)

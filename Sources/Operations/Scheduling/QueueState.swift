@@ -22,6 +22,11 @@ struct QueueState: ~Copyable {
     var running = 0
     /// Operations that are not plain: while there are any, there are no batches.
     var others = 0
+    /// Whether nothing but priorities, places and barriers decides about the order.
+    var isUsual = true
+    /// Whether the order is strictly that of adding.
+    var isStrict = false
+    var room = RoomLine()
     /// With which urgencies references to the queue lie with its executor.
     var offered = OfferedUrgencies()
     /// The lowest lane of which a batch may hold a rest.
@@ -58,6 +63,17 @@ struct QueueState: ~Copyable {
     var qualityMarks = QualityMarks()
     /// Whether an underlying queue decides about the threads: then there are no promotions here.
     var ignoresQuality = false
+    /// In which order ready operations go; changed by ``arrange(order:ageing:)``.
+    var order = OperationQueue.Order.priority
+    /// In a strict order: all before this place are past.
+    var front = 0
+    /// Those that are ready, if they age: then they are in no lane.
+    var ageing: AgeingOperations?
+    /// After how many nanoseconds a ready operation counts one priority higher.
+    var ageingSpan: Int64?
+    /// Tells the time, in nanoseconds, in place of the monotonic clock.
+    var clock: (@Sendable () -> Int64)?
+
     /// Operations that somebody has to promote once the lock is free.
     var promotions: [Promotion]?
     var promotesClaimed = false
@@ -83,7 +99,7 @@ struct QueueState: ~Copyable {
         mutating get {
             if ring.readyCount(OperationRing.cancelledLane) > 0 { return true }
             guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
-            return barriers.isEmpty || best() != nil
+            return (barriers.isEmpty && !isStrict) || best() != nil
         }
     }
 
@@ -145,6 +161,7 @@ struct QueueState: ~Copyable {
                 callBack()
             }
         }
+        if word.has(.moved) { moved.setDeadline(operation.deadline, at: place) }
         if word.phase == .filed { file(operation, place: place) }
         promoteAhead(of: place, to: word.quality.effectiveRank)
         return word
@@ -156,8 +173,9 @@ struct QueueState: ~Copyable {
             operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
             places.append((old, new))
         }
-        if !places.isEmpty, !moved.isEmpty { moved.renumber(places, tail: ring.tail) }
-        if !places.isEmpty { qualityMarks.renumber(places, tail: ring.tail) }
+        guard !places.isEmpty else { return }
+        qualityMarks.renumber(places, tail: ring.tail)
+        renumber(NewPlaces(places: places, tail: ring.tail))
     }
 
     // MARK: Ready lists
@@ -167,6 +185,7 @@ struct QueueState: ~Copyable {
 
     @inline(__always)
     mutating func file(_ operation: Operation, place: Int) {
+        if isStrict { front = min(front, place) }
         var word = operation.status
         while !word.isReady {
             // Back to waiting; unless its last dependency has gone meanwhile, of which nobody else knows.
@@ -178,20 +197,20 @@ struct QueueState: ~Copyable {
             ring.setReady(place, lane: OperationRing.cancelledLane)
             return
         }
-        if word.has(.moved) {
-            moved.setReady(place, lane: word.lane)
+        if !isUsual || word.has(.moved) {
+            fileOutOfOrder(place, word: word)
         } else {
             ring.setReady(place, lane: word.lane)
         }
         readyCount += 1
-        if word.lane > lowestBatchedLane { callBack() }
+        if word.lane > lowestBatchedLane, !isStrict { callBack() }
     }
 
     /// Takes an operation off its lane; false if it was in none: somebody has it in hand.
-    private mutating func clear(_ place: Int, word: OperationWord) -> Bool {
+    mutating func clear(_ place: Int, word: OperationWord) -> Bool {
         if ring.isReady(place, lane: word.lane) {
             ring.clearReady(place, lane: word.lane)
-        } else if !word.has(.moved) || !moved.clearReady(place, lane: word.lane) {
+        } else if !clearOutOfOrder(place, lane: word.lane) {
             return false
         }
         readyCount -= 1
@@ -256,7 +275,7 @@ struct QueueState: ~Copyable {
             word.insert(.moved)
             return true
         }
-        moved.move(place, turn: ring.tail)
+        moved.move(place, number: ring.tail)
         if wasReady {
             file(operation)
         } else if operation.status.phase == .filed {
@@ -282,6 +301,7 @@ struct QueueState: ~Copyable {
             departure.waiters = waiters
             waiters = []
         }
+        if room.isWaitedFor { departure.waiters += admitted() }
         return departure
     }
 
@@ -378,22 +398,26 @@ struct QueueState: ~Copyable {
 
     /// Gives back what the worker has not begun, and lets what has finished leave; returns that, to be let go
     /// of without the lock.
-    mutating func cut(_ batch: Batch) -> [Reference] {
-        guard batches.contains(where: { $0 === batch }) else { return [] }
+    mutating func cut(_ batch: Batch) -> ([Reference], [Waiter]) {
+        guard batches.contains(where: { $0 === batch }) else { return ([], []) }
         giveBackRest(of: batch)
         let finished = batch.foldFinished()
         for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
-        return finished
+        return (finished, room.isWaitedFor ? admitted() : [])
     }
 
-    private mutating func giveBackRest(of batch: Batch) {
+    mutating func giveBackRest(of batch: Batch) {
         var rest: [Reference] = []
         batch.cutRest { rest.append($0) }
         for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
     }
 
     /// A claimed operation turned out not to be ready.
-    mutating func slotReturned() { running -= 1 }
+    mutating func slotReturned() {
+        running -= 1
+        // It is not past any more.
+        front = ring.head
+    }
 
     // MARK: Changes
 
@@ -409,6 +433,7 @@ struct QueueState: ~Copyable {
             observations?.record(QueueProperties.isSuspended, isSuspended)
         case .width(let width):
             self.width = width
+            if isStrict { giveBackAll() }
             observations?.record(QueueProperties.width, width)
         }
         hasNews = observations != nil
@@ -429,7 +454,9 @@ struct QueueState: ~Copyable {
     }
 
     /// False if an operation may run at once that became ready only now: nothing is before it.
-    var hasPrecedence: Bool { readyCount > 0 || isSuspended || !barriers.isEmpty || tellsEach }
+    var hasPrecedence: Bool {
+        readyCount > 0 || isSuspended || !barriers.isEmpty || tellsEach || isStrict || room.isUsed
+    }
 
     /// How urgently the queue must be handed to its executor now; nil if it need not be. One that lies there
     /// already is handed over once more if it has become more urgent.

@@ -1,0 +1,134 @@
+/// The ready operations of a queue that counts how long they have been ready.
+///
+/// Each counts as one priority higher for each span. Nothing is counted as time goes by: what counts is
+/// found out when the best one is looked for, in a few steps for each priority.
+struct AgeingOperations {
+    private struct Position {
+        let lane: Int
+        var index: Int
+        let ticket: Int
+    }
+
+    /// One behind a barrier.
+    private struct Held: Comparable {
+        let place: Int
+        let ticket: Int
+
+        static func < (a: Held, b: Held) -> Bool { a.place < b.place }
+    }
+
+    private var lanes = [AgeingLane](
+        repeating: AgeingLane(), count: Operation.QueuePriority.count)
+    private var positions: [Int: Position] = [:]
+    private var held = Heap<Held>()
+    private var lastTicket = 0
+    private var latest = Int64.min
+    /// In nanoseconds; so that some spans can be added to a time.
+    private let span: Int64
+
+    init(span: Int64) { self.span = max(1, min(span, .max / 64)) }
+
+    /// - Parameters:
+    ///   - time: since when it is ready; one before that of the last insertion counts as that.
+    ///   - limit: if the place is beyond it, it is behind a barrier.
+    /// - Complexity: O(log n).
+    mutating func insert(_ place: Int, lane: Int, turn: Turn, time: Int64, limit: Int) {
+        lastTicket += 1
+        latest = max(latest, time)
+        if lanes[lane].isFull { makeRoom(in: lane) }
+        var turn = turn
+        turn.ticket = lastTicket
+        let entry = AgeingLane.Entry(place: place, turn: turn, isHeld: place > limit)
+        let index = lanes[lane].append(entry, time: latest)
+        positions[place] = Position(lane: lane, index: index, ticket: lastTicket)
+        if entry.isHeld { held.insert(Held(place: place, ticket: lastTicket)) }
+    }
+
+    private mutating func makeRoom(in lane: Int) {
+        lanes[lane].makeRoom()
+        var index = 0
+        lanes[lane].forEach { entry, _ in
+            positions[entry.place]?.index = index
+            index += 1
+        }
+    }
+
+    /// Takes one out; nil if it is not here, and else since when it was ready.
+    ///
+    /// - Complexity: O(log n).
+    mutating func remove(_ place: Int) -> Int64? {
+        guard let position = positions.removeValue(forKey: place) else { return nil }
+        let time = lanes[position.lane].time(at: position.index)
+        lanes[position.lane].remove(position.index)
+        if held.count > 2 * positions.count + 64 {
+            held = held.swept { positions[$0.place]?.ticket == $0.ticket }
+        }
+        return time
+    }
+
+    func contains(_ place: Int) -> Bool { positions[place] != nil }
+
+    mutating func setDeadline(_ deadline: Int64, at place: Int) {
+        guard let position = positions[place] else { return }
+        lanes[position.lane].change(position.index) { $0.turn.deadline = deadline }
+    }
+
+    /// The place of the one to start next, among those whose place is not beyond `limit`.
+    ///
+    /// - Complexity: O(log n).
+    mutating func best(now: Int64, upTo limit: Int) -> (place: Int, lane: Int)? {
+        release(upTo: limit)
+        let now = max(now, latest)
+        var level = Int.min
+        for (lane, log) in lanes.enumerated() {
+            if let oldest = log.oldest { level = max(level, lane + Int((now - oldest) / span)) }
+        }
+        guard level != .min else { return nil }
+        var best: (entry: AgeingLane.Entry, lane: Int)?
+        for lane in lanes.indices.reversed() where lanes[lane].count > 0 && lane <= level {
+            let (age, isTooOld) = span.multipliedReportingOverflow(by: Int64(level - lane))
+            let (time, isBeforeAll) = now.subtractingReportingOverflow(age)
+            guard !isTooOld, !isBeforeAll, let first = lanes[lane].first(notAfter: time)
+            else { continue }
+            if let best, best.entry.turn < first.turn { continue }
+            best = (first, lane)
+        }
+        return best.map { ($0.entry.place, $0.lane) }
+    }
+
+    /// A barrier has gone.
+    private mutating func release(upTo limit: Int) {
+        while let first = held.first, first.place <= limit {
+            _ = held.removeFirst()
+            guard let position = positions[first.place], position.ticket == first.ticket else {
+                continue
+            }
+            lanes[position.lane].change(position.index) { $0.isHeld = false }
+        }
+    }
+
+    /// All of them, those that became ready first before the others.
+    var all: [(place: Int, time: Int64)] {
+        var all: [(place: Int, time: Int64)] = []
+        for lane in lanes { lane.forEach { all.append(($0.place, $1)) } }
+        return all.sorted { $0.time < $1.time }
+    }
+
+    /// The ring has moved its operations.
+    mutating func renumber(_ places: NewPlaces, isReversed: Bool) {
+        var renumbered = AgeingOperations(span: span)
+        for (lane, log) in lanes.enumerated() {
+            renumbered.latest = .min
+            log.forEach { entry, time in
+                guard let place = places(entry.place) else { return }
+                var turn = entry.turn
+                turn.number = isReversed ? -place : places.first(from: turn.number)
+                renumbered.insert(
+                    place, lane: lane, turn: turn, time: time,
+                    limit: entry.isHeld ? Int.min : Int.max)
+            }
+        }
+        renumbered.latest = latest
+        self = renumbered
+    }
+}

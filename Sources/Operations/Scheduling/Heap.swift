@@ -1,0 +1,44 @@
+/// A binary heap: the least element is found at once, and taken off in a few steps.
+struct Heap<Element: Comparable> {
+    private(set) var elements: [Element] = []
+
+    var count: Int { elements.count }
+    var first: Element? { elements.first }
+
+    /// - Complexity: O(log n).
+    mutating func insert(_ element: Element) {
+        elements.append(element)
+        var child = elements.count - 1
+        while child > 0, elements[child] < elements[(child - 1) / 2] {
+            elements.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    /// Takes off the first; there must be one.
+    ///
+    /// - Complexity: O(log n).
+    mutating func removeFirst() -> Element {
+        elements.swapAt(0, elements.count - 1)
+        let first = elements.removeLast()
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < elements.count {
+                if elements[child] < elements[least] { least = child }
+            }
+            if least == parent { return first }
+            elements.swapAt(parent, least)
+            parent = least
+        }
+    }
+
+    /// The same without what `isNeeded` says no to.
+    ///
+    /// - Complexity: O(n log n).
+    func swept(_ isNeeded: (Element) -> Bool) -> Heap {
+        var heap = Heap()
+        for element in elements where isNeeded(element) { heap.insert(element) }
+        return heap
+    }
+}

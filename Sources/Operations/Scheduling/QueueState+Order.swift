@@ -1,0 +1,199 @@
+import Synchronization
+
+// Orders other than the usual one; see Scheduling.md.
+
+extension QueueState {
+    /// The time of the queue's clock.
+    func now() -> Int64 { clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds()) }
+
+    /// The last place from which something may start.
+    private var limit: Int {
+        let barrier = barrierPlace
+        return barrier == .max || barrier == ring.head ? barrier : barrier - 1
+    }
+
+    /// Whether several operations may be claimed at once: then they run one after the other, and nothing comes
+    /// between them that would have gone first.
+    var mayBatch: Bool {
+        (isUsual || (isStrict && width == 1)) && !room.isUsed && !moved.hasDeadlines
+    }
+
+    // MARK: Ready lists
+
+    /// Brings a ready operation to where it stands if that is not its lane.
+    @inline(never)
+    mutating func fileOutOfOrder(_ place: Int, word: OperationWord) {
+        if ageing != nil {
+            age(place, word: word, since: now())
+        } else if word.has(.moved) {
+            moved.setReady(place, lane: word.lane)
+            // It may go before others of its lane.
+            if moved.hasDeadlines, word.lane >= lowestBatchedLane { callBack() }
+        } else {
+            ring.setReady(place, lane: word.lane)
+        }
+    }
+
+    private mutating func age(_ place: Int, word: OperationWord, since time: Int64) {
+        var turn = Turn(number: place)
+        if word.has(.moved), let own = moved.turn(of: place) { turn = own }
+        if order == .lifo { turn.number = -place }
+        let limit = limit
+        ageing?.insert(place, lane: word.lane, turn: turn, time: time, limit: limit)
+    }
+
+    /// Takes an operation from there; false if it is not there.
+    @inline(never)
+    mutating func clearOutOfOrder(_ place: Int, lane: Int) -> Bool {
+        if ageing != nil { return ageing?.remove(place) != nil }
+        return !moved.isEmpty && moved.clearReady(place, lane: lane)
+    }
+
+    private func isAmongReady(_ place: Int, lane: Int) -> Bool {
+        ring.isReady(place, lane: lane) || moved.isReady(place)
+    }
+
+    /// The ring has moved its operations.
+    mutating func renumber(_ places: NewPlaces) {
+        if !moved.isEmpty { moved.renumber(places) }
+        let isReversed = order == .lifo
+        ageing?.renumber(places, isReversed: isReversed)
+        front = places.first(from: front)
+    }
+
+    // MARK: Claiming
+
+    @inline(never)
+    mutating func bestInOrder() -> (place: Int, lane: Int)? {
+        if isStrict { return bestStrictly() }
+        guard ageing != nil else { return bestOfLast() }
+        let (now, limit) = (now(), limit)
+        return ageing?.best(now: now, upTo: limit)
+    }
+
+    private mutating func bestOfLast() -> (place: Int, lane: Int)? {
+        let limit = limit
+        for lane in (0..<Operation.QueuePriority.count).reversed() {
+            let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
+            if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
+                first.turn.isBefore(place.map { -$0 } ?? .max)
+            {
+                return (first.place, lane)
+            }
+            if let place { return (place, lane) }
+        }
+        return nil
+    }
+
+    private mutating func bestStrictly() -> (place: Int, lane: Int)? {
+        front = max(front, ring.head)
+        while front < ring.tail {
+            if let operation = ring[front], !isPast(operation) {
+                let word = operation._withUnsafeGuaranteedRef { $0.status }
+                guard word.phase == .filed, isAmongReady(front, lane: word.lane),
+                    isEligible(front, limit: barrierPlace)
+                else { return nil }
+                return (front, word.lane)
+            }
+            front += 1
+        }
+        return nil
+    }
+
+    /// Whether an operation does not hold back those behind it in a strict order: it is cancelled or claimed.
+    private func isPast(_ operation: Reference) -> Bool {
+        let (word, place) = operation._withUnsafeGuaranteedRef { ($0.status, $0.place) }
+        switch word.phase {
+        case .starting, .executing, .finished: return true
+        case .created, .waiting, .asking: return word.isCancelled
+        case .filed:
+            if word.isCancelled || word.has(.alone) { return true }
+            if isAmongReady(place, lane: word.lane) { return false }
+            // Else it is on its way to them.
+            return batches.contains { batch in
+                batch.taken.contains { $0.toOpaque() == operation.toOpaque() }
+            }
+        }
+    }
+
+    /// The first operation that a strict order wants to start before another one; nil if that one is next.
+    ///
+    /// - Complexity: O(n).
+    func firstStrictly(before place: Int) -> Operation? {
+        guard isStrict, place > ring.head else { return nil }
+        for earlier in ring.head..<place {
+            if let operation = ring[earlier], !isPast(operation) {
+                return operation.takeUnretainedValue()
+            }
+        }
+        return nil
+    }
+
+    // MARK: Changes
+
+    /// Changes the order.
+    ///
+    /// - Complexity: O(n log n).
+    mutating func arrange(order: OperationQueue.Order, ageingSpan span: Int64?) {
+        guard order != self.order || span != ageingSpan else { return }
+        giveBackAll()
+        var ready: [Int] = []
+        var times: [Int: Int64] = [:]
+        for (place, time) in ageing?.all ?? [] {
+            ready.append(place)
+            times[place] = time
+        }
+        for place in ring.head..<ring.tail {
+            guard let operation = ring[place] else { continue }
+            let word = operation._withUnsafeGuaranteedRef { $0.status }
+            if clear(place, word: word), times[place] == nil { ready.append(place) }
+        }
+        (self.order, ageingSpan) = (order, span)
+        moved = moved.ordered(isReversed: order == .lifo)
+        isStrict = order == .fifo
+        ageing = isStrict ? nil : span.map { AgeingOperations(span: $0) }
+        isUsual = order == .priority && ageing == nil
+        front = ring.head
+        for place in ready {
+            ring[place]?._withUnsafeGuaranteedRef { operation in
+                let word = operation.status
+                if let time = times[place], ageing != nil, word.isReady, !word.isCancelled {
+                    age(place, word: word, since: time)
+                    readyCount += 1
+                } else {
+                    file(operation, place: place)
+                }
+            }
+        }
+        callBack()
+    }
+
+    /// Takes back what workers have claimed and not begun.
+    mutating func giveBackAll() {
+        for batch in batches { giveBackRest(of: batch) }
+    }
+
+    /// Gives an unfinished operation of the queue a deadline.
+    mutating func setDeadline(_ deadline: Int64, of operation: Operation) {
+        operation.existingExtras?.deadline.store(deadline, ordering: .relaxed)
+        let (place, word) = (operation.place, operation.status)
+        guard word.phase != .starting, word.phase != .executing else { return }
+        operation.update { word in
+            word.insert(.moved)
+            return true
+        }
+        if ageing != nil {
+            moved.setDeadline(deadline, at: place)
+            ageing?.setDeadline(deadline, at: place)
+            return
+        }
+        let wasReady = clear(place, word: word)
+        moved.setDeadline(deadline, at: place)
+        if wasReady {
+            file(operation)
+        } else if word.phase == .filed {
+            // A batch may hold it.
+            callBack()
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// Waiting for room; see Scheduling.md.
+
+extension QueueState {
+    /// From here on each operation leaves right after its end, so that room is seen at once.
+    mutating func beginLeavingOneByOne() {
+        room.isUsed = true
+        giveBackAll()
+        callBack()
+    }
+
+    /// Gives a place to somebody who comes to wait; false if they have to.
+    mutating func placeAtOnce(below limit: Int) -> Bool {
+        room.admitAtOnce(below: limit, unfinished: operationCount)
+    }
+
+    /// Those who get a place now; to be woken once the lock is free.
+    @inline(never)
+    mutating func admitted() -> [Waiter] { room.admit(unfinished: operationCount) }
+}
