@@ -25,6 +25,7 @@ struct SchedulerPartsTests {
             guard random.happens(1, in: 8) else { continue }
             #expect(tree.count == members.count)
             #expect(tree.first(from: start) == members.filter { $0 >= start }.min())
+            #expect(tree.last(upTo: start) == members.filter { $0 <= start }.max())
             #expect(
                 tree.firstAround(from: start)
                     == (members.filter { $0 >= start }.min() ?? members.min()))
@@ -44,7 +45,7 @@ struct SchedulerPartsTests {
             Issue.record("nothing was claimed")
             return
         }
-        #expect(state.cut(first).isEmpty)
+        #expect(state.cut(first).finished.isEmpty)
         guard case .batch = state.executorAsked(second, cores: 1) else {
             Issue.record("what was given back was not claimed")
             return

@@ -91,7 +91,9 @@ struct MovedOperations {
         guard standings[place]?.isReady == true else { return false }
         standings[place]?.isReady = false
         readyCount -= 1
-        if lanes[lane].count > 2 * readyCount + 64 { lanes[lane] = lanes[lane].swept { stands($0) } }
+        if lanes[lane].count > 2 * readyCount + 64 {
+            lanes[lane] = lanes[lane].swept { stands($0) }
+        }
         if held.count > 2 * readyCount + 64 { held = held.swept { stands($0.entry) } }
         return true
     }

@@ -397,8 +397,8 @@ struct QueueState: ~Copyable {
     }
 
     /// Gives back what the worker has not begun, and lets what has finished leave; returns that, to be let go
-    /// of without the lock.
-    mutating func cut(_ batch: Batch) -> ([Reference], [Waiter]) {
+    /// of without the lock, and whom to wake then.
+    mutating func cut(_ batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
         guard batches.contains(where: { $0 === batch }) else { return ([], []) }
         giveBackRest(of: batch)
         let finished = batch.foldFinished()

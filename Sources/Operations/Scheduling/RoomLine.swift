@@ -14,6 +14,8 @@ struct RoomLine {
     /// By their numbers; those who gave up are still in the line, but not here.
     private var continuations: [Int: CheckedContinuation<Bool, Never>] = [:]
 
+    var waiterCount: Int { continuations.count }
+
     /// Gives a place to somebody who did not wait; false if there is no room, or others wait for it.
     mutating func admitAtOnce(below limit: Int, unfinished: Int) -> Bool {
         guard !isWaitedFor, unfinished + placeCount < limit else { return false }

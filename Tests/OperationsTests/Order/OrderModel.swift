@@ -1,0 +1,89 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// A time that stands still until it is told to go on.
+final class StoppedClock: Sendable {
+    private let time = Atomic<Int64>(1_000)
+
+    var now: Int64 { time.load(ordering: .relaxed) }
+    func advance(by nanoseconds: Int64) { time.add(nanoseconds, ordering: .relaxed) }
+}
+
+/// A queue that runs what it would start next when it is told to, on the calling thread.
+final class StepQueue: Sendable {
+    let queue = OperationQueue()
+    let clock = StoppedClock()
+    private let underlying = DispatchQueue(label: "never runs", attributes: .initiallyInactive)
+
+    init() {
+        queue.underlyingQueue = underlying
+        queue.clock = { [clock] in clock.now }
+    }
+
+    // Dispatch refuses to let go of one that was never active.
+    deinit { underlying.activate() }
+
+    func step() { queue.runNext(on: .dispatch(underlying)) }
+
+    var hasCancelled: Bool {
+        queue.snapshot { $0.ring.readyCount(OperationRing.cancelledLane) > 0 }
+    }
+}
+
+/// What a queue should do next, by the plain meaning of its settings, however long it takes to find that out.
+struct OrderModel {
+    struct Item {
+        let number: Int
+        var priority: Operation.QueuePriority
+        var isBarrier = false
+        var deadline: Int64?
+        var turn: Int
+        var readySince: Int64?
+    }
+
+    var order = OperationQueue.Order.priority
+    var span: Int64?
+    private(set) var items: [Item] = []
+    var nextNumber = 0
+
+    mutating func add(_ item: Item) {
+        items.append(item)
+        nextNumber = item.number + 1
+    }
+
+    mutating func change(_ number: Int, _ body: (inout Item) -> Void) {
+        if let index = items.firstIndex(where: { $0.number == number }) { body(&items[index]) }
+    }
+
+    mutating func remove(_ number: Int) { items.removeAll { $0.number == number } }
+
+    /// What may be next; several, if nothing says which.
+    func candidates(now: Int64) -> Set<Int> {
+        var eligible: [Item] = []
+        for (index, item) in items.enumerated() {
+            if item.isBarrier {
+                if index == 0 { eligible.append(item) }
+                break
+            }
+            if item.readySince != nil {
+                eligible.append(item)
+            } else if order == .fifo {
+                break
+            }
+        }
+        if order == .fifo { return Set(eligible.prefix(1).map(\.number)) }
+        let ranks = eligible.map { item in
+            let since = item.readySince ?? now
+            let steps = span.map { (now - since) / $0 } ?? 0
+            return [
+                -Int64(item.priority.lane) - steps, item.deadline ?? .max,
+                order == .lifo ? -Int64(item.number) : Int64(item.turn),
+            ]
+        }
+        guard let best = ranks.min(by: { $0.lexicographicallyPrecedes($1) }) else { return [] }
+        return Set(zip(eligible, ranks).filter { $0.1 == best }.map(\.0.number))
+    }
+}

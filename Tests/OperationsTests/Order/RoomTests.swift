@@ -1,0 +1,249 @@
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// Waiting until a queue has fewer operations.
+@Suite(.timeLimit(.minutes(10)))
+struct RoomTests {
+    /// Waits until so many stand in line.
+    private func line(of queue: OperationQueue, has count: Int) async {
+        while queue.snapshot({ $0.room.waiterCount }) != count { await Task.yield() }
+    }
+
+    /// A waiter that says when it was admitted, and gives its place back when it is told to.
+    private func waiter(
+        _ name: String, _ queue: OperationQueue, below limit: Int, _ recorder: Recorder<String>
+    ) -> Task<Void, any Error> {
+        Task {
+            do {
+                let place = try await queue.reserveRoom(below: limit)
+                recorder.record(name)
+                place.add(BlockOperation {})
+            } catch {
+                recorder.record("\(name) gave up")
+                throw error
+            }
+        }
+    }
+
+    private func isQuiet(_ queue: OperationQueue) -> Bool {
+        queue.snapshot { $0.room.waiterCount == 0 && $0.room.placeCount == 0 }
+    }
+
+    @Test func whereThereIsRoomNobodyWaits() async throws {
+        let queue = suspendedQueue()
+        try await queue.waitForRoom(below: 1)
+        queue.addOperation {}
+        try await queue.waitForRoom(below: 2)
+        queue.addBarrierBlock {}
+        try await queue.waitForRoom(below: 2)
+        #expect(isQuiet(queue))
+        queue.cancelAllOperations()
+    }
+
+    @Test func whoCameFirstIsServedFirst() async throws {
+        let (queue, recorder) = (suspendedQueue(), Recorder<String>())
+        queue.maxConcurrentOperationCount = 1
+        let operations = (0..<3).map { _ in BlockOperation {} }
+        await queue.addOperations(operations, waitUntilFinished: false)
+        var waiters: [Task<Void, any Error>] = []
+        // The second would have room before the first.
+        for (name, limit) in [("a", 1), ("b", 3), ("c", 1)] {
+            waiters.append(waiter(name, queue, below: limit, recorder))
+            await line(of: queue, has: waiters.count)
+        }
+        operations[1].cancel()
+        await operations[1].waitUntilFinished()
+        #expect(recorder.values == [])
+        queue.isSuspended = false
+        for waiter in waiters { try await waiter.value }
+        #expect(recorder.values.first == "a" && recorder.values.count == 3)
+        await queue.drain()
+        #expect(isQuiet(queue))
+    }
+
+    @Test func aPlaceCountsUntilItIsGivenBack() async throws {
+        let (queue, recorder) = (OperationQueue(), Recorder<String>())
+        func hold(_ body: () async -> Void) async throws {
+            let place = try await queue.reserveRoom(below: 1)
+            await body()
+            _ = place.queue
+        }
+        var second: Task<Void, any Error>?
+        try await hold {
+            second = waiter("second", queue, below: 1, recorder)
+            await line(of: queue, has: 1)
+            #expect(recorder.values == [])
+        }
+        try await second?.value
+        await queue.drain()
+        #expect(recorder.values == ["second"])
+        #expect(isQuiet(queue))
+    }
+
+    @Test func aCancelledTaskWaitsNoMore() async throws {
+        let (queue, recorder) = (suspendedQueue(), Recorder<String>())
+        for _ in 0..<3 { queue.addOperation {} }
+        let first = waiter("first", queue, below: 1, recorder)
+        await line(of: queue, has: 1)
+        let second = waiter("second", queue, below: 4, recorder)
+        await line(of: queue, has: 2)
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        // It stood in the way.
+        try await second.value
+        #expect(recorder.values.sorted() == ["first gave up", "second"])
+        #expect(isQuiet(queue))
+        queue.cancelAllOperations()
+    }
+
+    @Test func oneThatWasCancelledBeforeDoesNotBegin() async {
+        let queue = OperationQueue()
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await queue.waitForRoom(below: 1)
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(isQuiet(queue))
+    }
+
+    // MARK: Batches
+
+    /// A queue of one slot whose next operations are claimed together.
+    private func batchingQueue() async -> OperationQueue {
+        let queue = serialQueue()
+        for _ in 0..<2_000 { queue.addOperation {} }
+        await queue.drain()
+        queue.isSuspended = true
+        return queue
+    }
+
+    @Test func whatHasFinishedInABatchIsNotCounted() async throws {
+        let queue = await batchingQueue()
+        let (begun, goOn) = (Signal(), Signal())
+        queue.addOperation {}
+        queue.addOperation {
+            begun.send()
+            goOn.wait()
+        }
+        queue.isSuspended = false
+        await Task.detached { _ = begun.wait() }.value
+        #expect(queue.snapshot { $0.batches.first?.taken.count } == 2)
+        try await queue.waitForRoom(below: 2)
+        goOn.send()
+        await queue.drain()
+    }
+
+    /// The first of a batch finishes while somebody waits, and the next one runs on.
+    @Test func whatFinishesInABatchGivesRoom() async throws {
+        let (queue, recorder) = (await batchingQueue(), Recorder<String>())
+        let (begun, goOn) = (Signal(), Signal())
+        for _ in 0..<2 {
+            queue.addOperation {
+                begun.send()
+                goOn.wait()
+            }
+        }
+        queue.isSuspended = false
+        await Task.detached { _ = begun.wait() }.value
+        // Both are claimed.
+        #expect(queue.snapshot { $0.readyCount } == 0)
+        let waiter = waiter("waiter", queue, below: 2, recorder)
+        await line(of: queue, has: 1)
+        goOn.send()
+        try await waiter.value
+        #expect(queue.operationCount == 2)
+        goOn.send()
+        await queue.drain()
+        #expect(isQuiet(queue))
+    }
+
+    /// A chain, of which each one would follow in the batch of the one before.
+    @Test func whatFollowsInABatchKeepsNoRoom() async throws {
+        let (queue, recorder) = (await batchingQueue(), Recorder<String>())
+        let (begun, goOn) = (Signal(), Signal())
+        let chain = (0..<2).map { _ in
+            BlockOperation {
+                begun.send()
+                goOn.wait()
+            }
+        }
+        chain[1].addDependency(chain[0])
+        await queue.addOperations(chain, waitUntilFinished: false)
+        queue.isSuspended = false
+        await Task.detached { _ = begun.wait() }.value
+        let waiter = waiter("waiter", queue, below: 2, recorder)
+        await line(of: queue, has: 1)
+        goOn.send()
+        try await waiter.value
+        #expect(!chain[1].isFinished)
+        goOn.send()
+        await queue.drain()
+    }
+
+    // MARK: Many
+
+    @Test func producersNeverExceedTheLimit() async throws {
+        final class Token: Sendable {
+            static let alive = Atomic<Int>(0)
+            static let mostAlive = Atomic<Int>(0)
+            init() {
+                let now = Token.alive.add(1, ordering: .relaxed).newValue
+                _ = Token.mostAlive.max(now, ordering: .relaxed)
+            }
+            deinit { Token.alive.subtract(1, ordering: .relaxed) }
+        }
+        let (queue, limit, producers) = (OperationQueue(), 100, 4)
+        let share = 1_000_000 / slowness / producers
+        let (occupancy, runs) = (Occupancy(), Counter())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<producers {
+                group.addTask {
+                    for _ in 0..<share {
+                        let place = try await queue.reserveRoom(below: limit)
+                        let token = Token()
+                        occupancy.enter()
+                        place.add(
+                            BlockOperation {
+                                withExtendedLifetime(token) { _ = runs.increment() }
+                                occupancy.leave()
+                            })
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await queue.drain()
+        #expect(runs.value == share * producers)
+        #expect(occupancy.highest <= limit)
+        // Workers let go of what has run a little later.
+        #expect(Token.mostAlive.load(ordering: .relaxed) <= limit + 1_000)
+        #expect(queue.snapshot { $0.ring.capacity } <= 1_024)
+        #expect(isQuiet(queue))
+    }
+
+    @Test func cancellationsLoseNoPlaceAndNoTask() async {
+        let queue = OperationQueue()
+        let (admitted, gaveUp, count) = (Counter(), Counter(), 20_000 / slowness)
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<count {
+                let task = Task {
+                    do {
+                        let place = try await queue.reserveRoom(below: 1 + index % 3)
+                        admitted.increment()
+                        if index % 2 == 0 { place.add(BlockOperation {}) }
+                    } catch {
+                        gaveUp.increment()
+                    }
+                }
+                if index % 3 == 0 { group.addTask { task.cancel() } }
+                group.addTask { await task.value }
+            }
+        }
+        await queue.drain()
+        #expect(admitted.value + gaveUp.value == count)
+        #expect(isQuiet(queue))
+    }
+}
