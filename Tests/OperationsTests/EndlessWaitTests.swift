@@ -72,6 +72,26 @@ struct EndlessWaitTests {
         expect(result, says: "so none of them would ever finish: remove this wait")
     }
 
+    @Test func forOneThatAStrictOrderHoldsBack() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, mail) = (Circle.queue("net"), Circle.queue("mail"))
+            mail.order = .fifo
+            let (first, second) = (Circle.named("first") {}, Circle.named("second") {})
+            let download = Circle.named("download") { second.waitUntilFinished() }
+            first.addDependency(download)
+            await mail.addOperations([first, second], waitUntilFinished: false)
+            net.addOperation(download)
+            await net.drain()
+        }
+        expect(
+            result,
+            says:
+                "'download' (executing on queue 'net') waits for 'second', 'second' cannot start before "
+                + "'first', because queue 'mail' is strictly first in, first out, and 'first' depends on "
+                + "'download', so none of them would ever finish")
+    }
+
     @Test func onASerialQueueForOneBehindIt() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {

@@ -74,6 +74,10 @@ extension BlockedWait {
             let slots = holders.count == 1 ? "the only slot" : "the \(holders.count) slots"
             let verb = holders.count == 1 ? "holds" : "hold"
             return "\(name) cannot start while \(names) \(verb) \(slots) of \(queue.label)"
+        case .order(let queue):
+            return
+                "\(name) cannot start before \(step.next.label), because \(queue.label) is strictly first "
+                + "in, first out"
         case .barrier(let queue):
             return "\(name) is kept back by a barrier of \(queue.label) until \(step.next.label) "
                 + "has finished"

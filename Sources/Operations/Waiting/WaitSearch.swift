@@ -18,13 +18,21 @@ struct WaitSearch {
             case waitForQueue(OperationQueue)
             case slots(OperationQueue)
             case barrier(OperationQueue)
+            /// A strict order wants it to start before.
+            case order(OperationQueue)
         }
         let kind: Kind
         /// Stuck if all of these are.
         let operations: [Operation]
         fileprivate var places: [Int] = []
 
-        fileprivate var isDependency: Bool { if case .dependency = kind { true } else { false } }
+        /// Whether it does not make a circle that counts, together with others of this sort.
+        fileprivate var isEdge: Bool {
+            switch kind {
+            case .dependency, .order: true
+            case .wait, .waitForQueue, .slots, .barrier: false
+            }
+        }
 
         init(_ kind: Kind, _ operations: [Operation]) {
             self.kind = kind
@@ -130,12 +138,15 @@ struct WaitSearch {
     /// What in its queue keeps a ready operation from starting.
     private static func obstacles(in queue: OperationQueue, of operation: Operation) -> [Obstacle] {
         let waiting = BlockedWait.operations(in: queue)
-        guard !waiting.isEmpty else { return [] }
         return queue.snapshot { state in
             guard !state.isSuspended, state.width != 0, operation.status.phase == .filed else {
                 return []
             }
             var found: [Obstacle] = []
+            if let before = state.firstStrictly(before: operation.place) {
+                found.append(Obstacle(.order(queue), [before]))
+            }
+            if waiting.isEmpty { return found }
             let barrier = min(state.barrierPlace, operation.place)
             if barrier < operation.place || operation.status.has(.barrier) {
                 for before in waiting
@@ -179,7 +190,7 @@ struct WaitSearch {
             // What was found last is nearest to the ends, from where it follows for the others.
             for place in nodes.indices.reversed() where !certain[place] {
                 let isStuck = nodes[place].obstacles.contains { obstacle in
-                    let known = obstacle.isDependency ? certain : possible
+                    let known = obstacle.isEdge ? certain : possible
                     return obstacle.places.allSatisfy { known[$0] }
                 }
                 guard isStuck else { continue }

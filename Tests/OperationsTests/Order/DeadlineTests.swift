@@ -94,8 +94,7 @@ struct DeadlineTests {
     /// Those that take no time are claimed several at once.
     @Test func oneWithADeadlineGoesBeforeWhatLiesInABatch() async {
         let queue = serialQueue()
-        for _ in 0..<2_000 { queue.addOperation {} }
-        await queue.drain()
+        queue.claimsSeveral()
         queue.isSuspended = true
         let recorder = Recorder<String>()
         queue.addOperation {

@@ -202,8 +202,7 @@ struct OrderTests {
     /// Also when those before it take so little time that workers claim several at once.
     @Test func whatIsAddedMeanwhileGoesFirst() async {
         let queue = serialQueue()
-        for _ in 0..<2_000 { queue.addOperation {} }
-        await queue.drain()
+        queue.claimsSeveral()
         queue.isSuspended = true
         queue.order = .lifo
         let recorder = Recorder<String>()

@@ -112,33 +112,37 @@ struct RoomTests {
     // MARK: Batches
 
     /// A queue of one slot whose next operations are claimed together.
-    private func batchingQueue() async -> OperationQueue {
+    private func batchingQueue() -> OperationQueue {
         let queue = serialQueue()
-        for _ in 0..<2_000 { queue.addOperation {} }
-        await queue.drain()
+        queue.claimsSeveral()
         queue.isSuspended = true
         return queue
     }
 
     @Test func whatHasFinishedInABatchIsNotCounted() async throws {
-        let queue = await batchingQueue()
-        let (begun, goOn) = (Signal(), Signal())
-        queue.addOperation {}
-        queue.addOperation {
-            begun.send()
-            goOn.wait()
+        // The foreman may take a batch apart whose worker does not get on.
+        for _ in 0..<100 {
+            let queue = batchingQueue()
+            let (begun, goOn) = (Signal(), Signal())
+            queue.addOperation {}
+            queue.addOperation {
+                begun.send()
+                goOn.wait()
+            }
+            queue.isSuspended = false
+            await Task.detached { _ = begun.wait() }.value
+            let isOneBatch = queue.snapshot { $0.batches.first?.taken.count == 2 }
+            try await queue.waitForRoom(below: 2)
+            goOn.send()
+            await queue.drain()
+            if isOneBatch { return }
         }
-        queue.isSuspended = false
-        await Task.detached { _ = begun.wait() }.value
-        #expect(queue.snapshot { $0.batches.first?.taken.count } == 2)
-        try await queue.waitForRoom(below: 2)
-        goOn.send()
-        await queue.drain()
+        Issue.record("there was no batch")
     }
 
     /// The first of a batch finishes while somebody waits, and the next one runs on.
     @Test func whatFinishesInABatchGivesRoom() async throws {
-        let (queue, recorder) = (await batchingQueue(), Recorder<String>())
+        let (queue, recorder) = (batchingQueue(), Recorder<String>())
         let (begun, goOn) = (Signal(), Signal())
         for _ in 0..<2 {
             queue.addOperation {
@@ -148,8 +152,6 @@ struct RoomTests {
         }
         queue.isSuspended = false
         await Task.detached { _ = begun.wait() }.value
-        // Both are claimed.
-        #expect(queue.snapshot { $0.readyCount } == 0)
         let waiter = waiter("waiter", queue, below: 2, recorder)
         await line(of: queue, has: 1)
         goOn.send()
@@ -162,7 +164,7 @@ struct RoomTests {
 
     /// A chain, of which each one would follow in the batch of the one before.
     @Test func whatFollowsInABatchKeepsNoRoom() async throws {
-        let (queue, recorder) = (await batchingQueue(), Recorder<String>())
+        let (queue, recorder) = (batchingQueue(), Recorder<String>())
         let (begun, goOn) = (Signal(), Signal())
         let chain = (0..<2).map { _ in
             BlockOperation {
