@@ -141,8 +141,10 @@ struct RoomTests {
     }
 
     /// The first of a batch finishes while somebody waits, and the next one runs on.
-    @Test func whatFinishesInABatchGivesRoom() async throws {
+    @Test(arguments: [true, false])
+    func whatFinishesInABatchGivesRoom(isFirstWait: Bool) async throws {
         let (queue, recorder) = (batchingQueue(), Recorder<String>())
+        if !isFirstWait { try await queue.waitForRoom(below: 1) }
         let (begun, goOn) = (Signal(), Signal())
         for _ in 0..<2 {
             queue.addOperation {
@@ -163,8 +165,10 @@ struct RoomTests {
     }
 
     /// A chain, of which each one would follow in the batch of the one before.
-    @Test func whatFollowsInABatchKeepsNoRoom() async throws {
+    @Test(arguments: [true, false])
+    func whatFollowsInABatchKeepsNoRoom(isFirstWait: Bool) async throws {
         let (queue, recorder) = (batchingQueue(), Recorder<String>())
+        if !isFirstWait { try await queue.waitForRoom(below: 1) }
         let (begun, goOn) = (Signal(), Signal())
         let chain = (0..<2).map { _ in
             BlockOperation {
