@@ -52,7 +52,8 @@ extension OperationQueue {
                 misuse("the ageing of \(label) is \(newValue): set a longer time, or nil for none")
             }
             guard !isMain else { return }
-            eventOffering { $0.arrange(order: $0.order, ageingSpan: newValue?.wholeNanoseconds) }
+            let span = newValue.map { max(Int64(clamping: $0.wholeNanoseconds), 1) }
+            eventOffering { $0.arrange(order: $0.order, ageingSpan: span) }
         }
     }
 
@@ -120,16 +121,5 @@ extension Operation {
             if change != nil || !status.isInQueue { return }
             backoff.pause()
         }
-    }
-}
-
-extension Duration {
-    /// Nanoseconds, as many as fit.
-    fileprivate var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (nanoseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflows { return seconds < 0 ? .min : .max }
-        let sum = nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return sum.overflow ? (seconds < 0 ? .min : .max) : max(sum.partialValue, 1)
     }
 }
