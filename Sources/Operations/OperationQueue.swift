@@ -15,6 +15,8 @@ open class OperationQueue: @unchecked Sendable {
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
     let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
     private let settings: Protected<Settings>
+    /// What runs its operations in place of the workers, in tests.
+    package let driver: (any QueueDriver)?
 
     // What workers look at before each operation, and what changes with each addition, lie apart: each
     // would otherwise wait for the other to get the memory from another processor.
@@ -47,6 +49,7 @@ open class OperationQueue: @unchecked Sendable {
     public init() {
         state.initialize(to: QueueState())
         settings = Protected(Settings())
+        driver = nil
     }
 
     deinit {
@@ -62,6 +65,15 @@ open class OperationQueue: @unchecked Sendable {
         runsOnWorkers.store(false, ordering: .relaxed)
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Protected(Settings(name: name))
+        driver = nil
+    }
+
+    /// Makes a queue that something else than the workers runs.
+    package init(driver: any QueueDriver, name: String, width: Int, time: TimeSource) {
+        state.initialize(to: QueueState(executor: .driver, width: width))
+        runsOnWorkers.store(false, ordering: .relaxed)
+        settings = Protected(Settings(name: name, time: time))
+        self.driver = driver
     }
 
     /// The queue that runs its operations one by one on the main thread.
