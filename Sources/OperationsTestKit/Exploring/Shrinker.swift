@@ -1,0 +1,92 @@
+/// Looks for the shortest schedule that fails like one that was found.
+///
+/// Shorter is: fewer choices up to the last that is not for the first of what could happen; then smaller choices;
+/// then fewer switches. It tries to leave out, to lower and to cut off, as long as that helps, and a thousand
+/// times at most.
+struct Shrinker {
+    private var best: Attempt
+    private var tried: Set<[Int]> = []
+    private var rest = 1_000
+    private let body: (TestScheduler) throws -> Void
+
+    static func shortest(
+        _ found: Attempt, _ body: (TestScheduler) throws -> Void
+    ) -> Attempt {
+        withoutActuallyEscaping(body) { body in
+            var shrinker = Shrinker(best: found, body: body)
+            shrinker.shrink()
+            return shrinker.best
+        }
+    }
+
+    private init(best: Attempt, body: @escaping (TestScheduler) throws -> Void) {
+        self.best = best
+        self.body = body
+    }
+
+    private mutating func shrink() {
+        // Also tells whether it can be repeated at all.
+        guard accepts(best.choices, isRepetition: true) else { return }
+        var hasShrunk = true
+        while hasShrunk, rest > 0 {
+            hasShrunk = cut() || leaveOut() || lower()
+        }
+    }
+
+    /// Runs a schedule; true if it is the best now.
+    private mutating func accepts(_ choices: [Int], isRepetition: Bool = false) -> Bool {
+        let choices = Array(choices.prefix((choices.lastIndex { $0 > 0 } ?? -1) + 1))
+        guard rest > 0, tried.insert(choices).inserted else { return false }
+        rest -= 1
+        let attempt = Attempt(Chooser(prescribed: choices), body)
+        guard attempt.failed(like: best) else { return false }
+        guard isRepetition || attempt.measure.lexicographicallyPrecedes(best.measure) else {
+            return false
+        }
+        best = attempt
+        return true
+    }
+
+    /// Shorter prefixes: the shortest ones first, since most of a long schedule does not matter.
+    private mutating func cut() -> Bool {
+        let choices = best.choices
+        var length = 0
+        while length < choices.count {
+            if accepts(Array(choices.prefix(length))) { return true }
+            length = length < 16 ? length + 1 : length * 2
+        }
+        return !choices.isEmpty && accepts(choices.dropLast())
+    }
+
+    /// Each choice replaced by the first of what could happen, or taken out.
+    private mutating func leaveOut() -> Bool {
+        let choices = best.choices
+        for number in choices.indices.reversed() {
+            var other = choices
+            other.remove(at: number)
+            if accepts(other) { return true }
+            if choices[number] > 0 {
+                other = choices
+                other[number] = 0
+                if accepts(other) { return true }
+            }
+        }
+        return false
+    }
+
+    private mutating func lower() -> Bool {
+        let choices = best.choices
+        for number in choices.indices where choices[number] > 1 {
+            for choice in [1, choices[number] / 2, choices[number] - 1] where choice > 0 {
+                var other = choices
+                other[number] = choice
+                if accepts(other) { return true }
+            }
+        }
+        return false
+    }
+}
+
+extension Shrinker {
+    private mutating func accepts(_ choices: ArraySlice<Int>) -> Bool { accepts(Array(choices)) }
+}
