@@ -109,6 +109,18 @@ struct OrderTests {
             ])
     }
 
+    @Test func qualitiesOfServiceChangeNothing() throws {
+        let scheduler = TestScheduler(replaying: "")
+        let queue = scheduler.makeQueue()
+        queue.qualityOfService = .userInitiated
+        let first = queue.add("a", .qualityOfService(.utility)) { await Task.yield() }
+        queue.add("b", .qualityOfService(.background)) { await first.waitUntilFinished() }
+        try scheduler.run()
+        #expect(
+            scheduler.names == ["start 'a'", "resume 'a'", "start 'b'"]
+                || scheduler.names == ["start 'b'", "start 'a'", "resume 'a'", "resume 'b'"])
+    }
+
     @Test func stepsAreMadeOneByOne() throws {
         let scheduler = TestScheduler(replaying: "")
         let events = Recorder<Int>()

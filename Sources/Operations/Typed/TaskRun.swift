@@ -17,6 +17,7 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     private let state = Protected(State.pending)
     /// When it was started.
     let startTime = Atomic<UInt64>(0)
+    private let isDriven = Atomic<Bool>(false)
     /// A task made together with the operation, which waits to be told to run it.
     private let prepared = PreparedTask.inheritingTaskLocals()
 
@@ -49,8 +50,11 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
         for operation: Operation, in queue: OperationQueue?,
         _ work: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never> {
-        let priority = operation.taskPriority
+        var priority = operation.taskPriority
         if let queue, let driver = queue.driver {
+            // A driver does not mind it, and must not be given a task more or less because of it.
+            priority = nil
+            isDriven.store(true, ordering: .relaxed)
             if let executor = prepared?.executor {
                 executor.move(to: driver, for: operation, in: queue, isBegun: false)
             } else {
@@ -59,7 +63,7 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
                 prepared?.run(nil)
                 let executor = BodyExecutor()
                 executor.move(to: driver, for: operation, in: queue, isBegun: true)
-                return PoolExecutor.start(work, priority: priority, on: executor)
+                return PoolExecutor.start(work, on: executor)
             }
         }
         guard let prepared else { return PoolExecutor.start(work, priority: priority) }
@@ -89,6 +93,7 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
 
     @available(macOS 26, *)
     func escalate(to priority: TaskPriority) {
+        guard !isDriven.load(ordering: .relaxed) else { return }
         if case .running(let task) = state.withLock({ $0 }) {
             task.escalatePriority(to: priority)
         }

@@ -22,7 +22,9 @@ struct Chooser: Sendable {
 
     init(prescribed: [Int]) {
         var choices: [Int: Int] = [:]
-        for (number, choice) in prescribed.enumerated() where choice > 0 { choices[number] = choice }
+        for (number, choice) in prescribed.enumerated() where choice > 0 {
+            choices[number] = choice
+        }
         self.init(prescribed: choices)
     }
 
@@ -33,8 +35,9 @@ struct Chooser: Sendable {
     }
 }
 
-/// Steele, Lea and Flood's generator: "Fast splittable pseudorandom number generators", 2014. Our own, so that
-/// seeds mean the same with each version of Swift.
+/// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+///
+/// Our own, so that seeds mean the same with each version of Swift.
 struct SplitMix64: Sendable {
     private var state: UInt64
 
@@ -65,7 +68,9 @@ enum ScheduleText {
     static func choices(in text: String) -> [Int: Int]? {
         var choices: [Int: Int] = [:]
         for part in text.split(separator: " ") {
-            let numbers = part.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+            let numbers = part.split(separator: ":", omittingEmptySubsequences: false).map {
+                Int($0)
+            }
             guard numbers.count == 2, let number = numbers[0], let choice = numbers[1], number > 0,
                 choice > 0
             else { return nil }

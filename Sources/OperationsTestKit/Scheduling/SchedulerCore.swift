@@ -19,7 +19,8 @@ final class SchedulerCore: QueueDriver {
 
     func name(of operation: Operation, in queue: OperationQueue) -> String {
         if let name = operation.name, !name.isEmpty { return "'\(name)'" }
-        let number = "\(operation.isBarrier ? "barrier" : "operation") \(operation.placeInQueue + 1)"
+        let number =
+            "\(operation.isBarrier ? "barrier" : "operation") \(operation.placeInQueue + 1)"
         guard state.withLock({ $0.hasSeveralQueues }), let queue = queue.name else { return number }
         return "\(number) of '\(queue)'"
     }
