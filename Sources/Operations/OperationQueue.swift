@@ -69,8 +69,8 @@ open class OperationQueue: @unchecked Sendable {
     }
 
     /// Makes a queue that something else than the workers runs.
-    package init(driver: any QueueDriver, name: String, width: Int, time: TimeSource) {
-        state.initialize(to: QueueState(executor: .driver, width: width))
+    package init(driver: any QueueDriver, name: String, time: TimeSource) {
+        state.initialize(to: QueueState(executor: .driver))
         runsOnWorkers.store(false, ordering: .relaxed)
         settings = Protected(Settings(name: name, time: time))
         self.driver = driver

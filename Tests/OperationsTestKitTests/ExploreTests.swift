@@ -44,31 +44,29 @@ struct ExploreTests {
     }
 
     @Test func aLongFailureThatChanceHasFoundIsShrunkToo() throws {
-        // The first half of the schedules is too small to come to it.
+        // Many switches are needed, more than those of the systematic half.
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore(schedules: 4_000, seed: 3) { scheduler in
-                let account = Account(balance: 100)
+                let order = Recorder<String>()
                 let queue = scheduler.makeQueue()
-                for person in 1...3 {
-                    queue.add("look \(person)") { for _ in 0..<8 { await Task.yield() } }
-                }
-                for person in 1...3 {
-                    queue.add("withdraw \(person)") {
-                        for _ in 0..<3 { await Task.yield() }
-                        if account.balance >= 40 {
+                for name in ["a", "b", "other"] {
+                    queue.add(name) {
+                        for _ in 0..<5 {
+                            order.record(name)
                             await Task.yield()
-                            account.withdraw(40)
                         }
                     }
                 }
                 try scheduler.run()
-                try check(account.balance >= 0)
+                let both = order.events.filter { $0 != "other" }
+                try check(zip(both, both.dropFirst()).contains { $0 == $1 })
             }
         }
-        // All three have looked before the second has withdrawn: at least two switches away from bodies that
-        // could go on.
-        #expect(failure.schedule.split(separator: " ").count <= 4)
-        #expect(failure.error is CheckFailure)
+        #expect(failure.number > 2_000)
+        // All of "a" and "b" in turns, and "other" at the end without a choice.
+        let choices = failure.schedule.split(separator: " ")
+        #expect(choices.count <= 9, "\(failure)")
+        #expect(failure.names.suffix(5).allSatisfy { $0.hasSuffix("'other'") }, "\(failure)")
     }
 
     @Test func whatHoldsInAllSchedulesHolds() throws {
@@ -147,6 +145,18 @@ struct ExploreTests {
             try scheduler.runUntilIdle()
         }
         #expect(witness == nil)
+    }
+
+    @Test func aFailureThatDoesNotComeBackIsSaidToBeOne() throws {
+        var count = 0
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore { _ in
+                count += 1
+                try check(count != 1)
+            }
+        }
+        #expect(!failure.isRepeatable)
+        #expect(failure.description.contains("does not do the same each time"))
     }
 
     @Test func checksSayWhereTheyAre() {

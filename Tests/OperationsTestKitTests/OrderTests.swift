@@ -1,3 +1,4 @@
+import Dispatch
 import Operations
 import OperationsTestKit
 import Testing
@@ -58,8 +59,14 @@ struct OrderTests {
         let here = try happens(TestScheduler(seed: 9))
         let elsewhere = try await Task.detached { try happens(TestScheduler(seed: 9)) }.value
         let main = try await MainActor.run { try happens(TestScheduler(seed: 9)) }
+        let thread = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { try happens(TestScheduler(seed: 9)) })
+            }
+        }
         #expect(here == elsewhere)
         #expect(here == main)
+        #expect(try here == thread.get())
     }
 
     @Test func otherSeedsGiveOtherOrders() throws {
@@ -169,6 +176,36 @@ struct OrderTests {
             let isInTask = withUnsafeCurrentTask { $0 != nil }
             #expect(try operation.result == (isInTask ? [7, 7] : [0, 0]))
         }
+    }
+
+    @Test func whatWasMadeBeforeAnySchedulerRunsToo() async {
+        await #expect(processExitsWith: .success) {
+            let steps = Recorder<Int>()
+            let operation = TypedOperation {
+                steps.record(1)
+                await Task.yield()
+                steps.record(2)
+            }
+            operation.name = "early"
+            let scheduler = TestScheduler(replaying: "")
+            scheduler.makeQueue().addOperation(operation)
+            try scheduler.run()
+            #expect(steps.events == [1, 2])
+            #expect(scheduler.names == ["start 'early'", "resume 'early'"])
+        }
+    }
+
+    @Test func bodiesKnowTheirQueue() throws {
+        let scheduler = TestScheduler(seed: 1)
+        let queue = scheduler.makeQueue()
+        let plain = queue.add { OperationQueue.current?.name }
+        let piecewise = queue.add {
+            await Task.yield()
+            return OperationQueue.current?.name
+        }
+        try scheduler.run()
+        #expect(try plain.result == "queue 1" && piecewise.result == "queue 1")
+        #expect(OperationQueue.current !== queue)
     }
 
     @Test func aTaskAwaitsWhatIsDrivenFromElsewhere() async throws {

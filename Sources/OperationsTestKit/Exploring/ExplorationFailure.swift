@@ -13,13 +13,19 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     /// What to give to ``explore(schedules:seed:_:)`` to find it again.
     public let seed: UInt64
 
-    init(_ attempt: Attempt, schedule number: Int, of count: Int, seed: UInt64) {
+    /// Whether the same schedule has failed a second time. If not, the body does not do the same each time: it
+    /// uses something that is left from another run, or does not come from the scheduler.
+    public let isRepeatable: Bool
+
+    init(_ attempt: Attempt, isRepeatable: Bool, schedule number: Int, of count: Int, seed: UInt64)
+    {
         error = attempt.error ?? CancellationError()
         steps = attempt.steps
         schedule = ScheduleText.text(of: attempt.choices)
         self.number = number
         scheduleCount = count
         self.seed = seed
+        self.isRepeatable = isRepeatable
     }
 
     private static let shownSteps = 60
@@ -28,7 +34,10 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     public var description: String {
         var lines = [
             "Schedule \(number) of \(scheduleCount) (seed \(seed)) fails: \(error)",
-            "The shortest that fails like it:",
+            isRepeatable
+                ? "The shortest that fails like it:"
+                : "It did not fail when it was repeated, so the body does not do the same each time. "
+                    + "These were the steps:",
         ]
         for (index, step) in steps.prefix(Self.shownSteps).enumerated() {
             lines.append("  \(index + 1). \(step)")
@@ -36,7 +45,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
         if steps.count > Self.shownSteps {
             lines.append("  … and \(steps.count - Self.shownSteps) more steps")
         }
-        lines.append("To repeat it: TestScheduler(replaying: \"\(schedule)\")")
+        if isRepeatable { lines.append("To repeat it: TestScheduler(replaying: \"\(schedule)\")") }
         return lines.joined(separator: "\n")
     }
 }

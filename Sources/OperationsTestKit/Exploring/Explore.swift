@@ -49,8 +49,9 @@ public func explore(
         count += 1
         let attempt = Attempt(chooser, body)
         if attempt.error != nil {
-            let shortest = Shrinker.shortest(attempt, body)
-            throw ExplorationFailure(shortest, schedule: count, of: schedules, seed: seed)
+            let (shortest, isRepeatable) = Shrinker.shortest(attempt, body)
+            throw ExplorationFailure(
+                shortest, isRepeatable: isRepeatable, schedule: count, of: schedules, seed: seed)
         }
         if let prefix { frontier.went(prefix, attempt.decisions) }
     }

@@ -7,15 +7,16 @@ struct Shrinker {
     private var best: Attempt
     private var tried: Set<[Int]> = []
     private var rest = 1_000
+    private var isRepeatable = false
     private let body: (TestScheduler) throws -> Void
 
     static func shortest(
         _ found: Attempt, _ body: (TestScheduler) throws -> Void
-    ) -> Attempt {
+    ) -> (Attempt, isRepeatable: Bool) {
         withoutActuallyEscaping(body) { body in
             var shrinker = Shrinker(best: found, body: body)
             shrinker.shrink()
-            return shrinker.best
+            return (shrinker.best, shrinker.isRepeatable)
         }
     }
 
@@ -25,8 +26,8 @@ struct Shrinker {
     }
 
     private mutating func shrink() {
-        // Also tells whether it can be repeated at all.
-        guard accepts(best.choices, isRepetition: true) else { return }
+        isRepeatable = accepts(best.choices, isRepetition: true)
+        guard isRepeatable else { return }
         var hasShrunk = true
         while hasShrunk, rest > 0 {
             hasShrunk = cut() || leaveOut() || lower()

@@ -61,7 +61,8 @@ final class SchedulerCore: QueueDriver {
     func makeQueue(width: Int, name: String?) -> OperationQueue {
         let number = state.withLock { $0.nextQueueNumber() }
         let queue = OperationQueue(
-            driver: self, name: name ?? "queue \(number)", width: width, time: timeSource)
+            driver: self, name: name ?? "queue \(number)", time: timeSource)
+        queue.maxConcurrentOperationCount = width
         state.withLock { $0.add(queue) }
         return queue
     }
@@ -135,7 +136,7 @@ final class SchedulerCore: QueueDriver {
 
     /// Makes one step; false if there is none to make.
     func runOne() -> Bool {
-        driving {
+        driving { [self] in
             runRest()
             while let event = state.withLock({ $0.next(.none) }) {
                 let isStep = perform(event)
@@ -148,7 +149,7 @@ final class SchedulerCore: QueueDriver {
 
     /// Makes one step after the other, as long as there are any.
     func run(_ patience: SchedulerState.Patience) throws(TestSchedulerError) {
-        let isEndless = driving {
+        let isEndless = driving { [self] in
             runRest()
             var count = 0
             while count < stepLimit, let event = state.withLock({ $0.next(patience) }) {
@@ -167,14 +168,26 @@ final class SchedulerCore: QueueDriver {
         }
     }
 
-    private func driving<Result>(_ body: () -> Result) -> Result {
+    private func driving(_ body: @escaping @Sendable () -> Bool) -> Bool {
         guard state.withLock({ $0.begins() }) else {
             misuse(
                 "a test scheduler is run while it is running, by what it runs or by another thread: run it "
                     + "in one place only")
         }
         defer { state.withLock { $0.ends() } }
-        return DrivenThread.perform(body)
+        guard CurrentTask().isNone,
+            #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+        else { return DrivenThread.perform(body) }
+        // What is no task is told from tasks by running in the name of another one: see `isRelayed`.
+        let result = Protected<Bool?>(nil)
+        _ = Task.immediate {
+            let value = DrivenThread.perform(body)
+            result.withLock { $0 = value }
+        }
+        guard let value = result.withLock({ $0 }) else {
+            fatalError("unreachable: a task that begins at once has not ended")
+        }
+        return value
     }
 
     /// What belongs to a step that was made, or to what was called from outside.
@@ -243,13 +256,14 @@ final class SchedulerCore: QueueDriver {
     func discard() {
         state.withLock { $0.stopRecording() }
         for queue in state.withLock({ $0.liveQueues }) { queue.cancelAllOperations() }
-        driving {
+        _ = driving { [self] in
             runRest()
             for _ in 0..<10_000 {
-                guard let event = state.withLock({ $0.next(.none) }) else { return }
+                guard let event = state.withLock({ $0.next(.none) }) else { return true }
                 _ = perform(event)
                 runRest()
             }
+            return false
         }
     }
 }

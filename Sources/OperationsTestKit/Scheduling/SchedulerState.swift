@@ -237,4 +237,6 @@ struct SchedulerJob: Sendable {
 /// The task that the calling thread runs, if any, to be compared with others that live at the same time.
 struct CurrentTask: Sendable, Equatable {
     private let task = withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UInt.self) } }
+
+    var isNone: Bool { task == nil }
 }
