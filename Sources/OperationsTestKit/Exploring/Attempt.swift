@@ -2,6 +2,7 @@
 struct Attempt {
     let decisions: [Decision]
     let steps: [Step]
+    let log: [Guide]
     let error: (any Error)?
 
     init(_ chooser: Chooser, _ body: (TestScheduler) throws -> Void) {
@@ -19,6 +20,7 @@ struct Attempt {
         self.error = error
         decisions = scheduler.core.decisions
         steps = scheduler.steps
+        log = scheduler.core.log
         scheduler.core.discard()
     }
 

@@ -4,11 +4,32 @@ struct Decision: Sendable, Equatable {
     let count: Int
 }
 
+/// Something that could happen, known by what it is in schedules of different order.
+struct Guide: Sendable {
+    enum Kind { case piece, begin, start, timer, take }
+
+    var kind: Kind
+    /// Of the operation. Which one a queue starts is known only when it has.
+    var name: String
+    let queue: String?
+
+    init(_ kind: Kind, _ name: String, queue: String? = nil) {
+        (self.kind, self.name, self.queue) = (kind, name, queue)
+    }
+
+    func isSame(as other: Guide) -> Bool {
+        guard kind == other.kind, queue == other.queue else { return false }
+        return kind == .start || kind == .take || name == other.name
+    }
+}
+
 /// Chooses what happens next: as prescribed, and beyond that by chance or the first.
 struct Chooser: Sendable {
     /// By the number of the decision, from 0.
     private let prescribed: [Int: Int]
     private var generator: SplitMix64?
+    /// What is to happen, in order, as far as it can.
+    private var guides: [Guide] = []
 
     init(seed: UInt64) {
         prescribed = [:]
@@ -26,6 +47,25 @@ struct Chooser: Sendable {
             choices[number] = choice
         }
         self.init(prescribed: choices)
+    }
+
+    /// Chooses what comes first in a list, of what could happen, and beyond that the first.
+    init(guides: [Guide]) {
+        self.init(prescribed: [:])
+        self.guides = guides
+    }
+
+    var isGuided: Bool { !guides.isEmpty }
+
+    /// Which of the options comes first in the list.
+    mutating func follow(_ options: [Guide]) -> Int? {
+        guard isGuided else { return nil }
+        for (place, guide) in guides.enumerated() {
+            guard let choice = options.firstIndex(where: { $0.isSame(as: guide) }) else { continue }
+            guides.remove(at: place)
+            return choice
+        }
+        return nil
     }
 
     mutating func choose(_ count: Int, at number: Int) -> Int {

@@ -207,7 +207,7 @@ final class SchedulerCore: QueueDriver {
             guard let operation = queue.takeNext() else { return false }
             let name = name(of: operation.operation, in: queue)
             state.withLock { state in
-                state.took(operation)
+                state.took(operation, name)
                 state.happened(.take, name)
             }
             return false
@@ -241,6 +241,7 @@ final class SchedulerCore: QueueDriver {
     // MARK: Looking
 
     var steps: [Step] { state.withLock { $0.steps } }
+    var log: [Guide] { state.withLock { $0.log } }
     var decisions: [Decision] { state.withLock { $0.decisions } }
 
     /// Those of its queues that have not finished, in the order in which the queues were made.

@@ -12,6 +12,13 @@ struct SchedulerState {
         }
         let work: Work
 
+        var name: String {
+            switch work {
+            case .job(_, let body): body.name
+            case .block(_, let name): name
+            }
+        }
+
         func belongs(to body: BodyExecutor) -> Bool {
             if case .job(_, let own) = work { own === body } else { false }
         }
@@ -46,13 +53,15 @@ struct SchedulerState {
     private(set) var now = Duration.zero
     private(set) var steps: [Step] = []
     private(set) var decisions: [Decision] = []
+    /// What was chosen, by what it is and not by its number.
+    private(set) var log: [Guide] = []
     private var chooser: Chooser
     /// Whether it is recorded what happens.
     private var isRecording = true
 
     /// Queues that have something to start, the oldest first.
     private var offers: [OperationQueue] = []
-    private var taken: [TakenOperation] = []
+    private var taken: [(operation: TakenOperation, name: String)] = []
     private var pieces: [Piece] = []
     /// What belongs to the step that is being made, and is no choice.
     private var inStep: [SchedulerJob] = []
@@ -96,7 +105,9 @@ struct SchedulerState {
     var liveQueues: [OperationQueue] { queues.compactMap(\.queue) }
 
     mutating func offered(_ queue: OperationQueue) { offers.append(queue) }
-    mutating func took(_ operation: TakenOperation) { taken.append(operation) }
+    mutating func took(_ operation: TakenOperation, _ name: String) {
+        taken.append((operation, name))
+    }
     mutating func arrived(_ piece: Piece) { pieces.append(piece) }
     mutating func arrivedInStep(_ job: SchedulerJob) { inStep.append(job) }
 
@@ -167,37 +178,78 @@ struct SchedulerState {
     }
 
     private mutating func next() -> Event? {
-        let due = timers.prefix { $0.deadline <= now }.count
-        let overtakable = offers.indices.filter { index in
-            let queue = offers[index]
-            return taken.count { $0.queue === queue } < Self.mostTaken && queue.canTakeSeveral
+        let options = options()
+        guard options.count > 0 else { return nil }
+        let guides = chooser.isGuided ? (0..<options.count).map { guide(for: options[$0]) } : []
+        let option = options[choose(options.count, guides)]
+        if isRecording { log.append(guide(for: option)) }
+        switch option {
+        case .piece(let place): return .piece(pieces.remove(at: place))
+        case .begin(let place): return .begin(taken.remove(at: place).operation)
+        case .start(let place): return .start(offers.remove(at: place))
+        case .timer(let place): return .timer(timers.remove(at: place))
+        case .take(let place): return .take(offers.remove(at: place))
         }
-        let count = pieces.count + taken.count + offers.count + due + overtakable.count
-        guard count > 0 else { return nil }
-        var index = choose(count)
-        if index < pieces.count { return .piece(pieces.remove(at: place(ofPiece: index))) }
-        index -= pieces.count
-        if index < taken.count { return .begin(taken.remove(at: index)) }
-        index -= taken.count
-        if index < offers.count { return .start(offers.remove(at: index)) }
-        index -= offers.count
-        if index < due { return .timer(timers.remove(at: index)) }
-        index -= due
-        return .take(offers.remove(at: overtakable[index]))
     }
 
-    private func place(ofPiece index: Int) -> Int {
-        guard let current, let own = pieces.firstIndex(where: { $0.belongs(to: current) }) else {
-            return index
+    /// What could happen next, in order.
+    private struct Options {
+        enum Option { case piece(Int), begin(Int), start(Int), timer(Int), take(Int) }
+
+        let pieces: Int
+        /// Where the piece is that comes first.
+        let firstPiece: Int
+        let taken: Int
+        let offers: Int
+        let due: Int
+        let overtakable: [Int]
+
+        var count: Int { pieces + taken + offers + due + overtakable.count }
+
+        subscript(index: Int) -> Option {
+            var index = index
+            if index == 0, pieces > 0 { return .piece(firstPiece) }
+            if index < pieces { return .piece(index <= firstPiece ? index - 1 : index) }
+            index -= pieces
+            if index < taken { return .begin(index) }
+            index -= taken
+            if index < offers { return .start(index) }
+            index -= offers
+            if index < due { return .timer(index) }
+            return .take(overtakable[index - due])
         }
-        if index == 0 { return own }
-        return index <= own ? index - 1 : index
+    }
+
+    private func options() -> Options {
+        let own = current.flatMap { body in pieces.firstIndex { $0.belongs(to: body) } }
+        let overtakable = offers.indices.filter { index in
+            let queue = offers[index]
+            return taken.count { $0.operation.queue === queue } < Self.mostTaken
+                && queue.canTakeSeveral
+        }
+        return Options(
+            pieces: pieces.count, firstPiece: own ?? 0, taken: taken.count, offers: offers.count,
+            due: timers.prefix { $0.deadline <= now }.count, overtakable: overtakable)
+    }
+
+    private func guide(for option: Options.Option) -> Guide {
+        switch option {
+        case .piece(let place): Guide(.piece, pieces[place].name)
+        case .begin(let place):
+            Guide(.begin, taken[place].name, queue: taken[place].operation.queue.name)
+        case .start(let place): Guide(.start, "", queue: offers[place].name)
+        case .timer(let place): Guide(.timer, timers[place].name)
+        case .take(let place): Guide(.take, "", queue: offers[place].name)
+        }
     }
 
     /// One of so many, from 0.
-    mutating func choose(_ count: Int) -> Int {
+    ///
+    /// - Parameter guides: what these are, for a chooser that wants to know.
+    mutating func choose(_ count: Int, _ guides: [Guide] = []) -> Int {
+        let guided = chooser.follow(guides)
         guard count > 1 else { return 0 }
-        let choice = chooser.choose(count, at: decisions.count)
+        let choice = guided ?? chooser.choose(count, at: decisions.count)
         if isRecording { decisions.append(Decision(choice: choice, count: count)) }
         return choice
     }
@@ -207,7 +259,9 @@ struct SchedulerState {
     mutating func happened(_ kind: Step.Kind, _ name: String, in body: BodyExecutor? = nil) {
         current = body
         currentName = name
-        if isRecording { steps.append(Step(kind: kind, name: name)) }
+        guard isRecording else { return }
+        steps.append(Step(kind: kind, name: name))
+        if kind == .start || kind == .take, let last = log.indices.last { log[last].name = name }
     }
 
     /// The operation that is being started goes on in a body of its own.
