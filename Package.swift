@@ -24,6 +24,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Operations", targets: ["Operations"]),
+        .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
         .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
         .executable(name: "classicphotos", targets: ["classicphotos"]),
     ],
@@ -39,6 +40,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
+        .target(
+            name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
         .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
         .target(
             name: "CVips", dependencies: ["Clibvips"], linkerSettings: [.linkedLibrary("vips")]),
@@ -88,6 +91,9 @@ let package = Package(
         .testTarget(
             name: "OperationsTests", dependencies: ["Operations"],
             exclude: ["Contract/README.md"], swiftSettings: settings),
+        .testTarget(
+            name: "OperationsTestKitTests", dependencies: ["Operations", "OperationsTestKit"],
+            swiftSettings: settings),
         .testTarget(name: "ImagingTests", dependencies: ["Imaging"], swiftSettings: settings),
         .testTarget(
             name: "PhotoPipelineTests",
@@ -129,10 +135,10 @@ let package = Package(
     ]
 )
 
-// Operations alone, for its checks under the thread sanitizer: nothing else needs a second build. It
-// also shows that the framework needs no other package.
+// Operations and its test kit alone, for their checks under the thread sanitizer: nothing else needs a
+// second build. It also shows that the framework needs no other package.
 if Context.environment["OPERATIONS_ONLY"] != nil {
-    package.products.removeAll { $0.name != "Operations" }
-    package.targets.removeAll { !["Operations", "OperationsTests"].contains($0.name) }
+    package.products.removeAll { !$0.name.hasPrefix("Operations") }
+    package.targets.removeAll { !$0.name.hasPrefix("Operations") }
     package.dependencies = []
 }

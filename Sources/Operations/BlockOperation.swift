@@ -58,6 +58,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
         let blocks = executionBlocks
         if let only = blocks.first, blocks.count == 1 {
             only()
+        } else if let driver = ThreadContext.currentQueue?.driver {
+            driver.runAll(blocks, of: self)
         } else if !blocks.isEmpty {
             SharedWork(blocks, of: self).run()
         }

@@ -16,6 +16,8 @@ open class OperationQueue: @unchecked Sendable {
     let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
     let insight = Atomic<Unmanaged<QueueInsight>?>(nil)
     private let settings: Protected<Settings>
+    /// What runs its operations in place of the workers, in tests.
+    package let driver: (any QueueDriver)?
 
     // What workers look at before each operation, and what changes with each addition, lie apart: each
     // would otherwise wait for the other to get the memory from another processor.
@@ -48,6 +50,7 @@ open class OperationQueue: @unchecked Sendable {
     public init() {
         state.initialize(to: QueueState())
         settings = Protected(Settings())
+        driver = nil
         QueueRegistry.insert(self)
     }
 
@@ -66,6 +69,16 @@ open class OperationQueue: @unchecked Sendable {
         runsOnWorkers.store(false, ordering: .relaxed)
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Protected(Settings(name: name))
+        driver = nil
+        QueueRegistry.insert(self)
+    }
+
+    /// Makes a queue that something else than the workers runs.
+    package init(driver: any QueueDriver, name: String, time: TimeSource) {
+        state.initialize(to: QueueState(executor: .driver))
+        runsOnWorkers.store(false, ordering: .relaxed)
+        settings = Protected(Settings(name: name, time: time))
+        self.driver = driver
         QueueRegistry.insert(self)
     }
 

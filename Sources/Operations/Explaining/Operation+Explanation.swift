@@ -61,6 +61,8 @@ extension Operation {
             case ready(queue: String, othersReady: Int)
             /// Nothing holds it back: it starts when the main thread serves the main dispatch queue.
             case awaitsMainThread
+            /// Nothing holds it back: it starts when the test scheduler of its queue is run.
+            case awaitsTestScheduler(queue: String)
             /// Nothing holds it back: it starts when its queue's `underlyingQueue`, named, comes to it.
             case awaitsUnderlyingQueue(queue: String, underlying: String)
         }
@@ -142,6 +144,8 @@ extension Operation.Explanation.Reason {
         case .awaitsMainThread:
             "\(name) is ready, and starts as soon as the main thread serves the main dispatch queue, in "
                 + "dispatchMain(), an async main function or a run loop"
+        case .awaitsTestScheduler(let queue):
+            "\(name) is ready, and starts when the test scheduler of \(queue) is run"
         case .awaitsUnderlyingQueue(let queue, let underlying):
             "\(name) is ready, and starts as soon as dispatch queue '\(underlying)', which runs \(queue), "
                 + "comes to it"
@@ -164,7 +168,7 @@ extension Operation.Explanation.Reason {
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"
         case .leaving: return "cancelled"
         case .queueSuspended, .queueWithoutWidth, .slotsTaken, .barrier, .strictOrder, .ready,
-            .awaitsMainThread, .awaitsUnderlyingQueue:
+            .awaitsMainThread, .awaitsTestScheduler, .awaitsUnderlyingQueue:
             return "ready"
         }
     }

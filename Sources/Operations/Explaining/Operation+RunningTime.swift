@@ -5,6 +5,8 @@ extension Operation {
     ///
     /// Noting it must cost plain operations nothing: of them the beginning of their batch is known.
     func runningTime(in queue: OperationQueue?) -> Duration? {
+        // Its time is not the one that is measured here.
+        if queue?.driver != nil { return nil }
         var start: UInt64?
         if status.has(.plain), !status.has(.alone) {
             start = queue?.snapshot { state in

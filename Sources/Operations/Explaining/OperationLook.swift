@@ -148,6 +148,7 @@ struct OperationLook {
         case .workers:
             reasons = [.ready(queue: label, othersReady: max(0, seen.readyCount - 1))]
         case .mainThread: reasons = [.awaitsMainThread]
+        case .driver: reasons = [.awaitsTestScheduler(queue: label)]
         case .dispatch(let underlying):
             reasons = [.awaitsUnderlyingQueue(queue: label, underlying: underlying.label)]
         }
@@ -199,7 +200,7 @@ extension Operation {
 }
 
 extension BlockedWait.Target {
-    fileprivate var label: String {
+    var label: String {
         switch self {
         case .operation(let operation): operation.label
         case .queue(let queue, _): "all operations of \(queue.label)"

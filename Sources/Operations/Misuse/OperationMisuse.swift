@@ -29,6 +29,8 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case underlyingMainQueue
         /// The underlying queue was to be changed while operations are in the queue.
         case queueNotEmpty
+        /// A queue of a test scheduler cannot have an underlying queue.
+        case queueOfTestScheduler
     }
 
     /// What was wrong, for programs.
@@ -136,6 +138,13 @@ extension OperationMisuse {
             .underlyingMainQueue,
             "underlyingQueue of \(queue.label) cannot be the main dispatch queue: use "
                 + "OperationQueue.main")
+    }
+
+    static func underlyingQueueOfDriven(_ queue: OperationQueue) -> Self {
+        Self(
+            .queueOfTestScheduler,
+            "underlyingQueue of \(queue.label) cannot be set, because its test scheduler runs it: use a "
+                + "queue made by OperationQueue()")
     }
 
     static func underlyingQueueChange(of queue: OperationQueue) -> Self {

@@ -45,11 +45,13 @@ extension OperationQueue {
 
     /// As setting ``underlyingQueue``, but throws where that stops the program.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue` or `queueNotEmpty`.
+    /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue`, `queueNotEmpty` or
+    ///   `queueOfTestScheduler`.
     public final func setUnderlyingQueueChecked(
         _ queue: DispatchQueue?
     ) throws(OperationMisuse) {
         guard !isMain else { return }
+        if driver != nil { throw .underlyingQueueOfDriven(self) }
         if let queue, queue.isMain { throw .underlyingMainQueue(of: self) }
         let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
         guard setExecutor(executor) else { throw .underlyingQueueChange(of: self) }

@@ -150,7 +150,9 @@ extension Operation {
             guard let before = updateUnlocked({ $0.finished() })?.before else { return }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
+            var driver: (any QueueDriver)?
             queue?._withUnsafeGuaranteedRef {
+                if before.has(.hasAudience) { driver = $0.driver }
                 // One that replaces `start()` has no `main()` to count.
                 if before.phase == .starting, !before.isCancelled {
                     $0.activeProgress?.completeUnit()
@@ -170,7 +172,7 @@ extension Operation {
                 told?.tell()
                 forgotten.release()
             }
-            if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
+            if let completionBlock { submit(completionBlock, to: driver) }
         }
     }
 
@@ -232,6 +234,6 @@ extension Operation {
 }
 
 /// Stops the program because of a mistake in its code.
-func misuse(_ sentence: String) -> Never {
+package func misuse(_ sentence: String) -> Never {
     fatalError("Operations: \(sentence).")
 }

@@ -5,10 +5,12 @@ enum QueueExecutor {
     case workers
     case mainThread
     case dispatch(DispatchQueue)
+    /// The queue's `driver`.
+    case driver
 
     var underlyingQueue: DispatchQueue? {
         switch self {
-        case .workers: nil
+        case .workers, .driver: nil
         case .mainThread: .main
         case .dispatch(let queue): queue
         }
@@ -16,9 +18,9 @@ enum QueueExecutor {
 
     func isSame(as other: QueueExecutor) -> Bool {
         switch (self, other) {
-        case (.workers, .workers), (.mainThread, .mainThread): true
+        case (.workers, .workers), (.mainThread, .mainThread), (.driver, .driver): true
         case (.dispatch(let queue), .dispatch(let other)): queue === other
-        case (.workers, _), (.mainThread, _), (.dispatch, _): false
+        case (.workers, _), (.mainThread, _), (.dispatch, _), (.driver, _): false
         }
     }
 }
@@ -35,6 +37,7 @@ struct QueueOffer {
         switch executor {
         case .workers: WorkerPool.shared.submit(.queue(queue, urgency))
         case .mainThread: MainThread.perform { queue.runNext(on: executor) }
+        case .driver: queue.driver?.offer(queue)
         case .dispatch(let underlying): underlying.async { queue.runNext(on: executor) }
         }
     }

@@ -66,7 +66,7 @@ extension QueueState {
 
     mutating func claimCancelled(_ batch: Batch) -> Work? {
         while let first = takeCancelled() {
-            guard !tellsEach, first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+            guard !givesEach, first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
                 if claimSingle(first, takesSlot: false) { return .single(first) }
                 continue
             }
@@ -90,7 +90,7 @@ extension QueueState {
         promotesClaimed = hasPromotedPlaces
         while let (first, firstLane) = takeBest() {
             let isSingle =
-                tellsEach
+                givesEach
                 || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
             guard !isSingle else {
                 if claimSingle(first, takesSlot: true) { return .single(first) }

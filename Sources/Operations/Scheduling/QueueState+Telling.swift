@@ -13,6 +13,7 @@ extension QueueState {
     mutating func beginTellingEach() {
         guard !tellsEach else { return }
         tellsEach = true
+        givesEach = true
         for batch in batches {
             for operation in batch.taken
             where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
@@ -24,6 +25,7 @@ extension QueueState {
 
     mutating func endTellingEach() {
         tellsEach = false
+        givesEach = hasDriver
         alreadyGone = []
     }
 

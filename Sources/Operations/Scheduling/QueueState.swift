@@ -41,6 +41,8 @@ struct QueueState: ~Copyable {
     /// True while somebody has to be told of each operation that comes or goes. Then there are no
     /// batches, so that each can be told when it happens.
     var tellsEach = false
+    /// True while operations are given out one by one, because of that or for a driver.
+    var givesEach = false
     /// True if something was recorded that has to be told when the lock is released.
     var hasNews = false
     /// Operations of batches that had finished when `tellsEach` was set.
@@ -56,7 +58,10 @@ struct QueueState: ~Copyable {
     ) {
         self.executor = executor
         self.width = width
+        givesEach = hasDriver
     }
+
+    var hasDriver: Bool { if case .driver = executor { true } else { false } }
 
     /// The rank of the queue's quality of service.
     var qualityRank = 0
@@ -455,7 +460,7 @@ struct QueueState: ~Copyable {
 
     /// False if an operation may run at once that became ready only now: nothing is before it.
     var hasPrecedence: Bool {
-        readyCount > 0 || isSuspended || !barriers.isEmpty || tellsEach || isStrict || room.isUsed
+        readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || isStrict || room.isUsed
     }
 
     /// How urgently the queue must be handed to its executor now; nil if it need not be. One that lies there

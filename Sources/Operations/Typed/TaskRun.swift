@@ -17,6 +17,7 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     private let state = Protected(State.pending)
     /// When it was started.
     let startTime = Atomic<UInt64>(0)
+    private let isDriven = Atomic<Bool>(false)
     /// A task made together with the operation, which waits to be told to run it.
     private let prepared = PreparedTask.inheritingTaskLocals()
 
@@ -27,8 +28,9 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     /// Runs the work of an operation in its task.
     func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-        let body = AsyncBody(operation, in: ThreadContext.currentQueue ?? TaskContext.queue)
-        let task = makeTask(priority: operation.taskPriority) {
+        let queue = ThreadContext.currentQueue ?? TaskContext.queue
+        let body = AsyncBody(operation, in: queue)
+        let task = makeTask(for: operation, in: queue) {
             await TaskContext.$body.withValue(body) {
                 body.begin()
                 await work()
@@ -45,8 +47,25 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     }
 
     private func makeTask(
-        priority: TaskPriority?, for work: @escaping @Sendable () async -> Void
+        for operation: Operation, in queue: OperationQueue?,
+        _ work: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never> {
+        var priority = operation.taskPriority
+        if let queue, let driver = queue.driver {
+            // A driver does not mind it, and must not be given a task more or less because of it.
+            priority = nil
+            isDriven.store(true, ordering: .relaxed)
+            if let executor = prepared?.executor {
+                executor.move(to: driver, for: operation, in: queue, isBegun: false)
+            } else {
+                // Made before there was any driver. The task that runs the driver is as a rule the one that made
+                // the operation, too; so the new one inherits the same values.
+                prepared?.run(nil)
+                let executor = BodyExecutor()
+                executor.move(to: driver, for: operation, in: queue, isBegun: true)
+                return PoolExecutor.start(work, on: executor)
+            }
+        }
         guard let prepared else { return PoolExecutor.start(work, priority: priority) }
         guard let priority else { return prepared.run(work) }
         // That task was made with the priority of its maker; a child can have its own.
@@ -74,6 +93,7 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
 
     @available(macOS 26, *)
     func escalate(to priority: TaskPriority) {
+        guard !isDriven.load(ordering: .relaxed) else { return }
         if case .running(let task) = state.withLock({ $0 }) {
             task.escalatePriority(to: priority)
         }
@@ -100,6 +120,8 @@ private final class PreparedTask: Sendable {
 
     private let state: StateBox
     private let task: Task<Void, Never>
+    /// What it runs on if that may have to be a driver.
+    let executor: BodyExecutor?
 
     private final class StateBox: Sendable {
         let state = Protected(State.idle)
@@ -118,6 +140,10 @@ private final class PreparedTask: Sendable {
                 }
             }
             continuation?.resume(returning: work)
+        }
+
+        var isWaiting: Bool {
+            state.withLock { if case .waiting = $0 { true } else { false } }
         }
 
         func wait() async -> Work? {
@@ -144,7 +170,17 @@ private final class PreparedTask: Sendable {
     private init() {
         let state = StateBox()
         self.state = state
-        self.task = Task(executorPreference: PoolExecutor.shared) { await state.wait()?() }
+        guard BodyExecutor.areNeeded else {
+            executor = nil
+            task = Task(executorPreference: PoolExecutor.shared) { await state.wait()?() }
+            return
+        }
+        let executor = BodyExecutor()
+        self.executor = executor
+        task = PoolExecutor.start({ await state.wait()?() }, on: executor)
+        // From here on it is enqueued when it is told, and not before.
+        var backoff = Backoff()
+        while !state.isWaiting { backoff.pause() }
     }
 
     /// Lets the task run `work`, or end; the first call counts.

@@ -1,8 +1,10 @@
 /// A door that is opened once, for threads that wait behind it.
-final class Gate: Sendable {
+package final class Gate: Sendable {
     private let isOpen = Monitor(false)
 
-    func open() {
+    package init() {}
+
+    package func open() {
         isOpen.withLock { isOpen in
             isOpen = true
             // Signalled with the lock held: a waiter may give the gate up as soon as it sees it open.
@@ -21,8 +23,9 @@ final class Gate: Sendable {
     }
 
     /// Waits; if the caller is a worker, another one takes its place meanwhile.
-    func waitOnWorker() {
+    package func waitOnWorker() {
         if isOpen.withLock({ $0 }) { return }
+        DrivenThread.refuseToBlock()
         WorkerPool.shared.blocking {
             isOpen.hold { held in
                 while !held.state { held.wait() }

@@ -17,13 +17,14 @@ final class PoolExecutor: TaskExecutor {
     /// Makes a task that runs here.
     @discardableResult
     static func start(
-        _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil
+        _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil,
+        on executor: any TaskExecutor = shared
     ) -> Task<Void, Never> {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             // Up to where it first waits it runs on the calling thread, which is a worker as a rule.
             return Task.immediate(
-                priority: priority, executorPreference: shared, operation: work)
+                priority: priority, executorPreference: executor, operation: work)
         }
-        return Task(executorPreference: shared, priority: priority, operation: work)
+        return Task(executorPreference: executor, priority: priority, operation: work)
     }
 }

@@ -5,18 +5,18 @@ import Synchronization
 /// This is `Synchronization.Mutex`. The thread sanitizer does not see that one work on Linux, because
 /// it is built into the runtime, so builds for the sanitizer (`-DTHREAD_SANITIZER`) also say by an atomic
 /// what the mutex guarantees: all that happened in one lock body happened before the next.
-struct Protected<Value: ~Copyable>: ~Copyable {
+package struct Protected<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     #if THREAD_SANITIZER
     private let handover = Atomic<Bool>(false)
     #endif
 
-    init(_ value: consuming sending Value) {
+    package init(_ value: consuming sending Value) {
         self.mutex = Mutex(value)
     }
 
     @inline(__always)
-    borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         #if THREAD_SANITIZER

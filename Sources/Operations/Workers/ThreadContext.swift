@@ -26,6 +26,8 @@ final class ThreadContext: @unchecked Sendable {
     var isLettingGo = false
     /// Set while `startChecked()` calls `start()`.
     var checkedStart: CheckedStart?
+    /// Set while the thread runs things for a `QueueDriver`, one after the other.
+    var isDriven = false
     /// Set when the thread is too nice for work that it was given, and cannot become less so: it ends.
     var isSpoiled = false
     /// The niceness as far as it is known; only workers know it.

@@ -6,12 +6,29 @@ package struct TimeSource: Sendable {
     package let now: @Sendable () -> Duration
     /// Suspends for so long, or until the task is cancelled.
     package let sleep: @Sendable (Duration) async throws -> Void
+    /// What calls actions, if it is not a task that sleeps.
+    private let scheduler: Scheduler?
+
+    /// Calls an action after so long; the text is a name for people. What is returned keeps the action from
+    /// being called, if it is cancelled before.
+    package typealias Scheduler =
+        @Sendable (Duration, String?, @escaping @Sendable () -> Void) -> Task<Void, Never>
 
     /// Takes the time from a clock.
     package init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let start = clock.now
         now = { start.duration(to: clock.now) }
         sleep = { try await clock.sleep(for: $0) }
+        scheduler = nil
+    }
+
+    /// A source that decides itself how actions are called.
+    package init(
+        now: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void,
+        scheduler: @escaping Scheduler
+    ) {
+        (self.now, self.sleep, self.scheduler) = (now, sleep, scheduler)
     }
 
     /// The time that goes on while the machine sleeps.
@@ -19,11 +36,14 @@ package struct TimeSource: Sendable {
 
     /// Calls `action` after so long, on a worker; at once if there is no time to pass.
     ///
+    /// - Parameter name: what a test that lists what happened calls it.
     /// - Returns: a task; cancelling it keeps `action` from being called, unless that has begun.
     package func schedule(
-        after duration: Duration, _ action: @escaping @Sendable () -> Void
+        after duration: Duration, named name: String? = nil,
+        _ action: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
-        Task(executorPreference: PoolExecutor.shared) {
+        if let scheduler { return scheduler(duration, name, action) }
+        return Task(executorPreference: PoolExecutor.shared) {
             if duration > .zero {
                 guard (try? await sleep(duration)) != nil else { return }
             }

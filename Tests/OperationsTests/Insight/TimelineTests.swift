@@ -111,7 +111,11 @@ struct TimelineTests {
         let timeline = OperationTimeline()
         timeline.record(queue)
         let (fetch, fail) = (
-            AsyncOperation { await Task.yield() }, AsyncOperation { throw Failed() }
+            AsyncOperation { await Task.yield() },
+            AsyncOperation {
+                await Task.yield()
+                throw Failed()
+            }
         )
         let after = block("after")
         fetch.name = "fetch"

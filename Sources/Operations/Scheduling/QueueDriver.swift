@@ -1,0 +1,150 @@
+import Synchronization
+
+/// Runs the operations of its queues in place of the workers, one event at a time, and decides about their
+/// order. See Scheduling.md, "Queues that a test drives".
+///
+/// Called with no lock held, on any thread.
+package protocol QueueDriver: AnyObject, Sendable {
+    /// The queue has something to start, which `takeNext()` gives. Not said again before that is called.
+    func offer(_ queue: OperationQueue)
+    /// What a person calls the operation in a list of what happened.
+    func name(of operation: Operation, in queue: OperationQueue) -> String
+    /// The operation that is being started has a body that goes on by itself, in pieces.
+    func begins(_ body: BodyExecutor)
+    /// A piece of a body is to be run, by `body.run(_:)`.
+    ///
+    /// - Parameter isFirst: whether the start of the operation includes it.
+    func enqueue(_ job: UnownedJob, of body: BodyExecutor, isFirst: Bool)
+    /// A completion block is to be run.
+    func submit(_ block: @escaping @Sendable () -> Void, of operation: Operation)
+    /// Runs the blocks of one operation, in any order; all have been run on return.
+    func runAll(_ blocks: [@Sendable () -> Void], of operation: Operation)
+}
+
+/// An operation that a driver has taken from its queue, and that holds its slot there.
+package struct TakenOperation: Sendable {
+    package let operation: Operation
+    package let queue: OperationQueue
+
+    /// Runs it on the calling thread; of an async body the part up to where it first waits.
+    package func run() { operation.runClaimed(in: queue) }
+}
+
+extension OperationQueue {
+    /// Takes the operation that comes next in the order of the queue; nil if there is none any more.
+    package final func takeNext() -> TakenOperation? {
+        // A queue with a driver gives its operations out one by one, never a batch.
+        guard case .single(let reference) = claim(Batch(), for: .driver) else { return nil }
+        return TakenOperation(operation: reference.takeRetainedValue(), queue: self)
+    }
+
+    /// Whether a second slot may take an operation before the one that the first has taken begins.
+    package final var canTakeSeveral: Bool {
+        snapshot { state in
+            state.readyCount > 1 && (state.width < 0 || state.running + 1 < state.width)
+        }
+    }
+
+    /// Whether it starts nothing before it is told to.
+    package final var isHeldBack: Bool { snapshot { $0.isSuspended || $0.width == 0 } }
+
+    /// All that it holds, barriers included, in the order in which they were added.
+    package final var unfinished: [Operation] {
+        snapshot { $0.operations(includingBarriers: true) }
+    }
+}
+
+extension Operation {
+    /// How many were added to its queue before it, as long as it is there.
+    package final var placeInQueue: Int { place }
+
+    package final var isBarrier: Bool { status.has(.barrier) }
+
+    package final var isAtWork: Bool { status.isAtWork }
+
+    /// Where its completion block is run; the operation is still in its queue.
+    final func submit(
+        _ completionBlock: @escaping @Sendable () -> Void, to driver: (any QueueDriver)?
+    ) {
+        if let driver {
+            driver.submit(completionBlock, of: self)
+        } else {
+            WorkerPool.shared.submit(.block(completionBlock))
+        }
+    }
+}
+
+/// The executor of one body, on behalf of the driver of its queue.
+///
+/// Made early (`PreparedTask`) it does not know the queue yet; what it gets before that goes to the pool.
+package final class BodyExecutor: TaskExecutor {
+    private struct Home {
+        let driver: any QueueDriver
+        let name: String
+        var isBegun: Bool
+    }
+
+    /// Whether there has ever been a driver in this process: only then tasks that are made early need one of
+    /// these.
+    private static let driversExist = Atomic<Bool>(false)
+    package static func driverWasMade() { driversExist.store(true, ordering: .relaxed) }
+    static var areNeeded: Bool { driversExist.load(ordering: .relaxed) }
+
+    private let home = Protected<Home?>(nil)
+
+    /// What the driver calls the operation.
+    package var name: String { home.withLock { $0?.name } ?? "" }
+
+    /// - Parameter isBegun: whether its task is about to run on the calling thread, and need not be enqueued
+    ///   for that.
+    func move(
+        to driver: any QueueDriver, for operation: Operation, in queue: OperationQueue,
+        isBegun: Bool
+    ) {
+        let new = Home(
+            driver: driver, name: driver.name(of: operation, in: queue), isBegun: isBegun)
+        home.withLock { $0 = new }
+        driver.begins(self)
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let home = home.withLock { home in
+            let before = home
+            home?.isBegun = true
+            return before
+        }
+        if let home {
+            home.driver.enqueue(job, of: self, isFirst: !home.isBegun)
+        } else {
+            WorkerPool.shared.submit(.block { [self] in run(job) })
+        }
+    }
+
+    /// Runs a piece on the calling thread.
+    package func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+}
+
+/// The thread that runs everything for a driver.
+package enum DrivenThread {
+    /// Nothing that is called by `body` may block.
+    package static func perform<Result>(_ body: () -> Result) -> Result {
+        let context = ThreadContext.current
+        let before = context.isDriven
+        context.isDriven = true
+        defer { context.isDriven = before }
+        return body()
+    }
+
+    package static var isCurrent: Bool { ThreadContext.existing?.isDriven == true }
+
+    /// Stops the program if the caller is about to block such a thread.
+    static func refuseToBlock(for target: @autoclosure () -> String = "something") {
+        guard isCurrent else { return }
+        let operation = ThreadContext.operationsInside.last ?? TaskContext.operation
+        misuse(
+            "\(operation?.label ?? "an operation") blocks the thread of its test scheduler to wait for "
+                + "\(target()), but that thread runs everything else as well and would never get to "
+                + "it: write await, or let what comes after it be an operation that depends on it")
+    }
+}

@@ -1,0 +1,43 @@
+/// One run of a body, and what came of it.
+struct Attempt {
+    let decisions: [Decision]
+    let steps: [Step]
+    let log: [Guide]
+    let error: (any Error)?
+
+    init(_ chooser: Chooser, _ body: (TestScheduler) throws -> Void) {
+        let scheduler = TestScheduler(chooser)
+        var error: (any Error)?
+        do {
+            try body(scheduler)
+            let left = scheduler.core.unfinished.count
+            if left > 0, scheduler.steps.isEmpty {
+                error = TestSchedulerError.neverRun(operationCount: left)
+            }
+        } catch let thrown {
+            error = thrown
+        }
+        self.error = error
+        decisions = scheduler.core.decisions
+        steps = scheduler.steps
+        log = scheduler.core.log
+        scheduler.core.discard()
+    }
+
+    /// Up to the last that was not for the first of what could happen.
+    var choices: [Int] {
+        let choices = decisions.map(\.choice)
+        return Array(choices.prefix((choices.lastIndex { $0 > 0 } ?? -1) + 1))
+    }
+
+    /// How often it went from one thing to another.
+    var switchCount: Int { zip(steps, steps.dropFirst()).count { $0.name != $1.name } }
+
+    /// The shorter of two schedules has the lower measure.
+    var measure: [Int] { [choices.count, choices.reduce(0, +), switchCount] }
+
+    func failed(like other: Attempt) -> Bool {
+        guard let error, let otherError = other.error else { return false }
+        return type(of: error) == type(of: otherError)
+    }
+}

@@ -1,0 +1,51 @@
+/// A schedule with which a body fails.
+public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
+    /// What the body threw.
+    public let error: any Error
+    /// What happened, in order.
+    public let steps: [Step]
+    /// What to give to ``TestScheduler/init(replaying:stepLimit:)`` to see it again.
+    public let schedule: String
+    /// The how manieth schedule failed first, from 1; this one is the shortest that was found from there.
+    public let number: Int
+    /// How many were to be run.
+    public let scheduleCount: Int
+    /// What to give to ``explore(schedules:seed:_:)`` to find it again.
+    public let seed: UInt64
+
+    /// Whether the same schedule has failed a second time. If not, the body does not do the same each time: it
+    /// uses something that is left from another run, or does not come from the scheduler.
+    public let isRepeatable: Bool
+
+    init(_ attempt: Attempt, isRepeatable: Bool, schedule number: Int, of count: Int, seed: UInt64)
+    {
+        error = attempt.error ?? CancellationError()
+        steps = attempt.steps
+        schedule = ScheduleText.text(of: attempt.choices)
+        self.number = number
+        scheduleCount = count
+        self.seed = seed
+        self.isRepeatable = isRepeatable
+    }
+
+    private static let shownSteps = 60
+
+    /// The error, the steps, and how to repeat it.
+    public var description: String {
+        var lines = [
+            "Schedule \(number) of \(scheduleCount) (seed \(seed)) fails: \(error)",
+            isRepeatable
+                ? "The shortest that fails like it:"
+                : "It did not fail when it was repeated, so the body does not do the same each time. "
+                    + "These were the steps:",
+        ]
+        for (index, step) in steps.prefix(Self.shownSteps).enumerated() {
+            lines.append("  \(index + 1). \(step)")
+        }
+        if steps.count > Self.shownSteps {
+            lines.append("  … and \(steps.count - Self.shownSteps) more steps")
+        }
+        if isRepeatable { lines.append("To repeat it: TestScheduler(replaying: \"\(schedule)\")") }
+        return lines.joined(separator: "\n")
+    }
+}

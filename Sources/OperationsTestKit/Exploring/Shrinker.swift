@@ -1,0 +1,126 @@
+/// Looks for the shortest schedule that fails like one that was found.
+///
+/// Shorter is: fewer choices up to the last that is not for the first of what could happen; then smaller choices;
+/// then fewer switches. It tries to leave out choices, to lower them and to cut them off; and, because the
+/// numbers of choices mean something else as soon as one before them changes, also to move what happened: to
+/// the end, or next to what the same operation did before, as in Jalbert and Sen, "A trace simplification
+/// technique for effective debugging of concurrent programs", FSE 2010. It goes on as long as that helps, and
+/// for two thousand runs at most.
+struct Shrinker {
+    private var best: Attempt
+    private var tried: Set<[Int]> = []
+    private var rest = 2_000
+    private var isRepeatable = false
+    private let body: (TestScheduler) throws -> Void
+
+    static func shortest(
+        _ found: Attempt, _ body: (TestScheduler) throws -> Void
+    ) -> (Attempt, isRepeatable: Bool) {
+        withoutActuallyEscaping(body) { body in
+            var shrinker = Shrinker(best: found, body: body)
+            shrinker.shrink()
+            return (shrinker.best, shrinker.isRepeatable)
+        }
+    }
+
+    private init(best: Attempt, body: @escaping (TestScheduler) throws -> Void) {
+        self.best = best
+        self.body = body
+    }
+
+    private mutating func shrink() {
+        isRepeatable = accepts(best.choices, isRepetition: true)
+        guard isRepeatable else { return }
+        var hasShrunk = true
+        while hasShrunk, rest > 0 {
+            hasShrunk = cut() || move() || leaveOut() || lower()
+        }
+    }
+
+    /// Runs a schedule; true if it is the best now.
+    private mutating func accepts(_ choices: [Int], isRepetition: Bool = false) -> Bool {
+        let choices = Array(choices.prefix((choices.lastIndex { $0 > 0 } ?? -1) + 1))
+        guard tried.insert(choices).inserted else { return false }
+        return accepts(Chooser(prescribed: choices), isRepetition: isRepetition)
+    }
+
+    private mutating func accepts(_ chooser: Chooser, isRepetition: Bool = false) -> Bool {
+        guard rest > 0 else { return false }
+        rest -= 1
+        let attempt = Attempt(chooser, body)
+        guard attempt.failed(like: best) else { return false }
+        guard isRepetition || attempt.measure.lexicographicallyPrecedes(best.measure) else {
+            return false
+        }
+        best = attempt
+        return true
+    }
+
+    /// Shorter prefixes: the shortest ones first, since most of a long schedule does not matter.
+    private mutating func cut() -> Bool {
+        let choices = best.choices
+        var length = 0
+        while length < choices.count {
+            if accepts(Array(choices.prefix(length))) { return true }
+            length = length < 16 ? length + 1 : length * 2
+        }
+        return !choices.isEmpty && accepts(choices.dropLast())
+    }
+
+    /// Each choice replaced by the first of what could happen, or taken out.
+    private mutating func leaveOut() -> Bool {
+        let choices = best.choices
+        for number in choices.indices.reversed() {
+            var other = choices
+            other.remove(at: number)
+            if accepts(other) { return true }
+            if choices[number] > 0 {
+                other = choices
+                other[number] = 0
+                if accepts(other) { return true }
+            }
+        }
+        return false
+    }
+
+    /// What happened in another order.
+    private mutating func move() -> Bool {
+        // Nothing is taken before it begins.
+        let log = best.log.filter { $0.kind != .take }.map { guide in
+            guide.kind == .begin ? Guide(.start, guide.name, queue: guide.queue) : guide
+        }
+        if log.count < best.log.count, accepts(Chooser(guides: log)) { return true }
+        // All that one operation does comes last.
+        for name in Set(log.map(\.name)).sorted() {
+            let others = log.filter { $0.name != name }
+            if accepts(Chooser(guides: others + log.filter { $0.name == name })) { return true }
+        }
+        // What an operation does next follows at once.
+        for place in best.log.indices.dropLast() {
+            let name = best.log[place].name
+            guard best.log[place + 1].name != name,
+                let next = best.log[(place + 1)...].firstIndex(where: { $0.name == name })
+            else { continue }
+            var other = best.log
+            other.insert(other.remove(at: next), at: place + 1)
+            if accepts(Chooser(guides: other)) { return true }
+        }
+        return false
+    }
+
+    private mutating func lower() -> Bool {
+        let choices = best.choices
+        for number in choices.indices where choices[number] > 1 {
+            for choice in [1, choices[number] / 2, choices[number] - 1] where choice > 0 {
+                var other = choices
+                other[number] = choice
+                if accepts(other) { return true }
+            }
+        }
+        return false
+    }
+}
+
+extension Shrinker {
+    private mutating func accepts(_ choices: ArraySlice<Int>) -> Bool { accepts(Array(choices)) }
+}

@@ -1,0 +1,270 @@
+import Operations
+
+/// The test scheduler as its queues and their operations see it.
+///
+/// Queues keep it, and it keeps those that have something to start.
+final class SchedulerCore: QueueDriver {
+    private let state: Protected<SchedulerState>
+    private let stepLimit: Int
+
+    init(_ chooser: Chooser, stepLimit: Int) {
+        BodyExecutor.driverWasMade()
+        state = Protected(SchedulerState(chooser))
+        self.stepLimit = stepLimit
+    }
+
+    // MARK: For the driven
+
+    func offer(_ queue: OperationQueue) { state.withLock { $0.offered(queue) } }
+
+    func name(of operation: Operation, in queue: OperationQueue) -> String {
+        if let name = operation.name, !name.isEmpty { return "'\(name)'" }
+        let number =
+            "\(operation.isBarrier ? "barrier" : "operation") \(operation.placeInQueue + 1)"
+        guard state.withLock({ $0.hasSeveralQueues }), let queue = queue.name else { return number }
+        return "\(number) of '\(queue)'"
+    }
+
+    func begins(_ body: BodyExecutor) { state.withLock { $0.begins(body) } }
+
+    func enqueue(_ job: UnownedJob, of body: BodyExecutor, isFirst: Bool) {
+        let task = DrivenThread.isCurrent ? CurrentTask() : nil
+        state.withLock { state in
+            if isFirst || state.isRelayed(by: task, to: body) {
+                state.arrivedInStep(SchedulerJob(job: job, executor: body))
+            } else {
+                state.arrived(SchedulerState.Piece(work: .job(job, body)))
+            }
+        }
+    }
+
+    func submit(_ block: @escaping @Sendable () -> Void, of operation: Operation) {
+        let name = operation.name.map { "of '\($0)'" } ?? "block"
+        state.withLock { $0.arrived(SchedulerState.Piece(work: .block(block, name: name))) }
+    }
+
+    func runAll(_ blocks: [@Sendable () -> Void], of operation: Operation) {
+        let name = state.withLock { $0.currentName } ?? ""
+        var rest = Array(blocks.enumerated())
+        while !rest.isEmpty {
+            let next = state.withLock { state in
+                let next = rest.remove(at: state.choose(rest.count))
+                state.happened(.block, "\(next.offset + 1) of \(name)")
+                return next
+            }
+            next.element()
+        }
+    }
+
+    // MARK: Making queues
+
+    func makeQueue(width: Int, name: String?) -> OperationQueue {
+        let number = state.withLock { $0.nextQueueNumber() }
+        let queue = OperationQueue(
+            driver: self, name: name ?? "queue \(number)", time: timeSource)
+        queue.maxConcurrentOperationCount = width
+        state.withLock { $0.add(queue) }
+        return queue
+    }
+
+    // MARK: Time
+
+    var now: Duration { state.withLock { $0.now } }
+
+    private var timeSource: TimeSource {
+        TimeSource(
+            now: { self.now },
+            sleep: { try await self.sleep(until: self.now + $0) },
+            scheduler: { self.schedule(after: $0, named: $1, $2) })
+    }
+
+    /// - Parameter name: what happens, to be shown; nil for what is being run.
+    func sleep(until deadline: Duration, name: String? = nil) async throws {
+        try Task.checkCancellation()
+        let number = state.withLock { $0.newTimer() }
+        let isOver = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isSet = state.withLock { state in
+                    let running = DrivenThread.isCurrent ? state.current?.name : nil
+                    return state.set(
+                        SchedulerState.Timer(
+                            number: number, deadline: max(deadline, state.now),
+                            name: name ?? running ?? "of a task outside", continuation: continuation
+                        ))
+                }
+                if !isSet { continuation.resume(returning: false) }
+            }
+        } onCancel: {
+            state.withLock { $0.cancelTimer(number) }?.resume(returning: false)
+        }
+        state.withLock { $0.forgetTimer(number) }
+        if !isOver { throw CancellationError() }
+    }
+
+    private func schedule(
+        after duration: Duration, named name: String?, _ action: @escaping @Sendable () -> Void
+    ) -> Task<Void, Never> {
+        let deadline = now + duration
+        return TimerExecutor(self).start {
+            guard (try? await self.sleep(until: deadline, name: name ?? "of a queue")) != nil,
+                !Task.isCancelled
+            else { return }
+            action()
+        }
+    }
+
+    /// Runs what is to be called at a certain time, in one step with the timer.
+    private final class TimerExecutor: TaskExecutor {
+        private let core: SchedulerCore
+
+        init(_ core: SchedulerCore) { self.core = core }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = SchedulerJob(job: UnownedJob(job), executor: self)
+            core.state.withLock { $0.arrivedInStep(job) }
+        }
+
+        func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+            if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+                return Task.immediate(executorPreference: self, operation: work)
+            }
+            return Task(executorPreference: self, operation: work)
+        }
+    }
+
+    // MARK: Running
+
+    /// Makes one step; false if there is none to make.
+    func runOne() -> Bool {
+        driving { [self] in
+            runRest()
+            while let event = state.withLock({ $0.next(.none) }) {
+                let isStep = perform(event)
+                runRest()
+                if isStep { return true }
+            }
+            return false
+        }
+    }
+
+    /// Makes one step after the other, as long as there are any.
+    func run(_ patience: SchedulerState.Patience) throws(TestSchedulerError) {
+        let isEndless = driving { [self] in
+            runRest()
+            var count = 0
+            while count < stepLimit, let event = state.withLock({ $0.next(patience) }) {
+                count += 1
+                _ = perform(event)
+                runRest()
+            }
+            if count < stepLimit, case .until(let end) = patience {
+                state.withLock { $0.pass(to: end) }
+            }
+            return count == stepLimit
+        }
+        if isEndless {
+            throw .endless(
+                stepCount: stepLimit, last: state.withLock { Array($0.steps.suffix(5)) })
+        }
+    }
+
+    private func driving(_ body: @escaping @Sendable () -> Bool) -> Bool {
+        guard state.withLock({ $0.begins() }) else {
+            misuse(
+                "a test scheduler is run while it is running, by what it runs or by another thread: run it "
+                    + "in one place only")
+        }
+        defer { state.withLock { $0.ends() } }
+        guard CurrentTask().isNone,
+            #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+        else { return DrivenThread.perform(body) }
+        // What is no task is told from tasks by running in the name of another one: see `isRelayed`.
+        let result = Protected<Bool?>(nil)
+        _ = Task.immediate {
+            let value = DrivenThread.perform(body)
+            result.withLock { $0 = value }
+        }
+        guard let value = result.withLock({ $0 }) else {
+            fatalError("unreachable: a task that begins at once has not ended")
+        }
+        return value
+    }
+
+    /// What belongs to a step that was made, or to what was called from outside.
+    private func runRest() {
+        while let job = state.withLock({ $0.takeFromStep() }) { job.run() }
+        state.withLock { $0.stepEnded() }
+    }
+
+    /// False if it was not a step that anybody but the scheduler notices.
+    private func perform(_ event: SchedulerState.Event) -> Bool {
+        switch event {
+        case .start(let queue):
+            guard let operation = queue.takeNext() else { return false }
+            begin(operation)
+        case .begin(let operation): begin(operation)
+        case .take(let queue):
+            guard let operation = queue.takeNext() else { return false }
+            let name = name(of: operation.operation, in: queue)
+            state.withLock { state in
+                state.took(operation, name)
+                state.happened(.take, name)
+            }
+            return false
+        case .piece(let piece):
+            switch piece.work {
+            case .job(let job, let body):
+                let name = body.name
+                state.withLock { state in
+                    state.happened(.resume, name, in: body)
+                    state.outside = CurrentTask()
+                }
+                body.run(job)
+            case .block(let block, let name):
+                state.withLock { $0.happened(.completion, name) }
+                block()
+            }
+        case .timer(let timer):
+            state.withLock { $0.happened(.timer, timer.name) }
+            timer.continuation.resume(returning: true)
+        }
+        return true
+    }
+
+    private func begin(_ taken: TakenOperation) {
+        let name = name(of: taken.operation, in: taken.queue)
+        let kind: Step.Kind = taken.operation.isCancelled ? .leave : .start
+        state.withLock { $0.happened(kind, name) }
+        taken.run()
+    }
+
+    // MARK: Looking
+
+    var steps: [Step] { state.withLock { $0.steps } }
+    var log: [Guide] { state.withLock { $0.log } }
+    var decisions: [Decision] { state.withLock { $0.decisions } }
+
+    /// Those of its queues that have not finished, in the order in which the queues were made.
+    var unfinished: [(operation: Operation, queue: OperationQueue)] {
+        state.withLock { $0.liveQueues }.flatMap { queue in
+            queue.unfinished.map { ($0, queue) }
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends what is left of a test that is over, as far as that can be ended by cancelling it.
+    func discard() {
+        state.withLock { $0.stopRecording() }
+        for queue in state.withLock({ $0.liveQueues }) { queue.cancelAllOperations() }
+        _ = driving { [self] in
+            runRest()
+            for _ in 0..<10_000 {
+                guard let event = state.withLock({ $0.next(.none) }) else { return true }
+                _ = perform(event)
+                runRest()
+            }
+            return false
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Operations
+
+/// What happened, in order, as several operations tell it.
+///
+/// For queues of a ``TestScheduler`` and for others.
+public final class Recorder<Event: Sendable>: Sendable {
+    private struct Waiter {
+        let number: Int
+        let count: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var events: [Event] = []
+        var nextNumber = 0
+        var waiters: [Waiter] = []
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Protected(State())
+
+    /// Makes one that has recorded nothing.
+    public init() {}
+
+    /// All that was recorded up to now.
+    public var events: [Event] { state.withLock { $0.events } }
+
+    /// Adds an event.
+    public func record(_ event: Event) {
+        let woken = state.withLock { state in
+            state.events.append(event)
+            let count = state.events.count
+            defer { state.waiters.removeAll { $0.count <= count } }
+            return state.waiters.filter { $0.count <= count }
+        }
+        for waiter in woken { waiter.continuation.resume() }
+    }
+
+    /// Suspends the task until at least so many events were recorded, or until the task is cancelled.
+    ///
+    /// - Returns: what was recorded then.
+    @discardableResult
+    public func waits(for count: Int) async -> [Event] {
+        let number = state.withLock { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    let isCancelled = state.cancelled.remove(number) != nil
+                    if isCancelled || state.events.count >= count { return true }
+                    state.waiters.append(
+                        Waiter(number: number, count: count, continuation: continuation))
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter: Waiter? = state.withLock { state in
+                guard let index = state.waiters.firstIndex(where: { $0.number == number }) else {
+                    state.cancelled.insert(number)
+                    return nil
+                }
+                return state.waiters.remove(at: index)
+            }
+            waiter?.continuation.resume()
+        }
+        return events
+    }
+}

@@ -1,0 +1,168 @@
+import Operations
+import OperationsTestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct ExploreTests {
+    /// Two people look at a balance, wait for a moment and take what they saw.
+    private func race(_ scheduler: TestScheduler) throws {
+        let account = Account(balance: 100)
+        let queue = scheduler.makeQueue()
+        for person in 1...2 {
+            queue.add("withdraw \(person)") {
+                if account.balance >= 80 {
+                    await Task.yield()
+                    account.withdraw(80)
+                }
+            }
+        }
+        try scheduler.run()
+        try check(account.balance >= 0, "the balance is \(account.balance)")
+    }
+
+    @Test func aRaceIsFoundAndShrunk() throws {
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore(schedules: 1_000, seed: 17, race)
+        }
+        #expect(
+            failure.names == [
+                "start 'withdraw 1'", "start 'withdraw 2'", "resume 'withdraw 2'",
+                "resume 'withdraw 1'",
+            ])
+        #expect(failure.schedule == "2:2")
+        #expect(failure.seed == 17)
+        #expect((failure.error as? CheckFailure)?.comment == "the balance is -60")
+        let text = failure.description
+        #expect(text.contains("(seed 17) fails: OperationsTestKitTests/ExploreTests.swift:"))
+        #expect(text.contains("2. start 'withdraw 2'"))
+        #expect(text.contains("To repeat it: TestScheduler(replaying: \"2:2\")"))
+    }
+
+    @Test func theFailureCanBeRepeated() throws {
+        #expect(throws: CheckFailure.self) { try race(TestScheduler(replaying: "2:2")) }
+        try race(TestScheduler(replaying: ""))
+    }
+
+    @Test func aLongFailureThatChanceHasFoundIsShrunkToo() throws {
+        // Many switches are needed, more than those of the systematic half.
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore(schedules: 4_000, seed: 3) { scheduler in
+                let order = Recorder<String>()
+                let queue = scheduler.makeQueue()
+                for name in ["a", "b", "other"] {
+                    queue.add(name) {
+                        for _ in 0..<5 {
+                            order.record(name)
+                            await Task.yield()
+                        }
+                    }
+                }
+                try scheduler.run()
+                let both = order.events.filter { $0 != "other" }
+                try check(zip(both, both.dropFirst()).contains { $0 == $1 })
+            }
+        }
+        #expect(failure.number > 2_000)
+        // All of "a" and "b" in turns, and "other" at the end without a choice.
+        let choices = failure.schedule.split(separator: " ")
+        #expect(choices.count <= 9, "\(failure)")
+        #expect(failure.names.suffix(5).allSatisfy { $0.hasSuffix("'other'") }, "\(failure)")
+    }
+
+    @Test func whatHoldsInAllSchedulesHolds() throws {
+        var orders: Set<[String]> = []
+        let exploration = try explore(schedules: 1_000, seed: 1) { scheduler in
+            let queue = scheduler.makeQueue()
+            for name in ["a", "b"] { queue.add(name) { await Task.yield() } }
+            try scheduler.run()
+            orders.insert(scheduler.names.filter { !$0.hasPrefix("take") })
+            try check(queue.operationCount == 0)
+        }
+        #expect(exploration.isComplete)
+        // Two starts and two ends, each end behind its start.
+        #expect(orders.count == 6)
+    }
+
+    @Test func noScheduleIsRunTwice() throws {
+        var seen: Set<String> = []
+        let exploration = try explore(schedules: 2_000, seed: 1) { scheduler in
+            let queue = scheduler.makeQueue()
+            for name in ["a", "b", "c"] { queue.add(name) { await Task.yield() } }
+            try scheduler.run()
+            try check(seen.insert(scheduler.schedule).inserted, scheduler.schedule)
+        }
+        #expect(exploration.isComplete)
+        #expect(exploration.scheduleCount == seen.count)
+    }
+
+    @Test func aWakeUpThatIsLostIsFound() throws {
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore { scheduler in
+                let gate = TestGate()
+                let waiting = Recorder<Bool>()
+                let queue = scheduler.makeQueue()
+                queue.add("wait") {
+                    await Task.yield()
+                    waiting.record(true)
+                    await gate.wait()
+                }
+                queue.add("wake") { if !waiting.events.isEmpty { gate.open() } }
+                try scheduler.run()
+            }
+        }
+        guard case .stuck(let operations)? = failure.error as? TestSchedulerError else {
+            Issue.record("\(failure)")
+            return
+        }
+        #expect(operations.map(\.name) == ["'wait'"])
+        #expect(failure.names == ["start 'wait'", "start 'wake'", "resume 'wait'"])
+        #expect(failure.description.contains("'wait' is executing on queue 'queue 1'"))
+    }
+
+    @Test func aBodyThatRunsNothingFails() throws {
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore { scheduler in scheduler.makeQueue().addOperation {} }
+        }
+        guard case .neverRun(1)? = failure.error as? TestSchedulerError else {
+            Issue.record("\(failure)")
+            return
+        }
+    }
+
+    @Test func whatIsLeftIsEnded() throws {
+        final class Witness: Sendable {}
+        weak var witness: Witness?
+        try explore(schedules: 1) { scheduler in
+            let queue = scheduler.makeQueue()
+            let new = Witness()
+            witness = new
+            let gate = TestGate()
+            queue.add {
+                await gate.wait()
+                withExtendedLifetime(new) {}
+            }
+            queue.isSuspended = false
+            try scheduler.runUntilIdle()
+        }
+        #expect(witness == nil)
+    }
+
+    @Test func aFailureThatDoesNotComeBackIsSaidToBeOne() throws {
+        var count = 0
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore { _ in
+                count += 1
+                try check(count != 1)
+            }
+        }
+        #expect(!failure.isRepeatable)
+        #expect(failure.description.contains("does not do the same each time"))
+    }
+
+    @Test func checksSayWhereTheyAre() {
+        let failure = #expect(throws: CheckFailure.self) { try check(false, "wrong") }
+        #expect(failure?.file == "OperationsTestKitTests/ExploreTests.swift")
+        #expect(failure?.description.hasSuffix(": check failed: wrong") == true)
+        #expect(throws: Never.self) { try check(true) }
+    }
+}

@@ -1,0 +1,228 @@
+import Dispatch
+import Operations
+import OperationsTestKit
+import Testing
+
+/// The same number gives the same order, another one another.
+@Suite(.timeLimit(.minutes(5)))
+struct OrderTests {
+    private actor Ledger {
+        var total = 0
+        func add(_ number: Int) { total += number }
+    }
+
+    /// What happens on two queues with everything that has a choice in it.
+    private func happens(_ scheduler: TestScheduler) throws -> [String] {
+        let events = Recorder<String>()
+        let narrow = scheduler.makeQueue(width: 2, name: "narrow")
+        let wide = scheduler.makeQueue(name: "wide")
+        let ledger = Ledger()
+        for number in 0..<3 {
+            let first = narrow.add("piecewise \(number)") {
+                for piece in 0..<2 {
+                    events.record("piece \(piece) of \(number)")
+                    await Task.yield()
+                }
+                await ledger.add(number)
+            }
+            first.completionBlock = { events.record("completion \(number)") }
+            wide.add("sleeper \(number)", after: first) { _ in
+                try? await scheduler.clock.sleep(for: .seconds(1))
+                await withTaskGroup { group in
+                    for child in 0..<2 {
+                        group.addTask { events.record("child \(child) of \(number)") }
+                    }
+                }
+            }
+            wide.addOperation { events.record("block \(number)") }
+            let several = BlockOperation { events.record("first of \(number)") }
+            several.addExecutionBlock { events.record("second of \(number)") }
+            wide.addOperation(several)
+        }
+        try scheduler.run()
+        #expect(narrow.operationCount == 0 && wide.operationCount == 0)
+        return events.events + scheduler.names
+    }
+
+    @Test func theSameSeedGivesTheSameOrderAThousandTimes() throws {
+        let first = try happens(TestScheduler(seed: 5))
+        for _ in 0..<1_000 {
+            let again = try happens(TestScheduler(seed: 5))
+            guard again == first else {
+                Issue.record("\(first) was once \(again)")
+                return
+            }
+        }
+    }
+
+    @Test func theSameSeedGivesTheSameOrderInsideAndOutsideOfTasks() async throws {
+        let here = try happens(TestScheduler(seed: 9))
+        let elsewhere = try await Task.detached { try happens(TestScheduler(seed: 9)) }.value
+        let main = try await MainActor.run { try happens(TestScheduler(seed: 9)) }
+        let thread = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { try happens(TestScheduler(seed: 9)) })
+            }
+        }
+        #expect(here == elsewhere)
+        #expect(here == main)
+        #expect(try here == thread.get())
+    }
+
+    @Test func otherSeedsGiveOtherOrders() throws {
+        var orders: Set<[String]> = []
+        for seed in 0..<100 { orders.insert(try happens(TestScheduler(seed: UInt64(seed)))) }
+        #expect(orders.count == 100)
+    }
+
+    @Test func aScheduleCanBeRepeated() throws {
+        for seed in 0..<20 {
+            let scheduler = TestScheduler(seed: UInt64(seed))
+            let first = try happens(scheduler)
+            let again = TestScheduler(replaying: scheduler.schedule)
+            #expect(try happens(again) == first)
+            #expect(again.schedule == scheduler.schedule)
+        }
+    }
+
+    @Test func theEmptyScheduleSwitchesAsLittleAsPossible() throws {
+        let scheduler = TestScheduler(replaying: "")
+        let queue = scheduler.makeQueue()
+        for name in ["a", "b"] {
+            queue.add(name) {
+                await Task.yield()
+                await Task.yield()
+            }
+        }
+        try scheduler.run()
+        #expect(
+            scheduler.names == [
+                "start 'a'", "resume 'a'", "resume 'a'", "start 'b'", "resume 'b'", "resume 'b'",
+            ])
+    }
+
+    @Test func whatHasNoNameHasANumber() throws {
+        let scheduler = TestScheduler(replaying: "")
+        let queue = scheduler.makeQueue()
+        queue.addOperation {}
+        queue.addBarrierBlock {}
+        try scheduler.run()
+        let other = scheduler.makeQueue(name: "other")
+        other.addOperation {}
+        try scheduler.run()
+        #expect(
+            scheduler.names == [
+                "start operation 1", "start barrier 2", "start operation 1 of 'other'",
+            ])
+    }
+
+    @Test func qualitiesOfServiceChangeNothing() throws {
+        let scheduler = TestScheduler(replaying: "")
+        let queue = scheduler.makeQueue()
+        queue.qualityOfService = .userInitiated
+        let first = queue.add("a", .qualityOfService(.utility)) { await Task.yield() }
+        queue.add("b", .qualityOfService(.background)) { await first.waitUntilFinished() }
+        try scheduler.run()
+        #expect(
+            scheduler.names == ["start 'a'", "resume 'a'", "start 'b'"]
+                || scheduler.names == ["start 'b'", "start 'a'", "resume 'a'", "resume 'b'"])
+    }
+
+    @Test func stepsAreMadeOneByOne() throws {
+        let scheduler = TestScheduler(replaying: "")
+        let events = Recorder<Int>()
+        let queue = scheduler.makeQueue(width: 1)
+        queue.add {
+            events.record(1)
+            await Task.yield()
+            events.record(2)
+        }
+        queue.addOperation { events.record(3) }
+        #expect(events.events == [])
+        for count in 1...3 {
+            #expect(scheduler.runOne())
+            #expect(events.events == Array(1...count))
+        }
+        #expect(!scheduler.runOne())
+    }
+
+    @Test func operationsOfSeveralSlotsBeginInAnyOrder() throws {
+        var orders: Set<[Int]> = []
+        let exploration = try explore { scheduler in
+            let events = Recorder<Int>()
+            let queue = scheduler.makeQueue()
+            for number in 1...3 { queue.addOperation { events.record(number) } }
+            try scheduler.run()
+            orders.insert(events.events)
+        }
+        #expect(exploration.isComplete)
+        #expect(orders.count == 6)
+    }
+
+    @Test func taskLocalValuesAreThereInTheBodies() throws {
+        for made in [true, false] {
+            let scheduler = TestScheduler(seed: 1)
+            let queue = scheduler.makeQueue()
+            let operation = Local.$value.withValue(7) {
+                TypedOperation {
+                    let before = Local.value
+                    await Task.yield()
+                    return [before, Local.value]
+                }
+            }
+            if made { operation.queuePriority = .high }
+            queue.addOperation(operation)
+            try scheduler.run()
+            let isInTask = withUnsafeCurrentTask { $0 != nil }
+            #expect(try operation.result == (isInTask ? [7, 7] : [0, 0]))
+        }
+    }
+
+    @Test func whatWasMadeBeforeAnySchedulerRunsToo() async {
+        await #expect(processExitsWith: .success) {
+            let steps = Recorder<Int>()
+            let operation = TypedOperation {
+                steps.record(1)
+                await Task.yield()
+                steps.record(2)
+            }
+            operation.name = "early"
+            let scheduler = TestScheduler(replaying: "")
+            scheduler.makeQueue().addOperation(operation)
+            try scheduler.run()
+            #expect(steps.events == [1, 2])
+            #expect(scheduler.names == ["start 'early'", "resume 'early'"])
+        }
+    }
+
+    @Test func bodiesKnowTheirQueue() throws {
+        let scheduler = TestScheduler(seed: 1)
+        let queue = scheduler.makeQueue()
+        let plain = queue.add { OperationQueue.current?.name }
+        let piecewise = queue.add {
+            await Task.yield()
+            return OperationQueue.current?.name
+        }
+        try scheduler.run()
+        #expect(try plain.result == "queue 1" && piecewise.result == "queue 1")
+        #expect(OperationQueue.current !== queue)
+    }
+
+    @Test func aTaskAwaitsWhatIsDrivenFromElsewhere() async throws {
+        let scheduler = TestScheduler(seed: 3)
+        let queue = scheduler.makeQueue()
+        let operation = queue.add {
+            try await scheduler.clock.sleep(for: .seconds(60))
+            return 42
+        }
+        async let value = operation.value
+        async let end: Void = queue.waitUntilAllOperationsAreFinished()
+        try await Task.detached { try scheduler.run() }.value
+        #expect(try await value == 42)
+        await end
+    }
+}
+
+private enum Local {
+    @TaskLocal static var value = 0
+}

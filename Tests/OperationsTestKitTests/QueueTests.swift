@@ -1,0 +1,223 @@
+import Operations
+import OperationsTestKit
+import Testing
+
+/// What queues promise, with every schedule or many.
+@Suite(.timeLimit(.minutes(5)))
+struct QueueTests {
+    @Test(arguments: [true, false]) func prioritiesHold(areAsync: Bool) throws {
+        try explore(schedules: 300) { scheduler in
+            let events = Recorder<Int>()
+            let queue = scheduler.makeQueue(width: 1)
+            let priorities: [Operation.QueuePriority] = [
+                .low, .veryHigh, .normal, .veryLow, .high, .normal,
+            ]
+            for (number, priority) in priorities.enumerated() {
+                if areAsync {
+                    queue.add("\(number)", .priority(priority)) {
+                        events.record(number)
+                        await Task.yield()
+                    }
+                } else {
+                    queue.add("\(number)", .priority(priority)) { events.record(number) }
+                }
+            }
+            try scheduler.run()
+            try check(events.events == [1, 4, 2, 5, 0, 3], "\(events.events)")
+        }
+    }
+
+    @Test func onlyAsManyAreOvertakenAsThereAreSlots() throws {
+        let exploration = try explore(schedules: 3_000) { scheduler in
+            let events = Recorder<Int>()
+            let queue = scheduler.makeQueue(width: 2)
+            for number in 0..<5 { queue.addOperation { events.record(number) } }
+            try scheduler.run()
+            // The n-th to be taken is the n-th or one behind in the order, unless it is the one that waits.
+            for (turn, number) in events.events.enumerated() {
+                try check(number <= turn + 1, "\(events.events)")
+            }
+        }
+        #expect(exploration.isComplete)
+    }
+
+    @Test func theWidthIsNeverExceeded() throws {
+        try explore(schedules: 500) { scheduler in
+            let occupancy = Occupancy()
+            let queue = scheduler.makeQueue(width: 2)
+            for _ in 0..<4 {
+                queue.add {
+                    occupancy.enter()
+                    await Task.yield()
+                    occupancy.leave()
+                }
+                queue.addOperation {
+                    occupancy.enter()
+                    occupancy.leave()
+                }
+            }
+            try scheduler.run()
+            try check(occupancy.highest <= 2)
+            try check(occupancy.now == 0)
+        }
+    }
+
+    @Test func barriersHold() throws {
+        try explore(schedules: 500) { scheduler in
+            let events = Recorder<String>()
+            let queue = scheduler.makeQueue()
+            for number in 0..<2 {
+                queue.add {
+                    await Task.yield()
+                    events.record("before \(number)")
+                }
+            }
+            queue.addBarrierBlock { events.record("barrier") }
+            for number in 0..<2 { queue.addOperation { events.record("after \(number)") } }
+            try scheduler.run()
+            let seen = events.events
+            try check(seen.count == 5 && seen[2] == "barrier", "\(seen)")
+            try check(Set(seen[..<2]) == ["before 0", "before 1"], "\(seen)")
+        }
+    }
+
+    @Test func dependenciesHoldAcrossQueues() throws {
+        try explore(schedules: 500) { scheduler in
+            let events = Recorder<String>()
+            let (here, there) = (scheduler.makeQueue(width: 1), scheduler.makeQueue())
+            let top = here.add("top") {
+                await Task.yield()
+                events.record("top")
+                return 1
+            }
+            let left = there.add("left", after: top) { number in
+                await Task.yield()
+                events.record("left")
+                return number + 1
+            }
+            let right = here.add("right", after: top) { number in
+                events.record("right")
+                return number + 2
+            }
+            let bottom = there.add("bottom", after: left, right) { left, right in
+                events.record("bottom")
+                return left + right
+            }
+            try scheduler.run()
+            try check(try bottom.result == 5)
+            let seen = events.events
+            try check(seen.first == "top" && seen.last == "bottom" && seen.count == 4, "\(seen)")
+        }
+    }
+
+    @Test func whatIsSuspendedStartsNothing() throws {
+        try explore(schedules: 300) { scheduler in
+            let events = Recorder<Int>()
+            let (queue, other) = (scheduler.makeQueue(width: 1), scheduler.makeQueue())
+            for number in 0..<3 {
+                queue.add {
+                    await Task.yield()
+                    events.record(number)
+                }
+            }
+            other.addOperation { queue.isSuspended = true }
+            try scheduler.run()
+            let before = events.events
+            let waiting = queue.operations
+            try check(before.count + waiting.count == 3)
+            try check(waiting.allSatisfy { !$0.isExecuting })
+            queue.isSuspended = false
+            try scheduler.run()
+            try check(events.events == [0, 1, 2], "\(events.events)")
+        }
+    }
+
+    @Test func nothingBeginsBehindWhatIsCancelled() throws {
+        try explore(schedules: 500) { scheduler in
+            let events = Recorder<String>()
+            let (queue, other) = (scheduler.makeQueue(), scheduler.makeQueue())
+            let first = queue.add("first") {
+                await Task.yield()
+                events.record("first")
+            }
+            let second = BlockOperation { events.record("second") }
+            second.addDependency(first)
+            second.completionBlock = { events.record("completion") }
+            queue.addOperation(second)
+            other.addOperation {
+                queue.cancelAllOperations()
+                events.record("cancelled")
+            }
+            try scheduler.run()
+            let seen = events.events
+            try check(!seen.isBefore("cancelled", "second"), "\(seen)")
+            try check(seen.contains("completion") && second.isFinished)
+            try check(queue.operationCount == 0)
+        }
+    }
+
+    @Test func allBlocksOfAnOperationAreRunInAnyOrder() throws {
+        var orders: Set<[Int]> = []
+        try explore(schedules: 500) { scheduler in
+            let events = Recorder<Int>()
+            let operation = BlockOperation()
+            for number in 0..<3 { operation.addExecutionBlock { events.record(number) } }
+            scheduler.makeQueue().addOperation(operation)
+            try scheduler.run()
+            try check(events.events.sorted() == [0, 1, 2])
+            orders.insert(events.events)
+        }
+        #expect(orders.count == 6)
+    }
+
+    @Test func waitersAndObserversAreTold() throws {
+        try explore(schedules: 200) { scheduler in
+            let counts = Recorder<Int>()
+            let queue = scheduler.makeQueue()
+            let token = queue.observe(\.operationCount, options: [.new]) { _, change in
+                if let new = change.newValue { counts.record(new) }
+            }
+            let first = queue.add { await Task.yield() }
+            let waiter = queue.add {
+                await first.waitUntilFinished()
+                return first.isFinished
+            }
+            try scheduler.run()
+            try check(try waiter.result)
+            try check(counts.events == [1, 2, 1, 0], "\(counts.events)")
+            token.invalidate()
+        }
+    }
+
+    @Test func aLongChainOfPlainOperationsIsAlwaysTheSame() throws {
+        let scheduler = TestScheduler(seed: 1)
+        let queue = scheduler.makeQueue()
+        let events = Recorder<Int>()
+        var last: BlockOperation?
+        for number in 0..<1_000 {
+            let operation = BlockOperation { events.record(number) }
+            if let last { operation.addDependency(last) }
+            queue.addOperation(operation)
+            last = operation
+        }
+        try scheduler.run()
+        #expect(events.events == Array(0..<1_000))
+        #expect(scheduler.steps.count == 1_000)
+    }
+
+    @Test func operationsOfWorkersAndOfASchedulerDependOnEachOther() async throws {
+        let scheduler = TestScheduler(seed: 1)
+        let (driven, real) = (scheduler.makeQueue(), OperationQueue())
+        let first = driven.add("first") { 1 }
+        let second = real.add("second", after: first) { $0 + 1 }
+        let third = driven.add("third", after: second) { $0 + 1 }
+        try scheduler.runUntilIdle()
+        #expect(try await second.value == 2)
+        // What the worker says arrives with the end of its operation.
+        while !third.isFinished {
+            try scheduler.runUntilIdle()
+            await Task.yield()
+        }
+        #expect(try third.result == 3)
+    }
+}

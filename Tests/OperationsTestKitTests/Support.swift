@@ -1,0 +1,44 @@
+import Operations
+import OperationsTestKit
+import Synchronization
+import Testing
+
+/// Each access by itself is safe; what is made of several of them need not be.
+final class Account: Sendable {
+    private let amount: Mutex<Int>
+
+    init(balance: Int) { amount = Mutex(balance) }
+
+    var balance: Int { amount.withLock { $0 } }
+    func withdraw(_ sum: Int) { amount.withLock { $0 -= sum } }
+}
+
+/// How many are inside at the same time.
+final class Occupancy: Sendable {
+    private let counts = Mutex((now: 0, highest: 0))
+
+    func enter() {
+        counts.withLock {
+            $0.now += 1
+            $0.highest = max($0.highest, $0.now)
+        }
+    }
+    func leave() { counts.withLock { $0.now -= 1 } }
+    var now: Int { counts.withLock { $0.now } }
+    var highest: Int { counts.withLock { $0.highest } }
+}
+
+extension TestScheduler {
+    var names: [String] { steps.map(\.description) }
+}
+
+extension ExplorationFailure {
+    var names: [String] { steps.map(\.description) }
+}
+
+extension [String] {
+    func isBefore(_ a: String, _ b: String) -> Bool {
+        guard let a = firstIndex(of: a), let b = firstIndex(of: b) else { return false }
+        return a < b
+    }
+}

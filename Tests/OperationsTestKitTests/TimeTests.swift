@@ -1,0 +1,149 @@
+import Operations
+import OperationsTestKit
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct TimeTests {
+    private let scheduler = TestScheduler(seed: 1)
+
+    @Test func aDayPassesAtOnce() throws {
+        let queue = scheduler.makeQueue()
+        let clock = scheduler.clock
+        let day = queue.add {
+            let start = clock.now
+            try await clock.sleep(for: .seconds(86_400))
+            return start.duration(to: clock.now)
+        }
+        let real = ContinuousClock()
+        let time = try real.measure { try scheduler.run() }
+        #expect(try day.result == .seconds(86_400))
+        #expect(time < .seconds(60))
+    }
+
+    @Test func sleepersWakeInTheOrderOfTheirDeadlines() throws {
+        try explore(schedules: 200) { scheduler in
+            let events = Recorder<Int>()
+            let queue = scheduler.makeQueue()
+            for seconds in [3, 1, 2] {
+                queue.add {
+                    try await scheduler.clock.sleep(for: .seconds(seconds))
+                    events.record(seconds)
+                }
+            }
+            try scheduler.run()
+            try check(events.events == [1, 2, 3])
+        }
+    }
+
+    @Test func timersThatAreDueAtTheSameTimeFireInAnyOrder() throws {
+        var orders: Set<[Int]> = []
+        try explore { scheduler in
+            let events = Recorder<Int>()
+            let queue = scheduler.makeQueue(width: 2)
+            for number in 1...2 {
+                queue.add {
+                    try await scheduler.clock.sleep(for: .seconds(1))
+                    events.record(number)
+                }
+            }
+            try scheduler.run()
+            orders.insert(events.events)
+        }
+        #expect(orders == [[1, 2], [2, 1]])
+    }
+
+    @Test func timeGoesOnOnlyAsFarAsItIsTold() throws {
+        let events = Recorder<Int>()
+        let queue = scheduler.makeQueue()
+        let clock = scheduler.clock
+        for seconds in [1, 2, 3] {
+            queue.add {
+                try await clock.sleep(for: .seconds(seconds))
+                events.record(seconds)
+            }
+        }
+        try scheduler.runUntilIdle()
+        #expect(events.events == [])
+        #expect(clock.now.offset == .zero)
+        try scheduler.advance(by: .seconds(2))
+        #expect(events.events == [1, 2])
+        #expect(clock.now.offset == .seconds(2))
+        try scheduler.advance(by: .milliseconds(500))
+        #expect(events.events == [1, 2])
+        #expect(clock.now.offset == .milliseconds(2_500))
+        try scheduler.run()
+        #expect(events.events == [1, 2, 3])
+        #expect(clock.now.offset == .seconds(3))
+    }
+
+    @Test func whatIsCancelledSleepsNoLonger() throws {
+        let queue = scheduler.makeQueue()
+        let clock = scheduler.clock
+        let sleeper = queue.add { try await clock.sleep(for: .seconds(100)) }
+        let canceller = queue.add {
+            try await clock.sleep(for: .seconds(1))
+            sleeper.cancel()
+        }
+        try scheduler.run()
+        #expect(canceller.isFinished && sleeper.isCancelled)
+        #expect(clock.now.offset == .seconds(1))
+    }
+
+    @Test func theTimeOfAQueueIsThatOfItsScheduler() throws {
+        let queue = scheduler.makeQueue()
+        let events = Recorder<String>()
+        let time = queue.time
+        _ = time.schedule(after: .seconds(2), named: "late") { events.record("late") }
+        _ = time.schedule(after: .seconds(1)) { events.record("early") }
+        let never = time.schedule(after: .seconds(1)) { events.record("never") }
+        _ = time.schedule(after: .zero) { events.record("now") }
+        never.cancel()
+        queue.add {
+            try await time.sleep(.milliseconds(1_500))
+            events.record("between")
+        }
+        try scheduler.run()
+        #expect(events.events == ["now", "early", "between", "late"])
+        #expect(time.now() == .seconds(2))
+        #expect(scheduler.names.contains("timer late"))
+    }
+
+    @Test func tasksOutsideMaySleepToo() async throws {
+        let clock = scheduler.clock
+        let isAsleep = TestGate()
+        let sleeper = Task {
+            isAsleep.open()
+            try await clock.sleep(for: .seconds(5))
+            return clock.now.offset
+        }
+        await isAsleep.wait()
+        // It may not have come to its timer yet.
+        while clock.now.offset < .seconds(10) {
+            try scheduler.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        while !Task.isCancelled, clock.now.offset < .seconds(10_000) {
+            try scheduler.advance(by: .seconds(5))
+            await Task.yield()
+        }
+        #expect(try await sleeper.value >= .seconds(5))
+    }
+
+    @Test func whatNeverEndsIsReported() throws {
+        let scheduler = TestScheduler(seed: 1, stepLimit: 100)
+        let queue = scheduler.makeQueue()
+        let clock = scheduler.clock
+        let beat = queue.add("beat") {
+            while !Task.isCancelled { try await clock.sleep(for: .seconds(1)) }
+        }
+        let error = #expect(throws: TestSchedulerError.self) { try scheduler.run() }
+        guard case .endless(100, let last) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(last.map(\.description).contains("timer 'beat'"))
+        beat.cancel()
+        try scheduler.run()
+    }
+}
