@@ -34,6 +34,8 @@ struct QueueState: ~Copyable {
     /// True while somebody has to be told of each operation that comes or goes. Then there are no
     /// batches, so that each can be told when it happens.
     var tellsEach = false
+    /// Claimed by those who gave them units, retained for the workers; see `grant`.
+    var granted = FIFO<Reference>()
     /// True if something was recorded that has to be told when the lock is released.
     var hasNews = false
     /// Operations of batches that had finished when `tellsEach` was set.
@@ -79,7 +81,7 @@ struct QueueState: ~Copyable {
 
     private var isRunnable: Bool {
         mutating get {
-            if ring.readyCount(OperationRing.cancelledLane) > 0 { return true }
+            if ring.readyCount(OperationRing.cancelledLane) > 0 || !granted.isEmpty { return true }
             guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
             return barriers.isEmpty || best() != nil
         }
@@ -309,7 +311,10 @@ struct QueueState: ~Copyable {
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (departure, claimCancelled(next) ?? claimReady(next, cores: cores) ?? .none)
+        return (
+            departure,
+            claimCancelled(next) ?? claimGranted() ?? claimReady(next, cores: cores) ?? .none
+        )
     }
 
     private mutating func unregister(_ batch: Batch) {

@@ -24,13 +24,24 @@ final class TaskRun<Output: Sendable>: Sendable {
     func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let body = AsyncBody(operation, in: ThreadContext.currentQueue ?? TaskContext.queue)
-        let task = makeTask(priority: operation.taskPriority) {
+        let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
                 body.begin()
                 await work()
                 body.end()
             }
         }
+        let priority = operation.taskPriority
+        guard let prepared, operation.mayRunAgain else {
+            return register(makeTask(priority: priority, for: wholeWork), of: operation)
+        }
+        // That task stays for further attempts: each has one of its own, which can be cancelled alone.
+        prepared.run(isLast: false) { [self] in
+            register(PoolExecutor.start(wholeWork, priority: priority), of: operation)
+        }
+    }
+
+    private func register(_ task: Task<Void, Never>, of operation: Operation) {
         let isRunning = state.withLock { state in
             guard case .pending = state else { return false }
             state = .running(task)
@@ -60,7 +71,13 @@ final class TaskRun<Output: Sendable>: Sendable {
     @available(macOS 26, *)
     func escalate(to priority: TaskPriority) { task?.escalatePriority(to: priority) }
 
-    func end() { state.withLock { $0 = .ended } }
+    func end() {
+        state.withLock { $0 = .ended }
+        prepared?.run(nil)
+    }
+
+    /// It is going to be started once more.
+    func prepareAgain() { state.withLock { $0 = .pending } }
 
     /// It will not be started.
     func abandon() { prepared?.run(nil) }
@@ -71,7 +88,7 @@ private final class PreparedTask: Sendable {
     private enum State {
         case idle
         case waiting(CheckedContinuation<Work?, Never>)
-        case told(Work?)
+        case told(Work?, isLast: Bool)
     }
 
     typealias Work = @Sendable () async -> Void
@@ -82,14 +99,14 @@ private final class PreparedTask: Sendable {
     private final class StateBox: Sendable {
         let state = Protected(State.idle)
 
-        func tell(_ work: Work?) {
+        func tell(_ work: Work?, isLast: Bool) {
             let continuation: CheckedContinuation<Work?, Never>? = state.withLock { state in
                 switch state {
                 case .idle:
-                    state = .told(work)
+                    state = .told(work, isLast: isLast)
                     return nil
                 case .waiting(let continuation):
-                    state = .told(nil)
+                    state = isLast ? .told(nil, isLast: true) : .idle
                     return continuation
                 case .told:
                     return nil
@@ -101,12 +118,12 @@ private final class PreparedTask: Sendable {
         func wait() async -> Work? {
             await withCheckedContinuation { continuation in
                 let told: Work?? = state.withLock { state in
-                    guard case .told(let work) = state else {
+                    guard case .told(let work, let isLast) = state else {
                         state = .waiting(continuation)
                         return nil
                     }
                     // Not kept: the work holds the operation, which holds this.
-                    state = .told(nil)
+                    state = isLast ? .told(nil, isLast: true) : .idle
                     return .some(work)
                 }
                 if let told { continuation.resume(returning: told) }
@@ -122,13 +139,15 @@ private final class PreparedTask: Sendable {
     private init() {
         let state = StateBox()
         self.state = state
-        self.task = Task(executorPreference: PoolExecutor.shared) { await state.wait()?() }
+        self.task = Task(executorPreference: PoolExecutor.shared) {
+            while let work = await state.wait() { await work() }
+        }
     }
 
-    /// Lets the task run `work`, or end; the first call counts.
+    /// Lets the task run `work`, or end; the first call that is the last counts.
     @discardableResult
-    func run(_ work: Work?) -> Task<Void, Never> {
-        state.tell(work)
+    func run(isLast: Bool = true, _ work: Work?) -> Task<Void, Never> {
+        state.tell(work, isLast: isLast)
         return task
     }
 }

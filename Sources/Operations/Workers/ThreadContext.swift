@@ -35,6 +35,8 @@ final class ThreadContext: @unchecked Sendable {
     /// Lower niceness than usual was refused: not asked for again.
     var isFavourRefused = false
     let isFirst = isFirstThread
+    /// The operation of which this thread calls `cancel()` to stop no more than its attempt.
+    var stopsBodyOf: Unmanaged<Operation>?
 
     static var existing: ThreadContext? {
         pointer.value.map { Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue() }
@@ -79,6 +81,10 @@ final class ThreadContext: @unchecked Sendable {
         guard let existing else { return false }
         return existing.operation?.toOpaque() == operation.opaque
             || existing.outer.contains { $0.operation?.toOpaque() == operation.opaque }
+    }
+
+    static func isStoppingBody(of operation: Operation) -> Bool {
+        existing?.stopsBodyOf?.toOpaque() == .some(operation.opaque)
     }
 
     /// The operations that the calling thread is inside of, the outermost first.
