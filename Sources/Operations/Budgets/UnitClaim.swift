@@ -95,20 +95,19 @@ final class UnitClaim: @unchecked Sendable {
         }
     }
 
-    /// The operation is over.
+    /// The operation is over: it leaves its lines, and gives back what it has. To be followed by
+    /// ``serveOthers()``, when its slot is free.
     func end() {
-        let granted: [UnitClaim] = ConcurrencyBudget.lock.withLock {
-            let before = stage
+        ConcurrencyBudget.lock.withLock {
             leaveLines()
+            if stage == .served { for cost in costs { cost.budget.giveBack(cost.units) } }
             stage = .ended
-            switch before {
-            case .idle, .ended: return []
-            case .inLine: break
-            case .served: for cost in costs { cost.budget.giveBack(cost.units) }
-            }
-            return settle()
         }
-        Self.handOut(granted)
+    }
+
+    /// Gives to others what this one has given back, or its place in line.
+    func serveOthers() {
+        Self.handOut(ConcurrencyBudget.lock.withLock { settle() })
     }
 
     /// Whether it has its units.

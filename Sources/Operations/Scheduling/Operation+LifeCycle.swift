@@ -156,6 +156,7 @@ extension Operation {
             guard let before = updateUnlocked({ $0.finished() })?.before else { return }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
+            let claim = before.has(.hasAudience) ? plannedRun?.end(self) : nil
             queue?._withUnsafeGuaranteedRef {
                 // One that replaces `start()` has no `main()` to count.
                 if before.phase == .starting, !before.isCancelled {
@@ -163,7 +164,7 @@ extension Operation {
                 }
                 $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
-            if before.has(.hasAudience) { plannedRun?.end(self) }
+            claim?.serveOthers()
             let completionBlock = before.has(.hasAudience) ? tellAudience() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []

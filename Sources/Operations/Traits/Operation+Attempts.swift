@@ -31,7 +31,8 @@ extension Operation {
             if change.after.has(.observed) { tellObservers() }
         }
         if let left = plan.deadline?() {
-            // For the order among the ready operations of its priority; it has not been filed yet.
+            // This is where a queue's order by deadlines is to be told of it: it has its place, and has not
+            // been filed.
             run.has(deadline: now + left)
             guard left > .zero else { return passDeadline(run) }
             run.keep(deadlineTimer: time.schedule(after: left) { [self] in passDeadline(run) })

@@ -89,8 +89,10 @@ final class PlannedRun: Sendable {
 
     func has(deadline: Duration) { state.withLock { $0.deadline = deadline } }
 
-    /// The operation has left its queue: nothing is done for it any more.
-    func end(_ operation: Operation) {
+    /// The operation has finished, and is about to leave its queue: nothing is done for it any more.
+    ///
+    /// - Returns: what it claimed, and has given back; others are to be served when it has left.
+    func end(_ operation: Operation) -> UnitClaim? {
         let (timers, claim, keys, hold) = state.withLock { state in
             state.hasEnded = true
             state.isBodyRunning = false
@@ -110,6 +112,7 @@ final class PlannedRun: Sendable {
         claim?.end()
         if let keys { operation.leave(keys, plan) }
         withExtendedLifetime(hold) {}
+        return claim
     }
 
     // MARK: Holding back

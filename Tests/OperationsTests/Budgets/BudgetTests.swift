@@ -213,6 +213,7 @@ struct BudgetTests {
         #expect(seen.values == [false])
         holder.end.send()
         await queue.drain()
+        #expect(waiting.wait())
         #expect(seen.values == [false, true])
         withExtendedLifetime(observation) {}
     }

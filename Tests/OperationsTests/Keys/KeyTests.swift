@@ -72,7 +72,9 @@ struct KeyTests {
             queue.add("load", .deduplicated(by: "a")) { 1 }
             queue.add(.deduplicated(by: "a")) { "x" }
         }
-        expect(result, says: "'load' with the key 'a' is under way in queue 'feeds'", "different keys")
+        expect(
+            result, says: "'load' with the key 'a' is under way in queue 'feeds'",
+            "use different keys")
     }
 
     @Test func oneThatIsAddedByItselfIsCancelledInstead() async {

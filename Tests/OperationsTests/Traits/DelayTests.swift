@@ -63,12 +63,15 @@ struct DelayTests {
         let late = BlockOperation {}
         late.apply(.delay(.seconds(1)))
         let seen = Recorder<Bool>()
+        let told = Signal()
         let observation = late.observe(\.isReady, options: .new) { _, change in
             change.newValue.map { seen.record($0) }
+            told.send()
         }
         queue.addOperation(late)
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
+        #expect(told.wait() && told.wait())
         #expect(seen.values == [false, true])
         withExtendedLifetime(observation) {}
     }

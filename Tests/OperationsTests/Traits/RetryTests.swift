@@ -120,6 +120,7 @@ struct RetryTests {
         }
         feed.apply(.retry(1, backoff: .constant(.seconds(1))))
         let seen = Recorder<String>()
+        let told = Signal()
         let observations = [
             feed.observe(\.isExecuting, options: .new) { _, change in
                 seen.record("executing \(change.newValue ?? false)")
@@ -129,11 +130,13 @@ struct RetryTests {
             },
             feed.observe(\.isFinished, options: .new) { _, change in
                 seen.record("finished \(change.newValue ?? false)")
+                told.send()
             },
         ]
         queue.addOperation(feed)
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
+        #expect(told.wait())
         let values = seen.values
         #expect(values.filter { $0.hasPrefix("ready") } == ["ready false", "ready true"])
         #expect(
