@@ -180,6 +180,6 @@ extension Operation {
     /// Whether its queue, which has claimed it together with its units, was suspended since.
     func hasToGoBack(in queue: OperationQueue) -> Bool {
         guard let claim = plannedRun?.claim, !status.isStopped else { return false }
-        return !claim.isServed || queue.isSuspended
+        return !claim.isServed || queue.snapshot { $0.isSuspended }
     }
 }

@@ -90,9 +90,10 @@ extension Operation {
         prepareBodyAgain()
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked here: whoever passes the deadline fails the operation after that, with this lock held.
-            guard !run.hasPassedDeadline, let change = update({ $0.attemptEnded() }) else {
-                return (nil, [])
-            }
+            // A failure that came after the decision has not been looked at, and stays.
+            guard !run.hasPassedDeadline, extras.failure === failure,
+                let change = update({ $0.attemptEnded() })
+            else { return (nil, []) }
             let handlers = extras.cancelHandlers
             extras.cancelHandlers = handlers.filter { !$0.isOfAttempt }
             extras.failure = nil
@@ -137,7 +138,7 @@ extension Operation {
         guard word.phase != .finished else { return }
         run.passesDeadline()
         let error = OperationDeadlineExceeded(
-            operation: label, hasStarted: word.isAtWork || run.attempt > 0)
+            operation: label, hasStarted: word.isAtWork || run.hasBegun)
         fail(error)
         cancel(because: .failure(error))
         markCancelled()

@@ -59,6 +59,7 @@ final class PlannedRun: Sendable {
     var time: TimeSource { state.withLock { $0.time } }
     var claim: UnitClaim? { state.withLock { $0.claim } }
     var attempt: Int { state.withLock { $0.attempt } }
+    var hasBegun: Bool { state.withLock { $0.serial > 0 } }
     var hasPassedDeadline: Bool { state.withLock { $0.hasPassedDeadline } }
     /// By the queue's time.
     var deadline: Duration? { state.withLock { $0.deadline } }
