@@ -25,7 +25,7 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
 
         func make() throws -> Output {
             // Taken by a cancellation, it has no output that anybody could ask for.
-            guard let body = take() else { throw CancellationError() }
+            guard let body = body.withLock({ $0 }) else { throw CancellationError() }
             return try body()
         }
     }
@@ -61,6 +61,12 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
     /// Asks the operation to stop; one that has not called its method lets go of its target.
     open override func cancel() {
         super.cancel()
-        if isCancelled { withExtendedLifetime(call.take()) {} }
+        // Not if only its attempt is over time.
+        if status.has(.cancelled) { withExtendedLifetime(call.take()) {} }
+    }
+
+    override func conclude() {
+        withExtendedLifetime(call.take()) {}
+        super.conclude()
     }
 }

@@ -57,11 +57,19 @@ open class Operation: @unchecked Sendable {
                 withThreadPriority { runMain() }
             }
         }
+        bodyReturned()
+    }
+
+    /// What follows when the body has returned for the last time.
+    func conclude() {
         let change = update { $0.mainReturned() }
         // A subclass that overrides `isFinished` may have more to do; it says so when it has.
         finishIfReported()
         if let change, change.after.has(.observed) { tellThatMainReturned() }
     }
+
+    /// The body has returned, and is about to be run again.
+    func prepareBodyAgain() {}
 
     /// The work; override it. The default does nothing.
     ///
@@ -74,6 +82,7 @@ open class Operation: @unchecked Sendable {
     /// suspended one. One that runs sees ``isCancelled`` and decides for itself. A finished one is not
     /// affected. Dependents are not cancelled: for them a cancelled dependency is a finished one.
     open func cancel() {
+        if status.has(.failed), ThreadContext.isStoppingBody(of: self) { return markExpired() }
         markCancelled()
         considerStarting()
     }
@@ -355,7 +364,8 @@ extension Operation {
     /// Runs `main()` with what is to be in force meanwhile.
     func runMain() {
         // A barrier is not one of the operations that are counted.
-        guard !status.has(.barrier), let progress = ThreadContext.currentQueue?.activeProgress
+        guard !status.has(.barrier), let progress = ThreadContext.currentQueue?.activeProgress,
+            !mayRunAgain
         else { return main() }
         let unit = progress.makeUnit()
         unit.performAsCurrent(withPendingUnitCount: 1) { main() }

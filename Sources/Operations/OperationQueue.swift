@@ -40,6 +40,8 @@ open class OperationQueue: @unchecked Sendable {
         var name: String?
         var progress: Progress?
         var time = TimeSource.continuous
+        var random = RandomSource.system
+        var keys: QueueKeys?
     }
 
     /// Stands for "as many as make sense": as many as there are cores, and one more for each that
@@ -243,6 +245,22 @@ open class OperationQueue: @unchecked Sendable {
     package final var time: TimeSource {
         get { settings.withLock { $0.time } }
         set { settings.withLock { $0.time = newValue } }
+    }
+
+    /// Where the jitter of this queue's operations comes from.
+    package final var random: RandomSource {
+        get { settings.withLock { $0.random } }
+        set { settings.withLock { $0.random = newValue } }
+    }
+
+    /// What operations of this queue are known by keys.
+    final var keys: QueueKeys {
+        settings.withLock { settings in
+            if let keys = settings.keys { return keys }
+            let new = QueueKeys()
+            settings.keys = new
+            return new
+        }
     }
 
     /// The dispatch queue that runs the operations; nil unless set: then workers of our own do.

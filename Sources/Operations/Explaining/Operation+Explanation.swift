@@ -44,6 +44,16 @@ extension Operation {
             case cancelledButNotStarted
             /// It was cancelled and leaves its queue as soon as a worker gets to it.
             case leaving(queue: String)
+            /// It was added with a delay, of which so much is left.
+            case delayed(Duration)
+            /// It has failed with this error, and tries again in so much time.
+            case waitsBeforeAttempt(Int, of: Int, time: Duration, error: String)
+            /// It is periodic, and runs again in so much time.
+            case waitsForNextRun(Duration)
+            /// It costs so many units of a budget; so many are free, and so many operations are before it.
+            case waitsForUnits(Int, of: String, free: Int, before: Int)
+            /// As many operations with this key run as may; so many others are before it.
+            case waitsForKey(String, limit: Int, before: Int)
             /// Its `isReady` is overridden and says no.
             case isReadyOverride
             /// Its queue is suspended.
@@ -122,6 +132,15 @@ extension Operation.Explanation.Reason {
             "\(name) was cancelled but cannot finish, because it is in no queue and was not started: "
                 + "add it to a queue or call start()"
         case .leaving(let queue): "\(name) was cancelled and is about to leave \(queue)"
+        case .delayed(let time): "\(name) is delayed for \(time.asWait)"
+        case .waitsBeforeAttempt(let attempt, let limit, let time, let error):
+            "\(name) waits \(time.asWait) before attempt \(attempt) of \(limit): \(error)"
+        case .waitsForNextRun(let time): "\(name) waits \(time.asWait) for its next run"
+        case .waitsForUnits(let units, let budget, let free, let before):
+            "\(name) waits for \(units) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"
+                + before.others
+        case .waitsForKey(let key, let limit, let before):
+            "\(name) waits for its turn: \(limit) at a time with the key \(key)" + before.others
         case .isReadyOverride: "\(name) waits: its isReady is overridden and says no"
         case .queueSuspended(let queue): "\(name) is ready, but \(queue) is suspended"
         case .queueWithoutWidth(let queue):
@@ -163,7 +182,9 @@ extension Operation.Explanation.Reason {
             return "executing\(time)\(place)"
         case .waitsInside: return "executing, waiting itself"
         case .goesOnAfterMain: return "executing"
-        case .dependencies, .isReadyOverride, .cycle: return "waiting"
+        case .dependencies, .isReadyOverride, .cycle, .delayed, .waitsBeforeAttempt,
+            .waitsForNextRun, .waitsForUnits, .waitsForKey:
+            return "waiting"
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"
         case .leaving: return "cancelled"
@@ -171,6 +192,13 @@ extension Operation.Explanation.Reason {
             .awaitsMainThread, .awaitsTestScheduler, .awaitsUnderlyingQueue:
             return "ready"
         }
+    }
+}
+
+extension Int {
+    /// So many are before somebody in a line.
+    fileprivate var others: String {
+        self == 0 ? "" : ", and \(self == 1 ? "1 other is" : "\(self) others are") before it"
     }
 }
 

@@ -66,6 +66,9 @@ struct OperationLook {
         }
         if word.isStopped {
             reasons = [.leaving(queue: queue.label)]
+        } else if word.has(.held) {
+            look(atHeld: operation)
+            if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
         } else if word.unfinishedDependencies > 0 {
             lookAtDependencies(of: operation)
         } else if word.phase != .filed, !operation.isReady {
@@ -98,6 +101,30 @@ struct OperationLook {
             return dependency.labelWithState(conditions[ObjectIdentifier(dependency)])
         }
         reasons.append(.dependencies(names))
+    }
+
+    private mutating func look(atHeld operation: Operation) {
+        guard let run = operation.plannedRun else { return }
+        if let (hold, time) = run.remainingHold {
+            switch hold {
+            case .delay: reasons = [.delayed(time)]
+            case .period: reasons = [.waitsForNextRun(time)]
+            case .retry(_, let attempt, let error):
+                let limit = 1 + (run.plan.retry?.limit ?? 0)
+                reasons = [
+                    .waitsBeforeAttempt(attempt, of: limit, time: time, error: "\(error)")
+                ]
+            }
+        }
+        for shortage in run.claim?.shortages ?? [] {
+            let budget = shortage.budget
+            reasons.append(
+                budget.isOfKey
+                    ? .waitsForKey(budget.name, limit: budget.units, before: shortage.before)
+                    : .waitsForUnits(
+                        shortage.units, of: budget.name, free: shortage.free,
+                        before: shortage.before))
+        }
     }
 
     // MARK: Ready ones

@@ -31,6 +31,8 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case queueNotEmpty
         /// A queue of a test scheduler cannot have an underlying queue.
         case queueOfTestScheduler
+        /// The operation costs more units than its budget has ever had.
+        case costTooHigh(cost: Int, units: Int)
     }
 
     /// What was wrong, for programs.
@@ -117,6 +119,13 @@ extension OperationMisuse {
         Self(
             .tooLateForBlocks,
             "\(operation) takes no more blocks: add them before it starts")
+    }
+
+    static func cost(_ cost: Int, of budget: String, units: Int, by operation: Operation) -> Self {
+        Self(
+            .costTooHigh(cost: cost, units: units),
+            "\(operation.label) costs \(cost) of \(budget), which has only \(units): it could never "
+                + "start; lower the cost, or raise the units of the budget first")
     }
 
     static func width(_ width: Int, of queue: OperationQueue) -> Self {

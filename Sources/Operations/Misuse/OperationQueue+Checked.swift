@@ -7,7 +7,8 @@ extension OperationQueue {
     ///
     /// An override of `addOperation(_:)` is not called.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting` or `alreadyFinished`.
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
+    ///   `costTooHigh`.
     public final func addOperationChecked(_ operation: Operation) throws(OperationMisuse) {
         try tryEnqueue(operation)
     }
@@ -17,12 +18,13 @@ extension OperationQueue {
     /// While they are being added, nobody else can start them or add them elsewhere. One that finishes by
     /// itself in that moment, because its subclass says so, counts as added.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
-    ///   `givenTwice`.
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
+    ///   `costTooHigh` or `givenTwice`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.plain) {
             try checkForeignState(of: operation)
+            try operation.checkCosts()
         }
         for (index, operation) in operations.enumerated()
         where operation.update({ $0.promised() }) == nil {

@@ -13,6 +13,13 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     case dependencyCancelled(operation: String)
     /// It was to run only after a failure of this operation, which did not fail.
     case dependencyDidNotFail(operation: String)
+    /// It failed with this error while it ran, and its body was told to stop: its time was over.
+    case failure(any Error)
+    /// This operation was added after it with the same key; see ``OperationTrait/coalesced(by:)``.
+    case replaced(by: String)
+    /// This operation with the same key had not finished when it was added; see
+    /// ``OperationTrait/deduplicated(by:)``.
+    case duplicate(of: String)
 
     /// Takes the text as the reason.
     public init(stringLiteral value: String) { self = .message(value) }
@@ -25,6 +32,9 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .dependencyFailed(let operation, let error): "\(operation) failed: \(error)"
         case .dependencyCancelled(let operation): "\(operation) was cancelled"
         case .dependencyDidNotFail(let operation): "\(operation) did not fail"
+        case .failure(let error): "\(error)"
+        case .replaced(let operation): "\(operation) took its place"
+        case .duplicate(let operation): "\(operation) does the same already"
         }
     }
 }

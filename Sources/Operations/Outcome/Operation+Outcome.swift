@@ -41,9 +41,14 @@ extension Operation {
     public final var cancellationReason: CancellationReason? {
         guard isCancelled else { return nil }
         guard existingExtras != nil else { return .requested }
-        let (reason, failure) = withExtras { ($0.cancellationReason, $0.upstreamFailure) }
-        failure?.observe()
-        return reason ?? .requested
+        let (reason, upstream, own) = withExtras {
+            ($0.cancellationReason, $0.upstreamFailure, $0.failure)
+        }
+        upstream?.observe()
+        if let reason { return reason }
+        guard !status.has(.cancelled), let own else { return .requested }
+        own.observe()
+        return .failure(own.error)
     }
 
     /// Asks the operation to stop, for a reason that can be asked for (``cancellationReason``), and if
@@ -68,7 +73,7 @@ extension Operation {
     final func cancel(because reason: CancellationReason, failure: FailureRecord?) {
         if case .requested = reason { return cancel() }
         withExtras { extras in
-            guard !status.isCancelled, extras.cancellationReason == nil else { return }
+            guard !status.has(.cancelled), extras.cancellationReason == nil else { return }
             extras.cancellationReason = reason
             extras.upstreamFailure = failure
         }
@@ -101,6 +106,9 @@ extension Operation {
     /// Calls `handler` once when the operation is cancelled, on the thread that cancels it; at once if it
     /// has been. Then, or when the operation has finished, it is dropped.
     ///
+    /// To a body whose time is over (``OperationTrait/timeout(_:)``) that is a cancellation, too. If it is run
+    /// again after that, what it registered is forgotten, and what others registered is kept.
+    ///
     /// This is how a cancellation reaches a call that blocks: from inside the body, hand over what makes that
     /// call return.
     ///
@@ -112,6 +120,7 @@ extension Operation {
     /// }
     /// ```
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
+        let isOfAttempt = existingExtras?.plannedRun != nil && Operation.current === self
         let isDue = withExtras { extras in
             let word = status
             guard word.phase != .finished else { return word.isCancelled }
@@ -120,8 +129,8 @@ extension Operation {
                 return true
             }
             // Whoever cancels it from here on sees the flag, and waits for this lock.
-            if change?.after.isStopped ?? false { return true }
-            extras.cancelHandlers.append(handler)
+            if let after = change?.after, after.isStopped || after.isCancelled { return true }
+            extras.cancelHandlers.append(CancelHandler(isOfAttempt: isOfAttempt, call: handler))
             return false
         }
         if isDue { handler() }
@@ -129,9 +138,14 @@ extension Operation {
 
     final func callCancelHandlers() {
         let handlers = withExtras { extras in
-            defer { extras.cancelHandlers = [] }
+            defer {
+                // It may be cancelled in a later attempt.
+                extras.cancelHandlers =
+                    status.has(.cancelled)
+                    ? [] : extras.cancelHandlers.filter { !$0.isOfAttempt }
+            }
             return extras.cancelHandlers
         }
-        for handler in handlers { handler() }
+        for handler in handlers { handler.call() }
     }
 }

@@ -66,6 +66,8 @@ extension Operation {
                 return giveBackClaim(in: queue)
             }
             guard status.phase == .filed else { return }
+            // It was granted its units and a slot some time ago.
+            guard !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
             quality = status.quality
             // For another worker: this one is too nice, and ends.
             guard status.isStopped || context.prepare(for: self, in: queue) else {
@@ -75,7 +77,10 @@ extension Operation {
         } while started == nil
         if let started, started.has(.observed) { tellObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
-        existingExtras?.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
+        if let existingExtras {
+            existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
+            if let run = existingExtras.plannedRun, started?.isStopped == false { begin(run) }
+        }
         if queue.isWatched { queue.noteStart(of: self) }
         context.inside(self, of: queue) { start() }
         // A subclass may have finished inside `start()` without a word about it.
@@ -84,6 +89,8 @@ extension Operation {
 
     /// Takes an operation that was claimed alone back to those that wait.
     private func giveBackClaim(in queue: OperationQueue) {
+        // First: once it waits, others may claim it anew.
+        plannedRun?.claim?.giveBack(keepsTicket: true)
         guard let change = update({ $0.returnedToQueue() }) else { return }
         if change.before.has(.holdsSlot) { queue.returnSlot() }
         considerStarting()
@@ -151,6 +158,7 @@ extension Operation {
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
+            let claim = before.has(.hasAudience) ? plannedRun?.end(self) : nil
             queue?._withUnsafeGuaranteedRef {
                 if before.has(.hasAudience) { driver = $0.driver }
                 // One that replaces `start()` has no `main()` to count.
@@ -160,6 +168,7 @@ extension Operation {
                 if $0.isWatched { $0.noteEnd(of: self, before) }
                 $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
+            claim?.serveOthers()
             let completionBlock = before.has(.hasAudience) ? tellAudience() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []
@@ -186,14 +195,14 @@ extension Operation {
         let (waiters, block) = (extras.waiters, extras.completionBlock)
         let observations = extras.observations
         // It left without its work before the cancellation came to it.
-        let handlers = status.isCancelled ? extras.cancelHandlers : []
+        let handlers = status.has(.cancelled) ? extras.cancelHandlers : []
         extras.cancelHandlers = []
         extras.waiters = []
         extras.completionBlock = nil
         if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
         unlock()
         defer { if isLocked { lock() } }
-        for handler in handlers { handler() }
+        for handler in handlers { handler.call() }
         for waiter in waiters { waiter.wake() }
         observations?.release()
         observations?.tell()

@@ -16,9 +16,18 @@ final class OperationExtras {
     /// Why it was cancelled, and the failure elsewhere that led to it.
     var cancellationReason: CancellationReason?
     var upstreamFailure: FailureRecord?
-    var cancelHandlers: [@Sendable () -> Void] = []
     /// Of those in a queue it changes under the queue's lock, too.
     let deadline = Atomic<Int64>(Turn.noDeadline)
+    var cancelHandlers: [CancelHandler] = []
+    /// What traits say, and how far the operation has come with it; set before it is added, and then kept.
+    var plannedRun: PlannedRun?
+}
+
+/// What is called when an operation is cancelled.
+struct CancelHandler: Sendable {
+    /// Whether the body itself registered it: then it goes with the attempt.
+    let isOfAttempt: Bool
+    let call: @Sendable () -> Void
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.

@@ -54,7 +54,10 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
-        if !operation.status.has(.plain) { try checkForeignState(of: operation) }
+        if !operation.status.has(.plain) {
+            try checkForeignState(of: operation)
+            try operation.checkCosts()
+        }
         if isWatched { noteAddition(of: operation) }
         let (word, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
@@ -66,7 +69,7 @@ extension OperationQueue {
         guard let word else { throw misuseOfAddition(operation) }
         if let promotions { Operation.perform(promotions) }
         if word.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
-        if word.phase == .asking { operation.ask() }
+        if word.phase == .asking { operation.arrive(in: self) }
     }
 
     /// - Parameter promised: whether each was checked and kept from all others (`addOperationsChecked`).
@@ -88,7 +91,10 @@ extension OperationQueue {
         where !reference._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) {
             let operation = reference.takeUnretainedValue()
             if !promised {
-                do { try checkForeignState(of: operation) } catch { misuse(error) }
+                do {
+                    try checkForeignState(of: operation)
+                    try operation.checkCosts()
+                } catch { misuse(error) }
             }
             others.append(operation)
         }
@@ -111,7 +117,9 @@ extension OperationQueue {
                 misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
             }
         }
-        for operation in others where operation.status.phase == .asking { operation.ask() }
+        for operation in others where operation.status.phase == .asking {
+            operation.arrive(in: self)
+        }
         guard QualityOfServiceUse.isOn else { return }
         for operation in operations where operation.status.quality.isGivenByQueue {
             operation.promoteDependenciesAfterAdding()
@@ -189,6 +197,7 @@ extension OperationQueue {
         switch claim(batch, for: executor) {
         case .none: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
+        case .refused(let operation): operation.takeRetainedValue().tellObservers()
         case .batch:
             let start = monotonicNanoseconds()
             batch.start.store(start, ordering: .relaxed)

@@ -36,7 +36,8 @@ struct OperationWord: Sendable, Equatable {
     private static var phaseMask: UInt64 { 0b111 }
     private static var priorityShift: UInt64 { 16 }
     private static var qualityShift: UInt64 { 20 }
-    private static var countShift: UInt64 { 36 }
+    private static var heldShift: UInt64 { 36 }
+    private static var countShift: UInt64 { 37 }
 
     // Computed: builds without optimisation would take a lock of the runtime each time a constant is read.
 
@@ -82,9 +83,14 @@ struct OperationWord: Sendable, Equatable {
         /// Somebody wants to be called when it is cancelled.
         static var hasCancelHandlers: Flags { Flags(rawValue: 1 << 32) }
         /// Its body is an `async` function.
-        static var asynchronous: Flags { Flags(rawValue: 1 << 34) }
+        static var asynchronous: Flags { Flags(rawValue: 1 << 35) }
         /// It is cancelled, or about to be, because of a failure of what it depends on.
         static var failedUpstream: Flags { Flags(rawValue: 1 << 33) }
+        /// Its attempt is over time: for the body a cancellation, of which the next attempt knows nothing.
+        static var expired: Flags { Flags(rawValue: 1 << 34) }
+        /// Its time has not come, or it waits for units of a budget. Next to the count of dependencies, so
+        /// that one comparison tells that there is neither.
+        static var held: Flags { Flags(rawValue: 1 << 36) }
     }
 
     @inline(__always)
@@ -133,7 +139,7 @@ struct OperationWord: Sendable, Equatable {
 
     // MARK: What follows from it
 
-    var isCancelled: Bool { has(.cancelled) }
+    var isCancelled: Bool { has([.cancelled, .expired]) }
 
     /// How it has ended, once it has.
     var outcome: Outcome {
@@ -151,7 +157,7 @@ struct OperationWord: Sendable, Equatable {
     }
 
     /// Nothing but an override can hold it back.
-    var isReady: Bool { unfinishedDependencies == 0 || has(.cancelled) }
+    var isReady: Bool { bits >> Self.heldShift == 0 || has(.cancelled) }
 
     /// It must not begin its work.
     var isStopped: Bool { has([.cancelled, .doomed]) }
@@ -246,6 +252,51 @@ struct OperationWord: Sendable, Equatable {
         return true
     }
 
+    // MARK: Events of being held
+
+    /// Its time has not come; the caller is the one who asks.
+    mutating func heldBack() -> Bool {
+        guard phase == .asking else { return false }
+        insert(.held)
+        return true
+    }
+
+    /// Its queue wanted to claim it, and there are not enough units. One that is about to leave needs none.
+    mutating func unitsRefused() -> Bool {
+        guard phase == .filed, !isStopped else { return false }
+        phase = .waiting
+        insert(.held)
+        return true
+    }
+
+    /// It has its units, and takes a slot of its queue.
+    mutating func unitsGranted() -> Bool {
+        guard phase == .waiting, has(.held), unfinishedDependencies == 0, !isStopped else {
+            return false
+        }
+        phase = .filed
+        remove(.held)
+        insert([.holdsSlot, .alone])
+        return true
+    }
+
+    /// Nothing holds it back but its dependencies, and what it says itself.
+    mutating func released() -> Bool {
+        guard has(.held), phase != .finished else { return false }
+        remove(.held)
+        _ = mayBeReady()
+        return true
+    }
+
+    /// Its body has returned, and is to run again, later.
+    mutating func attemptEnded() -> Bool {
+        guard phase == .executing, !isStopped else { return false }
+        phase = .waiting
+        remove([.holdsSlot, .alone, .failed, .expired])
+        insert(.held)
+        return true
+    }
+
     // MARK: Events of running
 
     /// A worker takes a slot of the queue for it alone.
@@ -312,6 +363,15 @@ struct OperationWord: Sendable, Equatable {
     mutating func failed() -> Bool {
         guard phase != .finished, !has([.cancelled, .doomed, .failed]) else { return false }
         insert(.failed)
+        return true
+    }
+
+    /// Its attempt has failed because it took too long; the body is told that it is cancelled.
+    mutating func expired() -> Bool {
+        guard phase == .executing || phase == .starting, has(.failed),
+            !has([.cancelled, .expired])
+        else { return false }
+        insert(.expired)
         return true
     }
 

@@ -50,6 +50,8 @@ extension QueueState {
         case none
         /// Retained for the worker.
         case single(Reference)
+        /// It was not claimed, for want of units, and its observers have to be told. Retained.
+        case refused(Reference)
         case batch
     }
 
@@ -61,7 +63,7 @@ extension QueueState {
         // The reference was on its way when the queue was given another executor.
         guard executor.isSame(as: asker) else { return .none }
         offered.remove(urgency)
-        return claimCancelled(batch) ?? claimReady(batch, cores: cores) ?? .none
+        return claimCancelled(batch) ?? claimGranted() ?? claimReady(batch, cores: cores) ?? .none
     }
 
     mutating func claimCancelled(_ batch: Batch) -> Work? {
@@ -88,12 +90,20 @@ extension QueueState {
     mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
         guard !isSuspended, hasFreeSlot else { return nil }
         promotesClaimed = hasPromotedPlaces
+        var refusals = 0
         while let (first, firstLane) = takeBest() {
             let isSingle =
                 givesEach
                 || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
             guard !isSingle else {
-                if claimSingle(first, takesSlot: true) { return .single(first) }
+                if !hasUnits(first) {
+                    if let refused = retainedIfObserved(first) { return .refused(refused) }
+                    refusals += 1
+                    // The rest with the next offer: others wait for the lock.
+                    if refusals == Self.refusalsAtOnce { return nil }
+                } else if claimSingle(first, takesSlot: true) {
+                    return .single(first)
+                }
                 continue
             }
             var lowest = firstLane

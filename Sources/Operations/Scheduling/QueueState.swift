@@ -43,6 +43,8 @@ struct QueueState: ~Copyable {
     var tellsEach = false
     /// True while operations are given out one by one, because of that or for a driver.
     var givesEach = false
+    /// Claimed by those who gave them units, retained for the workers; see `grant`.
+    var granted = FIFO<Reference>()
     /// True if something was recorded that has to be told when the lock is released.
     var hasNews = false
     /// Operations of batches that had finished when `tellsEach` was set.
@@ -102,7 +104,7 @@ struct QueueState: ~Copyable {
 
     private var isRunnable: Bool {
         mutating get {
-            if ring.readyCount(OperationRing.cancelledLane) > 0 { return true }
+            if ring.readyCount(OperationRing.cancelledLane) > 0 || !granted.isEmpty { return true }
             guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
             return (barriers.isEmpty && !isStrict) || best() != nil
         }
@@ -339,7 +341,10 @@ struct QueueState: ~Copyable {
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (departure, claimCancelled(next) ?? claimReady(next, cores: cores) ?? .none)
+        return (
+            departure,
+            claimCancelled(next) ?? claimGranted() ?? claimReady(next, cores: cores) ?? .none
+        )
     }
 
     private mutating func unregister(_ batch: Batch) {

@@ -1,10 +1,12 @@
 /// Something that is said about an operation where it is made.
 ///
 /// ```swift
-/// queue.add("thumbnail", .priority(.high), .qualityOfService(.utility)) { … }
+/// queue.add("thumbnail", .priority(.high), .retry(3), .timeout(.seconds(5))) { … }
 /// ```
 ///
-/// Of two traits that contradict each other the later one counts.
+/// Of two traits that contradict each other the later one counts. Operations that are made otherwise get theirs
+/// from ``Operation/apply(_:)``. Traits about time, keys and budgets count in a queue: an operation that is
+/// started by hand runs once, at once.
 public struct OperationTrait: Sendable {
     /// Writes into the plan what the trait says.
     let apply: @Sendable (inout OperationPlan) -> Void
@@ -23,19 +25,102 @@ public struct OperationTrait: Sendable {
 }
 
 /// What all traits of one operation say together.
-struct OperationPlan {
+struct OperationPlan: Sendable {
+    struct Retry: Sendable {
+        let limit: Int
+        let backoff: RetryBackoff
+        let isWorthwhile: @Sendable (any Error) -> Bool
+    }
+
+    struct Limit: Sendable {
+        let key: OperationKey
+        let count: Int
+        let isExclusive: Bool
+    }
+
     var priority: Operation.QueuePriority?
     var qualityOfService: QualityOfService?
+
+    var delay: Duration?
+    var timeout: Duration?
+    /// How much time is left.
+    var deadline: (@Sendable () -> Duration)?
+    var retry: Retry?
+    var period: Duration?
+
+    var joinedKey: OperationKey?
+    var latestKey: OperationKey?
+    var limits: [Limit] = []
+    var costs: [UnitClaim.Cost] = []
+
+    /// Whether the work may run more than once.
+    var mayRunAgain: Bool { retry != nil || period != nil }
+
+    /// Whether it takes more than a word to carry it out.
+    var needsRun: Bool {
+        delay != nil || timeout != nil || deadline != nil || mayRunAgain || joinedKey != nil
+            || latestKey != nil || !limits.isEmpty || !costs.isEmpty
+    }
 }
 
 extension Operation {
-    /// Takes over what is said where the operation is made. Nobody else sees it yet.
-    final func adopt(_ name: String?, _ traits: [OperationTrait]) {
-        if let name { self.name = name }
-        guard !traits.isEmpty else { return }
-        var plan = OperationPlan()
+    /// Says more about the operation, as traits do where a queue makes one.
+    ///
+    /// ```swift
+    /// let upload = UploadOperation(report)
+    /// upload.apply(.retry(3), .timeout(.seconds(30)))
+    /// queue.addOperation(upload)
+    /// ```
+    ///
+    /// A subclass that overrides ``start()`` is run once: ``OperationTrait/retry(_:backoff:if:)`` and
+    /// ``OperationTrait/every(_:)`` have no effect on it.
+    ///
+    /// - Precondition: the operation is in no queue, and was not started.
+    public final func apply(_ traits: OperationTrait...) { apply(traits) }
+
+    /// As ``apply(_:)-(OperationTrait...)``, with an array.
+    public final func apply(_ traits: [OperationTrait]) {
+        guard status.phase == .created else {
+            misuse("\(self) takes no more traits: apply them before it is added to a queue")
+        }
+        var plan = plannedRun?.plan ?? OperationPlan()
         for trait in traits { trait.apply(&plan) }
         if let priority = plan.priority { queuePriority = priority }
         if let quality = plan.qualityOfService { qualityOfService = quality }
+        guard plan.needsRun else { return }
+        let run = PlannedRun(plan)
+        let previous = withExtras { extras in
+            defer { extras.plannedRun = run }
+            return extras.plannedRun
+        }
+        withExtendedLifetime(previous) {}
+        update { word in
+            word.remove(.plain)
+            word.insert(.hasAudience)
+            return true
+        }
     }
+
+    /// Takes over what is said where the operation is made. Nobody else sees it yet.
+    final func adopt(_ name: String?, _ traits: [OperationTrait]) {
+        if let name { self.name = name }
+        if !traits.isEmpty { apply(traits) }
+    }
+
+    /// Constant from when the operation was added.
+    var plannedRun: PlannedRun? {
+        @inline(__always) get { existingExtras?.plannedRun }
+    }
+
+    /// Whether its body may be needed again after it has run.
+    var mayRunAgain: Bool {
+        @inline(__always) get { plannedRun?.plan.mayRunAgain ?? false }
+    }
+
+    /// Which attempt of its work this is, or was the last one; from 1.
+    ///
+    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and begins anew with each
+    /// run of a periodic operation (``OperationTrait/every(_:)``). The body finds it in
+    /// `Operation.current?.attempt`.
+    public final var attempt: Int { max(1, plannedRun?.attempt ?? 1) }
 }

@@ -77,10 +77,13 @@ extension OperationQueue {
     }
 
     @inline(__always)
-    private func take<Output>(
+    final func take<Output>(
         _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
     ) -> TypedOperation<Output> {
-        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
+        if name != nil || !traits.isEmpty {
+            operation.adopt(name, traits)
+            if let other = joined(by: operation) { return other }
+        }
         // As blocks that are added have it.
         let quality = qualityOfService
         if quality != .default, operation.status.quality.property == .default {

@@ -30,13 +30,24 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
         let body = AsyncBody(operation, in: queue)
-        let task = makeTask(for: operation, in: queue) {
+        let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
                 body.begin()
                 await work()
                 body.end()
             }
         }
+        guard let prepared, operation.mayRunAgain, queue?.driver == nil else {
+            return register(makeTask(for: operation, in: queue, wholeWork), of: operation)
+        }
+        let priority = operation.taskPriority
+        // That task stays for further attempts: each has one of its own, which can be cancelled alone.
+        prepared.run(isLast: false) { [self] in
+            register(PoolExecutor.start(wholeWork, priority: priority), of: operation)
+        }
+    }
+
+    private func register(_ task: Task<Void, Never>, of operation: Operation) {
         let isRunning = state.withLock { state in
             guard case .pending = state else { return false }
             state = .running(task)
@@ -55,7 +66,7 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
             // A driver does not mind it, and must not be given a task more or less because of it.
             priority = nil
             isDriven.store(true, ordering: .relaxed)
-            if let executor = prepared?.executor {
+            if let executor = prepared?.executor, !operation.mayRunAgain {
                 executor.move(to: driver, for: operation, in: queue, isBegun: false)
             } else {
                 // Made before there was any driver. The task that runs the driver is as a rule the one that made
@@ -102,7 +113,11 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     func end() {
         state.withLock { $0 = .ended }
         body = nil
+        prepared?.run(nil)
     }
+
+    /// It is going to be started once more.
+    func prepareAgain() { state.withLock { $0 = .pending } }
 
     /// It will not be started.
     func abandon() { prepared?.run(nil) }
@@ -113,7 +128,7 @@ private final class PreparedTask: Sendable {
     private enum State {
         case idle
         case waiting(CheckedContinuation<Work?, Never>)
-        case told(Work?)
+        case told(Work?, isLast: Bool)
     }
 
     typealias Work = @Sendable () async -> Void
@@ -126,14 +141,14 @@ private final class PreparedTask: Sendable {
     private final class StateBox: Sendable {
         let state = Protected(State.idle)
 
-        func tell(_ work: Work?) {
+        func tell(_ work: Work?, isLast: Bool) {
             let continuation: CheckedContinuation<Work?, Never>? = state.withLock { state in
                 switch state {
                 case .idle:
-                    state = .told(work)
+                    state = .told(work, isLast: isLast)
                     return nil
                 case .waiting(let continuation):
-                    state = .told(nil)
+                    state = isLast ? .told(nil, isLast: true) : .idle
                     return continuation
                 case .told:
                     return nil
@@ -149,12 +164,12 @@ private final class PreparedTask: Sendable {
         func wait() async -> Work? {
             await withCheckedContinuation { continuation in
                 let told: Work?? = state.withLock { state in
-                    guard case .told(let work) = state else {
+                    guard case .told(let work, let isLast) = state else {
                         state = .waiting(continuation)
                         return nil
                     }
                     // Not kept: the work holds the operation, which holds this.
-                    state = .told(nil)
+                    state = isLast ? .told(nil, isLast: true) : .idle
                     return .some(work)
                 }
                 if let told { continuation.resume(returning: told) }
@@ -170,23 +185,26 @@ private final class PreparedTask: Sendable {
     private init() {
         let state = StateBox()
         self.state = state
+        let loop: @Sendable () async -> Void = {
+            while let work = await state.wait() { await work() }
+        }
         guard BodyExecutor.areNeeded else {
             executor = nil
-            task = Task(executorPreference: PoolExecutor.shared) { await state.wait()?() }
+            task = Task(executorPreference: PoolExecutor.shared, operation: loop)
             return
         }
         let executor = BodyExecutor()
         self.executor = executor
-        task = PoolExecutor.start({ await state.wait()?() }, on: executor)
+        task = PoolExecutor.start(loop, on: executor)
         // From here on it is enqueued when it is told, and not before.
         var backoff = Backoff()
         while !state.isWaiting { backoff.pause() }
     }
 
-    /// Lets the task run `work`, or end; the first call counts.
+    /// Lets the task run `work`, or end; the first call that is the last counts.
     @discardableResult
-    func run(_ work: Work?) -> Task<Void, Never> {
-        state.tell(work)
+    func run(isLast: Bool = true, _ work: Work?) -> Task<Void, Never> {
+        state.tell(work, isLast: isLast)
         return task
     }
 }

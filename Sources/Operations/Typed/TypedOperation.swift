@@ -18,7 +18,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     // Unchecked: `block` is touched while it is made, and then by the one who runs it, as is `returned`;
     // others read `returned` when they have seen in the word that it has finished.
 
-    /// A body that is not async; nil once it has run.
+    /// A body that is not async; nil once it has run for the last time.
     private var block: (@Sendable () throws -> Output)?
     /// What runs an async body.
     let run: TaskRun<Output>?
@@ -109,17 +109,36 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// Runs the body, if it is not async.
-    open override func main() { runBlock() }
+    open override func main() {
+        runBody()
+        if !mayRunAgain { block = nil }
+    }
 
     override func runBlock() {
+        runBody()
+        block = nil
+    }
+
+    @inline(__always)
+    private func runBody() {
         guard let block else { return }
         do {
             returned = try block()
         } catch {
             fail(error)
         }
-        self.block = nil
     }
+
+    override func conclude() {
+        guard let run else {
+            block = nil
+            return super.conclude()
+        }
+        run.end()
+        finish()
+    }
+
+    override func prepareBodyAgain() { run?.prepareAgain() }
 
     /// Starts the work: an async body in a task of its own, in which it goes on after this has returned.
     public override func start() {
@@ -146,7 +165,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     private func runTask() async {
         do {
             let queue = TaskContext.queue
-            if let progress = queue?.activeProgress {
+            if let progress = queue?.activeProgress, !mayRunAgain {
                 let unit = progress.makeUnit()
                 defer { unit.completedUnitCount = 1 }
                 returned = try await unit.performAsCurrent(withPendingUnitCount: 1) {
@@ -158,8 +177,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         } catch {
             fail(error)
         }
-        run?.end()
-        finish()
+        bodyReturned()
     }
 
     /// Whether the work goes on after ``start()`` has returned: true of async bodies and of subclasses.

@@ -39,6 +39,8 @@ final class ThreadContext: @unchecked Sendable {
     let isFirst = isFirstThread
     /// What it notes of the operations that it runs.
     let notes = ThreadNotes()
+    /// The operation of which this thread calls `cancel()` to stop no more than its attempt.
+    var stopsBodyOf: Unmanaged<Operation>?
 
     static var existing: ThreadContext? {
         pointer.value.map { Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue() }
@@ -83,6 +85,10 @@ final class ThreadContext: @unchecked Sendable {
         guard let existing else { return false }
         return existing.operation?.toOpaque() == operation.opaque
             || existing.outer.contains { $0.operation?.toOpaque() == operation.opaque }
+    }
+
+    static func isStoppingBody(of operation: Operation) -> Bool {
+        existing?.stopsBodyOf?.toOpaque() == .some(operation.opaque)
     }
 
     /// The operations that the calling thread is inside of, the outermost first.

@@ -65,6 +65,7 @@ final class Worker: @unchecked Sendable {
     }
 
     private func run(_ work: QueueState.Work, of queue: OperationQueue, context: ThreadContext) {
+        if case .refused(let reference) = work { reference.takeRetainedValue().tellObservers() }
         guard case .single(let reference) = work else { return }
         let operation = reference.takeRetainedValue()
         lock.withLock { single = .passUnretained(operation) }

@@ -1,0 +1,185 @@
+/// What one operation needs of budgets, and whether it has it.
+///
+/// Unchecked: guarded by the lock of all budgets, but for what is constant.
+final class UnitClaim: @unchecked Sendable {
+    struct Cost: Sendable {
+        let budget: ConcurrencyBudget
+        var units: Int
+    }
+
+    private enum Stage {
+        case idle
+        case inLine
+        /// It has its units.
+        case served
+        /// The operation is over; nothing leads out.
+        case ended
+    }
+
+    /// Each budget once.
+    let costs: [Cost]
+    private weak let operation: Operation?
+    private var stage = Stage.idle
+    /// 0 if none is drawn.
+    private var ticket = 0
+
+    init(_ costs: [Cost], for operation: Operation) {
+        var merged: [Cost] = []
+        for cost in costs where cost.units > 0 {
+            if let index = merged.firstIndex(where: { $0.budget === cost.budget }) {
+                // Several limits by one key are one.
+                if !cost.budget.isOfKey { merged[index].units += cost.units }
+            } else {
+                merged.append(cost)
+            }
+        }
+        self.costs = merged
+        self.operation = operation
+    }
+
+    // MARK: With the lock held
+
+    /// Whether the budgets have so many units at all.
+    var isPossible: Bool { costs.allSatisfy { $0.budget.canEver($0.units) } }
+
+    /// Takes all units, if it is its turn and there are enough; otherwise none.
+    func takes() -> Bool {
+        guard costs.allSatisfy({ $0.budget.has($0.units, forTicket: ticket) }) else { return false }
+        leaveLines()
+        for cost in costs { cost.budget.take(cost.units) }
+        stage = .served
+        return true
+    }
+
+    private func leaveLines() {
+        guard stage == .inLine else { return }
+        for cost in costs { cost.budget.leave(ticket: ticket) }
+        stage = .idle
+    }
+
+    private func settle() -> [UnitClaim] { ConcurrencyBudget.settle(costs.map(\.budget)) }
+
+    // MARK: Events
+
+    /// Takes the units for an operation that its queue, whose lock is held, wants to start. False if it has
+    /// to wait: then it is in line.
+    ///
+    /// - Parameter refuse: moves the operation to those that wait; false if that is not possible, because it
+    ///   is about to leave and needs no units.
+    func ask(refuse: () -> Bool) -> Bool {
+        ConcurrencyBudget.lock.withLock {
+            guard stage == .idle else { return true }
+            if ticket == 0 { ticket = ConcurrencyBudget.nextTicket() }
+            if takes() { return true }
+            guard refuse() else { return true }
+            for cost in costs { cost.budget.enter(self, ticket: ticket) }
+            stage = .inLine
+            return false
+        }
+    }
+
+    /// Gives back what it has.
+    ///
+    /// - Parameter keepsTicket: whether the operation has not begun, and keeps its place in the order.
+    func giveBack(keepsTicket: Bool) {
+        Self.handOut(returned(keepsTicket: keepsTicket))
+    }
+
+    private func returned(keepsTicket: Bool) -> [UnitClaim] {
+        ConcurrencyBudget.lock.withLock {
+            guard stage == .served else { return [] }
+            stage = .idle
+            if !keepsTicket { ticket = 0 }
+            for cost in costs { cost.budget.giveBack(cost.units) }
+            return settle()
+        }
+    }
+
+    /// The operation is over: it leaves its lines, and gives back what it has. To be followed by
+    /// ``serveOthers()``, when its slot is free.
+    func end() {
+        ConcurrencyBudget.lock.withLock {
+            leaveLines()
+            if stage == .served { for cost in costs { cost.budget.giveBack(cost.units) } }
+            stage = .ended
+        }
+    }
+
+    /// Gives to others what this one has given back, or its place in line.
+    func serveOthers() {
+        Self.handOut(ConcurrencyBudget.lock.withLock { settle() })
+    }
+
+    /// Whether it has its units.
+    var isServed: Bool { ConcurrencyBudget.lock.withLock { stage == .served } }
+
+    /// Brings those who were given their units to their queues. Who cannot be started now gives them back,
+    /// which may be for others.
+    static func handOut(_ granted: [UnitClaim]) {
+        var rest = granted
+        var next = 0
+        while next < rest.count {
+            let claim = rest[next]
+            next += 1
+            // If there is none, it has ended, and given back what it had.
+            guard let operation = claim.operation, !operation.takeGrantedSlot() else { continue }
+            rest += claim.returned(keepsTicket: true)
+            operation.letGoOn()
+        }
+    }
+
+    // MARK: For those who look
+
+    struct Shortage: Sendable {
+        let units: Int
+        let budget: ConcurrencyBudget
+        let free: Int
+        let before: Int
+    }
+
+    /// Where it is in line, and for want of what.
+    var shortages: [Shortage] {
+        ConcurrencyBudget.lock.withLock {
+            guard stage == .inLine else { return [] }
+            let all = costs.map { cost in
+                let (free, before) = cost.budget.look(ticket: ticket)
+                return Shortage(
+                    units: cost.units, budget: cost.budget, free: free, before: before)
+            }
+            // The others are not what it waits for.
+            return all.filter { $0.free < $0.units || $0.before > 0 }
+        }
+    }
+}
+
+extension Operation {
+    /// It was given its units; false if its queue cannot start it now.
+    fileprivate func takeGrantedSlot() -> Bool {
+        guard let queue = retainedQueue() else { return false }
+        defer { if status.has(.observed) { tellObservers() } }
+        return queue.eventOffering { $0.grant(self) }
+    }
+
+    /// Nothing holds it back any more but its dependencies, and what it says itself.
+    func letGoOn() {
+        guard let change = update({ $0.released() }) else { return }
+        bringOn(after: change)
+        if change.after.has(.observed) { tellObservers() }
+    }
+
+    /// Why it cannot be added.
+    func checkCosts() throws(OperationMisuse) {
+        guard let plan = plannedRun?.plan else { return }
+        for cost in UnitClaim(plan.costs, for: self).costs {
+            let units = cost.budget.greatestUnits
+            guard cost.units > units else { continue }
+            throw .cost(cost.units, of: cost.budget.label, units: units, by: self)
+        }
+    }
+
+    /// Whether its queue, which has claimed it together with its units, was suspended since.
+    func hasToGoBack(in queue: OperationQueue) -> Bool {
+        guard let claim = plannedRun?.claim, !status.isStopped else { return false }
+        return !claim.isServed || queue.snapshot { $0.isSuspended }
+    }
+}

@@ -1,0 +1,58 @@
+// What the keys of an operation's plan mean when it is added, and when it is over.
+
+extension OperationQueue {
+    /// The unfinished operation that stands for one that is about to be added, if it has a key for that.
+    @inline(__always)
+    final func joined<Output>(
+        by operation: TypedOperation<Output>
+    ) -> TypedOperation<Output>? {
+        guard let key = operation.plannedRun?.plan.joinedKey,
+            let other = keys.join(key, with: operation)
+        else { return nil }
+        guard let joined = other as? TypedOperation<Output> else {
+            misuse(
+                "\(other.label) with the key \(key) is under way in \(label) and is a "
+                    + "\(type(of: other)), not a \(type(of: operation)): use different keys for "
+                    + "operations with different results")
+        }
+        return joined
+    }
+}
+
+extension Operation {
+    /// It has its place in a queue, and is *asking* on the caller's behalf.
+    final func enter(_ keys: QueueKeys, _ plan: OperationPlan) {
+        if let key = plan.joinedKey, let other = keys.join(key, with: self) {
+            cancel(because: .duplicate(of: other.label))
+        }
+        if let key = plan.latestKey {
+            let previous = keys.latest.change(key) { entry -> Operation? in
+                defer { entry = self }
+                return entry
+            }
+            if let previous, previous !== self {
+                previous.cancel(because: .replaced(by: label))
+            }
+        }
+    }
+
+    final func leave(_ keys: QueueKeys, _ plan: OperationPlan) {
+        if let key = plan.joinedKey { keys.forget(key, in: keys.joined, of: self) }
+        if let key = plan.latestKey { keys.forget(key, in: keys.latest, of: self) }
+        for limit in plan.limits { keys.leave(limit.key, in: keys.table(of: limit)) }
+    }
+}
+
+extension QueueKeys {
+    func table(of limit: OperationPlan.Limit) -> KeyTable<KeyLimit> {
+        limit.isExclusive ? exclusive : limited
+    }
+
+    /// What an operation costs by its limits.
+    func costs(of plan: OperationPlan) -> [UnitClaim.Cost] {
+        plan.limits.map { limit in
+            let budget = enter(limit.key, in: table(of: limit), limit: limit.count)
+            return UnitClaim.Cost(budget: budget, units: 1)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// The failure of an operation of which an attempt took too long; see ``OperationTrait/timeout(_:)``.
+public struct OperationTimeout: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What messages call the operation.
+    public let operation: String
+    /// How long it was allowed to take.
+    public let duration: Duration
+
+    /// Makes an error about an operation.
+    public init(operation: String, duration: Duration) {
+        self.operation = operation
+        self.duration = duration
+    }
+
+    /// A sentence.
+    public var description: String { "\(operation) took longer than \(duration.asWait)" }
+}
+
+/// The failure of an operation that had not ended by its deadline; see ``OperationTrait/deadline(in:)``.
+public struct OperationDeadlineExceeded: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What messages call the operation.
+    public let operation: String
+    /// Whether its work had begun.
+    public let hasStarted: Bool
+
+    /// Makes an error about an operation.
+    public init(operation: String, hasStarted: Bool) {
+        self.operation = operation
+        self.hasStarted = hasStarted
+    }
+
+    /// A sentence.
+    public var description: String {
+        "\(operation) had not \(hasStarted ? "ended" : "started") by its deadline"
+    }
+}
+
+extension Duration {
+    /// As people say it when they wait: "0.4 s", "85 ms", "4 min".
+    var asWait: String {
+        let milliseconds =
+            components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        if milliseconds < 100 { return "\(max(0, milliseconds)) ms" }
+        if milliseconds < 120_000 { return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }
+        return "\(milliseconds / 60_000) min"
+    }
+}

@@ -1,0 +1,259 @@
+/// How far an operation has come with its plan. The protocol is in Scheduling.md, "Attempts, time and units".
+///
+/// Its lock is the last of all: nothing is called with it held.
+final class PlannedRun: Sendable {
+    /// Why the operation is held back, unless for want of units.
+    enum Hold: Sendable {
+        case delay(until: Duration)
+        case retry(until: Duration, attempt: Int, error: any Error)
+        case period(until: Duration)
+
+        var end: Duration {
+            switch self {
+            case .delay(let end), .retry(let end, _, _), .period(let end): end
+            }
+        }
+    }
+
+    /// What a timer's thread does with an attempt that takes too long.
+    private enum Expiry {
+        case none
+        case underWay
+        /// The body has returned meanwhile: the rest is left to that thread.
+        case inherited
+        case over
+    }
+
+    typealias Timer = Task<Void, Never>
+
+    private struct State: Sendable {
+        var time = TimeSource.continuous
+        var random = RandomSource.system
+        var keys: QueueKeys?
+        var claim: UnitClaim?
+        var deadline: Duration?
+        var hasPassedDeadline = false
+        /// When the first run of a periodic operation was due.
+        var firstTick = Duration.zero
+        /// Since the last success.
+        var attempt = 0
+        /// Of all attempts.
+        var serial = 0
+        var isBodyRunning = false
+        var expiry = Expiry.none
+        var hold: Hold?
+        var holdNumber = 0
+        var holdTimer: Timer?
+        var timeoutTimer: Timer?
+        var deadlineTimer: Timer?
+        var hasEnded = false
+    }
+
+    let plan: OperationPlan
+    private let state = Protected(State())
+
+    init(_ plan: OperationPlan) { self.plan = plan }
+
+    // MARK: Looking
+
+    var time: TimeSource { state.withLock { $0.time } }
+    var claim: UnitClaim? { state.withLock { $0.claim } }
+    var attempt: Int { state.withLock { $0.attempt } }
+    var hasBegun: Bool { state.withLock { $0.serial > 0 } }
+    var hasPassedDeadline: Bool { state.withLock { $0.hasPassedDeadline } }
+    /// By the queue's time.
+    var deadline: Duration? { state.withLock { $0.deadline } }
+
+    /// Why it is held back, and for how long from now.
+    var remainingHold: (hold: Hold, time: Duration)? {
+        let (hold, time) = state.withLock { ($0.hold, $0.time) }
+        return hold.map { ($0, max(.zero, $0.end - time.now())) }
+    }
+
+    // MARK: Coming and going
+
+    /// It has its place in a queue; false if it is over already.
+    func arrives(
+        at now: Duration, by time: TimeSource, random: RandomSource, keys: QueueKeys?,
+        claim: UnitClaim?
+    ) -> Bool {
+        state.withLock { state in
+            guard !state.hasEnded else { return false }
+            state.time = time
+            state.random = random
+            state.keys = keys
+            state.claim = claim
+            state.firstTick = now + (plan.delay ?? .zero)
+            return true
+        }
+    }
+
+    func has(deadline: Duration) { state.withLock { $0.deadline = deadline } }
+
+    /// The operation has finished, and is about to leave its queue: nothing is done for it any more.
+    ///
+    /// - Returns: what it claimed, and has given back; others are to be served when it has left.
+    func end(_ operation: Operation) -> UnitClaim? {
+        let (timers, claim, keys, hold) = state.withLock { state in
+            state.hasEnded = true
+            state.isBodyRunning = false
+            state.holdNumber += 1
+            defer {
+                state.holdTimer = nil
+                state.timeoutTimer = nil
+                state.deadlineTimer = nil
+                state.hold = nil
+            }
+            return (
+                [state.holdTimer, state.timeoutTimer, state.deadlineTimer], state.claim,
+                state.keys, state.hold
+            )
+        }
+        for timer in timers { timer?.cancel() }
+        claim?.end()
+        if let keys { operation.leave(keys, plan) }
+        withExtendedLifetime(hold) {}
+        return claim
+    }
+
+    // MARK: Holding back
+
+    /// Notes why the operation is about to be held back; returns the number of that.
+    func holds(_ hold: Hold) -> Int {
+        let (number, previous) = state.withLock { state in
+            let previous = state.hold
+            state.hold = hold
+            state.holdNumber += 1
+            return (state.holdNumber, previous)
+        }
+        withExtendedLifetime(previous) {}
+        return number
+    }
+
+    /// True if the hold of this number is over by this call.
+    func endsHold(_ number: Int) -> Bool {
+        let (ends, previous) = state.withLock { state -> (Bool, Hold?) in
+            guard state.holdNumber == number, let hold = state.hold else { return (false, nil) }
+            state.hold = nil
+            state.holdTimer = nil
+            return (true, hold)
+        }
+        withExtendedLifetime(previous) {}
+        return ends
+    }
+
+    func keep(_ timer: Timer, ofHold number: Int) {
+        let isKept = state.withLock { state in
+            guard state.holdNumber == number, state.hold != nil else { return false }
+            state.holdTimer = timer
+            return true
+        }
+        if !isKept { timer.cancel() }
+    }
+
+    func keep(deadlineTimer timer: Timer) {
+        let isKept = state.withLock { state in
+            if !state.hasEnded { state.deadlineTimer = timer }
+            return !state.hasEnded
+        }
+        if !isKept { timer.cancel() }
+    }
+
+    // MARK: Attempts
+
+    /// An attempt is about to begin; returns its number among all.
+    func beginsAttempt() -> Int {
+        state.withLock { state in
+            state.attempt += 1
+            state.serial += 1
+            state.isBodyRunning = !state.hasEnded
+            state.expiry = .none
+            return state.serial
+        }
+    }
+
+    func keep(_ timer: Timer, ofAttempt serial: Int) {
+        let isKept = state.withLock { state in
+            guard state.serial == serial, state.isBodyRunning else { return false }
+            state.timeoutTimer = timer
+            return true
+        }
+        if !isKept { timer.cancel() }
+    }
+
+    enum BodyEnd {
+        /// It was not begun by a queue.
+        case unplanned
+        /// The caller decides what follows.
+        case own
+        /// The thread of a timer does.
+        case inherited
+    }
+
+    func bodyReturned() -> BodyEnd {
+        let (end, timer) = state.withLock { state -> (BodyEnd, Timer?) in
+            guard state.isBodyRunning else { return (.unplanned, nil) }
+            state.isBodyRunning = false
+            defer { state.timeoutTimer = nil }
+            guard case .underWay = state.expiry else { return (.own, state.timeoutTimer) }
+            state.expiry = .inherited
+            return (.inherited, nil)
+        }
+        timer?.cancel()
+        return end
+    }
+
+    /// The time of an attempt is over; false if the body has returned already.
+    func beginsExpiry(ofAttempt serial: Int) -> Bool {
+        state.withLock { state in
+            guard state.serial == serial, state.isBodyRunning, case .none = state.expiry else {
+                return false
+            }
+            state.expiry = .underWay
+            return true
+        }
+    }
+
+    /// True if the body has returned meanwhile, and what follows is the caller's.
+    func endsExpiry() -> Bool {
+        state.withLock { state in
+            guard case .inherited = state.expiry else {
+                state.expiry = .over
+                return false
+            }
+            state.expiry = .none
+            return true
+        }
+    }
+
+    func passesDeadline() { state.withLock { $0.hasPassedDeadline = true } }
+
+    /// What the operation has to wait for before its next attempt; nil if there is none.
+    func hold(after error: (any Error)?) -> Hold? {
+        let (time, random, attempt, firstTick, isOver) = state.withLock { state in
+            (state.time, state.random, state.attempt, state.firstTick, state.hasPassedDeadline)
+        }
+        if isOver { return nil }
+        guard let error else {
+            guard let period = plan.period else { return nil }
+            state.withLock { $0.attempt = 0 }
+            return .period(until: Self.tick(after: time.now(), from: firstTick, every: period))
+        }
+        guard let retry = plan.retry, attempt <= retry.limit, retry.isWorthwhile(error) else {
+            return nil
+        }
+        let wait = retry.backoff.wait(beforeRetry: attempt, using: random)
+        return .retry(until: time.now() + wait, attempt: attempt + 1, error: error)
+    }
+
+    /// The first moment after `now` that lies whole periods after `first`.
+    static func tick(after now: Duration, from first: Duration, every period: Duration) -> Duration
+    {
+        guard now >= first else { return first }
+        var tick = first + period * Int(((now - first) / period).rounded(.down))
+        // The quotient is only about right.
+        while tick > now { tick -= period }
+        while tick <= now { tick += period }
+        return tick
+    }
+}

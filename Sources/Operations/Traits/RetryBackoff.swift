@@ -1,0 +1,69 @@
+/// How long to wait before work that has failed is tried again.
+public struct RetryBackoff: Sendable, Hashable {
+    /// How waits are spread, so that those who failed together do not come back together.
+    public enum Jitter: Sendable, Hashable {
+        /// Not at all.
+        case none
+        /// Evenly, between no wait and the whole.
+        case full
+    }
+
+    private enum Kind: Hashable {
+        case constant(Duration)
+        case exponential(first: Duration, factor: Double, max: Duration)
+    }
+
+    private let kind: Kind
+    private let jitter: Jitter
+
+    /// Tries again at once.
+    public static let none = constant(.zero)
+
+    /// Always waits as long.
+    public static func constant(_ duration: Duration) -> RetryBackoff {
+        RetryBackoff(kind: .constant(duration), jitter: .none)
+    }
+
+    /// Waits longer after each failure: before retry *n* = 1, 2, … it is `first * factor^(n - 1)`, but never
+    /// more than `max`, and with full jitter a random time between zero and that.
+    ///
+    /// The formula is "Full Jitter" in M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015:
+    /// `sleep = random_between(0, min(cap, base * 2 ** attempt))`, where attempts are counted from 0.
+    ///
+    /// - Parameters:
+    ///   - first: the longest wait before the first retry.
+    ///   - factor: at least 1.
+    ///   - max: the longest wait of all.
+    ///   - jitter: how waits are spread.
+    public static func exponential(
+        from first: Duration = .milliseconds(100), factor: Double = 2, max: Duration = .seconds(60),
+        jitter: Jitter = .full
+    ) -> RetryBackoff {
+        if !(factor >= 1) {
+            misuse("a back-off cannot grow by \(factor): use a factor of 1 or more")
+        }
+        return RetryBackoff(
+            kind: .exponential(first: first, factor: factor, max: max), jitter: jitter)
+    }
+
+    /// The wait before a retry.
+    ///
+    /// - Parameter number: 1 for the first.
+    func wait(beforeRetry number: Int, using random: RandomSource) -> Duration {
+        let longest: Duration
+        switch kind {
+        case .constant(let duration): longest = duration
+        case .exponential(let first, let factor, let max):
+            // Step by step, so that it does not outgrow any number.
+            var wait = first
+            var step = 1
+            while step < number, wait < max, factor > 1 {
+                wait = wait * factor
+                step += 1
+            }
+            longest = min(wait, max)
+        }
+        guard longest > .zero else { return .zero }
+        return jitter == .full ? longest * random.fraction() : longest
+    }
+}

@@ -1,0 +1,63 @@
+// The same without a name: what is written first is then a trait.
+
+extension OperationQueue {
+    /// Adds a function as an operation with a result, about which traits say more.
+    ///
+    /// ```swift
+    /// let photo = queue.add(.deduplicated(by: url), .retry(3)) { try fetch(url) }
+    /// ```
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ trait: OperationTrait, _ traits: OperationTrait...,
+        body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(body: body), nil, [trait] + traits)
+    }
+
+    /// Adds an async function as an operation with a result, about which traits say more.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ trait: OperationTrait, _ traits: OperationTrait...,
+        body: @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(body: body), nil, [trait] + traits)
+    }
+
+    /// Adds a function that runs after other operations, with their results, in their order.
+    @discardableResult
+    public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
+        _ trait: OperationTrait, _ traits: OperationTrait...,
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: first, repeat each rest, body: body), nil, [trait] + traits)
+    }
+
+    /// Adds an async function that runs after other operations, with their results, in their order.
+    @discardableResult
+    public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
+        _ trait: OperationTrait, _ traits: OperationTrait...,
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: first, repeat each rest, body: body), nil, [trait] + traits)
+    }
+
+    /// Adds a function that runs after any number of operations of one type, with their results.
+    @discardableResult
+    public final func add<Output: Sendable, Input: Sendable>(
+        _ trait: OperationTrait, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: inputs, body: body), nil, [trait] + traits)
+    }
+
+    /// Adds an async function that runs after any number of operations of one type, with their results.
+    @discardableResult
+    public final func add<Output: Sendable, Input: Sendable>(
+        _ trait: OperationTrait, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(after: inputs, body: body), nil, [trait] + traits)
+    }
+}

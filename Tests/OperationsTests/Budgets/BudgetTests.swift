@@ -1,0 +1,277 @@
+import Dispatch
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct BudgetTests {
+    /// Takes units until it is told to end.
+    private func hold(
+        _ units: Int, of budget: ConcurrencyBudget, in queue: OperationQueue = OperationQueue()
+    ) -> (operation: TypedOperation<Void>, end: Signal) {
+        let (started, end) = (Signal(), Signal())
+        let operation = queue.add("holder", .cost(units, of: budget)) {
+            started.send()
+            end.wait()
+            return
+        }
+        #expect(started.wait())
+        return (operation, end)
+    }
+
+    @Test func queuesShareWhatThereIs() async {
+        let budget = ConcurrencyBudget(5, name: "units")
+        let queues = [OperationQueue(), OperationQueue(), serialQueue()]
+        let used = Protected((now: 0, highest: 0))
+        for index in 0..<600 {
+            let cost = index % 4
+            queues[index % 3].add(.cost(cost, of: budget)) {
+                used.withLock {
+                    $0.now += cost
+                    $0.highest = max($0.highest, $0.now)
+                }
+                #expect(budget.inUse >= cost)
+                used.withLock { $0.now -= cost }
+            }
+        }
+        for queue in queues { await queue.drain() }
+        #expect(used.withLock { $0.highest } <= 5 && budget.inUse == 0)
+    }
+
+    @Test func whoWaitsTakesNoSlotAndSaysForWhat() async {
+        let budget = ConcurrencyBudget(512, name: "megabytes")
+        let holder = hold(416, of: budget)
+        let queue = serialQueue()
+        let render = queue.add("render", .cost(128, of: budget)) {}
+        let next = queue.add("next", .cost(1, of: budget)) {}
+        await queue.add("free") {}.waitUntilFinished()
+        #expect(
+            render.explain().description == "'render' waits for 128 of 'megabytes', 96 are free.")
+        #expect(
+            next.explain().description
+                == "'next' waits for 1 of 'megabytes', 96 are free, and 1 other is before it.")
+        #expect(budget.inUse == 416 && !render.isReady)
+        holder.end.send()
+        await queue.drain()
+        #expect(render.isFinished && next.isFinished)
+        await holder.operation.waitUntilFinished()
+        #expect(budget.inUse == 0)
+    }
+
+    @Test func aLargeCostIsNotOvertaken() async {
+        let budget = ConcurrencyBudget(4)
+        let holder = hold(2, of: budget)
+        let queue = OperationQueue()
+        let order = Recorder<String>()
+        let large = queue.add("large", .cost(4, of: budget)) { order.record("large") }
+        while large.isReady { await Task.yield() }
+        for _ in 0..<5 { queue.add(.cost(1, of: budget)) { order.record("small") } }
+        // Two units are free all the time.
+        await queue.add {}.waitUntilFinished()
+        #expect(order.values.isEmpty && budget.inUse == 2)
+        holder.end.send()
+        await queue.drain()
+        #expect(order.values.first == "large" && order.values.count == 6)
+    }
+
+    @Test func oneInASuspendedQueueHoldsBackNobody() async {
+        let budget = ConcurrencyBudget(4)
+        let holder = hold(4, of: budget)
+        let (first, second) = (OperationQueue(), OperationQueue())
+        let order = Recorder<String>()
+        let early = first.add("early", .cost(4, of: budget)) { order.record("early") }
+        while early.isReady { await Task.yield() }
+        second.add("late", .cost(4, of: budget)) { order.record("late") }
+        first.isSuspended = true
+        holder.end.send()
+        await second.drain()
+        #expect(order.values == ["late"] && budget.inUse == 0)
+        #expect(early.explain().description.contains("is suspended"))
+        first.isSuspended = false
+        await first.drain()
+        #expect(order.values == ["late", "early"] && budget.inUse == 0)
+    }
+
+    /// Units are only held together with a slot; otherwise these would wait for each other for ever.
+    @Test func oneInAFullQueueHoldsBackNobody() async {
+        let budget = ConcurrencyBudget(1)
+        let holder = hold(1, of: budget)
+        let (narrow, wide) = (serialQueue(), OperationQueue())
+        let early = narrow.add("early", .cost(1, of: budget)) {}
+        while early.isReady { await Task.yield() }
+        let (started, goOn) = (Signal(), Signal())
+        let nested = wide.add("nested", .cost(1, of: budget)) { 1 }
+        let outer = narrow.add("outer") {
+            started.send()
+            goOn.wait()
+            nested.waitUntilFinished()
+        }
+        #expect(started.wait())
+        holder.end.send()
+        goOn.send()
+        await narrow.drain()
+        #expect(early.isFinished && outer.isFinished && nested.isFinished)
+    }
+
+    @Test func severalBudgetsAtOnceDoNotLockEachOther() async {
+        let budgets = (0..<3).map { ConcurrencyBudget(2, name: "\($0)") }
+        let queues = (0..<3).map { _ in OperationQueue() }
+        var random = SeededGenerator(state: 5)
+        let runs = Counter()
+        for index in 0..<900 {
+            let (a, b) = (random.below(3), random.below(3))
+            queues[index % 3].add(
+                .cost(1 + random.below(2), of: budgets[a]), .cost(a == b ? 0 : 1, of: budgets[b])
+            ) { runs.increment() }
+        }
+        for queue in queues { await queue.drain() }
+        #expect(runs.value == 900 && budgets.allSatisfy { $0.inUse == 0 })
+    }
+
+    @Test func aCancelledWaiterLeavesTheLine() async {
+        let budget = ConcurrencyBudget(2)
+        let holder = hold(1, of: budget)
+        let queue = OperationQueue()
+        let large = queue.add(.cost(2, of: budget)) {}
+        while large.isReady { await Task.yield() }
+        let small = queue.add(.cost(1, of: budget)) { 1 }
+        large.cancel()
+        await small.waitUntilFinished()
+        #expect(large.isCancelled && budget.inUse == 1)
+        holder.end.send()
+        await queue.drain()
+    }
+
+    @Test func unitsCanBeChanged() async {
+        let budget = ConcurrencyBudget(2)
+        let holder = hold(2, of: budget)
+        let queue = OperationQueue()
+        let large = queue.add("large", .cost(2, of: budget)) {}
+        while large.isReady { await Task.yield() }
+        budget.units = 1
+        // What cannot be at all does not hold back others.
+        let small = queue.add("small", .cost(1, of: budget)) {}
+        while small.isReady { await Task.yield() }
+        holder.end.send()
+        await small.waitUntilFinished()
+        #expect(!large.isFinished)
+        budget.units = 3
+        await queue.drain()
+        #expect(large.isFinished && budget.inUse == 0 && budget.units == 3)
+    }
+
+    @Test func unitsAreGivenBackBetweenAttempts() async throws {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let budget = ConcurrencyBudget(1)
+        let order = Recorder<String>()
+        let feed = queue.add(
+            .cost(1, of: budget), .retry(1, backoff: .constant(.seconds(1)))
+        ) {
+            order.record("feed \(Operation.current?.attempt ?? 0)")
+            if Operation.current?.attempt == 1 { throw NoConnection() }
+        }
+        await clock.sleepers(1)
+        #expect(budget.inUse == 0)
+        await queue.add(.cost(1, of: budget)) { order.record("other") }.waitUntilFinished()
+        clock.advance(by: .seconds(1))
+        try await feed.value
+        await queue.drain()
+        #expect(order.values == ["feed 1", "other", "feed 2"] && budget.inUse == 0)
+    }
+
+    @Test func theMainAndUnderlyingQueuesAskToo() async {
+        let budget = ConcurrencyBudget(1)
+        let queue = OperationQueue()
+        queue.underlyingQueue = DispatchQueue(label: "own")
+        let inside = Occupancy()
+        for target in [queue, .main, queue, .main] {
+            target.add(.cost(1, of: budget)) {
+                inside.enter()
+                inside.leave()
+            }
+        }
+        await queue.drain()
+        await OperationQueue.main.drain()
+        #expect(inside.highest == 1 && budget.inUse == 0)
+    }
+
+    @Test func changesOfReadinessAreTold() async {
+        let budget = ConcurrencyBudget(1)
+        let holder = hold(1, of: budget)
+        let queue = OperationQueue()
+        let waiting = Signal()
+        let seen = Recorder<Bool>()
+        let operation = BlockOperation {}
+        operation.apply(.cost(1, of: budget))
+        let observation = operation.observe(\.isReady, options: .new) { _, change in
+            seen.record(change.newValue ?? false)
+            waiting.send()
+        }
+        queue.addOperation(operation)
+        #expect(waiting.wait())
+        #expect(seen.values == [false])
+        holder.end.send()
+        await queue.drain()
+        #expect(waiting.wait())
+        #expect(seen.values == [false, true])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func aCostThatCanNeverBeMetIsRefused() async throws {
+        let budget = ConcurrencyBudget(512, name: "megabytes")
+        let operation = named("render")
+        operation.apply(.cost(300, of: budget), .cost(300, of: budget))
+        let queue = OperationQueue()
+        let misuse = #expect(throws: OperationMisuse.self) {
+            try queue.addOperationChecked(operation)
+        }
+        #expect(misuse?.kind == .costTooHigh(cost: 600, units: 512))
+        #expect(
+            misuse?.description
+                == "'render' costs 600 of 'megabytes', which has only 512: it could never start; lower "
+                + "the cost, or raise the units of the budget first")
+        #expect(throws: OperationMisuse.self) { try queue.addOperationsChecked([operation]) }
+        budget.units = 600
+        // It once had so many: that it has fewer just now is no mistake.
+        budget.units = 0
+        try queue.addOperationChecked(operation)
+        budget.units = 600
+        await queue.drain()
+        #expect(operation.isFinished)
+
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let small = ConcurrencyBudget(1, name: "licences")
+            OperationQueue().add("compile", .cost(2, of: small)) {}
+        }
+        expect(result, says: "'compile' costs 2 of 'licences', which has only 1")
+    }
+
+    /// Against a sorted array.
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func aLineKeepsItsOrder(seed: UInt64) {
+        var random = SeededGenerator(state: seed)
+        var line = UnitLine<Int>()
+        var model: [Int] = []
+        var outside = Array((0..<400).reversed())
+        for _ in 0..<3_000 {
+            if random.happens(1, in: 2), let ticket = outside.popLast() {
+                line.insert(ticket, ticket: ticket)
+                model.append(ticket)
+                model.sort()
+            } else if !model.isEmpty {
+                let index = random.happens(1, in: 2) ? 0 : random.below(model.count)
+                let ticket = model.remove(at: index)
+                line.remove(ticket: ticket)
+                line.remove(ticket: ticket)
+                // It comes back with its old ticket, sooner or later.
+                outside.insert(ticket, at: random.below(outside.count + 1))
+            }
+            #expect(line.first { _ in true }?.member == model.first)
+            #expect(line.count == model.count)
+            let ticket = random.below(400)
+            #expect(line.count(before: ticket) == model.count { $0 < ticket })
+        }
+    }
+}

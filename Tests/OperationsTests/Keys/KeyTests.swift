@@ -1,0 +1,217 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct KeyTests {
+    @Test func oneThatIsUnderWayIsJoined() async throws {
+        let queue = suspendedQueue()
+        let runs = Counter()
+        func load(_ url: String) -> TypedOperation<Int> {
+            queue.add("load \(url)", .deduplicated(by: url)) { runs.increment() }
+        }
+        let first = load("a")
+        let (again, other) = (load("a"), load("b"))
+        #expect(first === again && first !== other)
+        #expect(queue.operationCount == 2)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(runs.value == 2)
+        // It is over, and so the next is another one.
+        let later = load("a")
+        #expect(later !== first)
+        #expect(try await later.value == 3)
+        #expect(queue.keys.joined.count == 0)
+    }
+
+    @Test func manyThreadsJoinOne() async throws {
+        let queue = OperationQueue()
+        let (gate, runs) = (AsyncGate(), Counter())
+        let operations = await withTaskGroup(of: TypedOperation<Int>.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    queue.add(.deduplicated(by: 1)) {
+                        try await gate.wait()
+                        return runs.increment()
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(operations).count == 1)
+        gate.open()
+        #expect(try await operations[0].value == 1)
+    }
+
+    @Test func oneThatWasCancelledIsNotJoined() async throws {
+        let queue = OperationQueue()
+        let (started, goOn) = (Signal(), Signal())
+        let first = queue.add(.deduplicated(by: "a")) {
+            started.send()
+            goOn.wait()
+            return 1
+        }
+        #expect(started.wait())
+        first.cancel()
+        let second = queue.add(.deduplicated(by: "a")) { 2 }
+        let third = queue.add(.deduplicated(by: "a")) { 3 }
+        #expect(first !== second)
+        #expect(try await second.value == 2)
+        goOn.send()
+        await queue.drain()
+        #expect(third === second || third.isFinished)
+        #expect(queue.keys.joined.count == 0)
+    }
+
+    @Test func differentResultsNeedDifferentKeys() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = OperationQueue()
+            queue.isSuspended = true
+            queue.name = "feeds"
+            queue.add("load", .deduplicated(by: "a")) { 1 }
+            queue.add(.deduplicated(by: "a")) { "x" }
+        }
+        expect(
+            result, says: "'load' with the key 'a' is under way in queue 'feeds'",
+            "use different keys")
+    }
+
+    @Test func oneThatIsAddedByItselfIsCancelledInstead() async {
+        let queue = suspendedQueue()
+        let first = queue.add("load", .deduplicated(by: "a")) { 1 }
+        let second = BlockOperation {}
+        second.apply(.deduplicated(by: "a"))
+        queue.addOperation(second)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(!first.isCancelled)
+        #expect(second.cancellationReason?.description == "'load' does the same already")
+        #expect(queue.keys.joined.count == 0)
+    }
+
+    @Test func theLatestWins() async throws {
+        let queue = OperationQueue()
+        let started = Signal()
+        let last = AsyncGate()
+        let searches = ["a", "ab", "abc"].map { text in
+            let gate = text == "abc" ? last : AsyncGate()
+            let search = queue.add(text, .coalesced(by: "search")) {
+                started.send()
+                try await gate.wait()
+                return text
+            }
+            #expect(started.wait())
+            return search
+        }
+        last.open()
+        #expect(try await searches[2].value == "abc")
+        await queue.drain()
+        #expect(searches[0].cancellationReason?.description == "'ab' took its place")
+        #expect(searches[1].cancellationReason?.description == "'abc' took its place")
+        #expect(queue.keys.latest.count == 0)
+    }
+
+    @Test func exclusiveOnesRunOneByOneInTheirOrder() async {
+        let queue = suspendedQueue()
+        let order = [Recorder<Int>(), Recorder<Int>()]
+        let inside = [Occupancy(), Occupancy()]
+        for index in 0..<400 {
+            queue.add(.exclusive(by: index % 2)) {
+                inside[index % 2].enter()
+                order[index % 2].record(index)
+                inside[index % 2].leave()
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        for key in 0...1 {
+            #expect(inside[key].highest == 1)
+            #expect(order[key].values == (0..<200).map { 2 * $0 + key })
+        }
+        #expect(queue.keys.exclusive.count == 0)
+    }
+
+    @Test func whoWaitsForItsTurnTakesNoSlot() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        let (started, goOn) = (Signal(), Signal())
+        queue.add("first", .exclusive(by: "account")) {
+            started.send()
+            goOn.wait()
+        }
+        #expect(started.wait())
+        let second = queue.add("second", .exclusive(by: "account")) {}
+        await queue.add("free") {}.waitUntilFinished()
+        #expect(
+            second.explain().description
+                == "'second' waits for its turn: 1 at a time with the key 'account'.")
+        #expect(!second.isReady && !second.isFinished)
+        goOn.send()
+        await queue.drain()
+        #expect(second.isFinished)
+    }
+
+    @Test func limitedOnesRunSoManyAtATime() async {
+        let queue = OperationQueue()
+        let inside = Occupancy()
+        let both = Counter()
+        for _ in 0..<60 {
+            queue.add(.limited(to: 2, by: "host")) { () async in
+                inside.enter()
+                if inside.now == 2 { both.increment() }
+                for _ in 0..<20 { await Task.yield() }
+                inside.leave()
+            }
+        }
+        await queue.drain()
+        #expect(inside.highest == 2 && both.value > 0)
+        #expect(queue.keys.limited.count == 0)
+    }
+
+    @Test func theLastLimitCounts() async {
+        let queue = suspendedQueue()
+        let inside = Occupancy()
+        for limit in [5, 5, 5, 5, 1] {
+            queue.add(.limited(to: limit, by: "host")) { () async in
+                inside.enter()
+                for _ in 0..<20 { await Task.yield() }
+                inside.leave()
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(inside.highest == 1)
+    }
+
+    @Test func keysOfOneHashAreToldApart() {
+        struct Key: Hashable {
+            let name: String
+            func hash(into hasher: inout Hasher) {}
+        }
+        let table = KeyTable<Int>()
+        let keys = ["a", "b", "c"].map { OperationKey(Key(name: $0)) }
+        for (index, key) in keys.enumerated() { table.change(key) { $0 = index } }
+        #expect(keys.map { key in table.change(key) { $0 } } == [0, 1, 2])
+        table.change(keys[1]) { $0 = nil }
+        #expect(keys.map { key in table.change(key) { $0 } } == [0, nil, 2])
+        for key in keys { table.change(key) { $0 = nil } }
+        #expect(table.count == 0)
+    }
+
+    /// A key's `==` may do anything, also use the queue.
+    @Test func comparingKeysHappensWithoutLocks() async {
+        struct Key: Hashable {
+            let queue: OperationQueue
+            static func == (a: Key, b: Key) -> Bool {
+                a.queue.add(.deduplicated(by: "inner")) {}
+                return a.queue === b.queue
+            }
+            func hash(into hasher: inout Hasher) {}
+        }
+        let queue = OperationQueue()
+        for _ in 0..<3 { queue.add(.deduplicated(by: Key(queue: queue))) {} }
+        await queue.drain()
+        #expect(queue.keys.joined.count == 0)
+    }
+}

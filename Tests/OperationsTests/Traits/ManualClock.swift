@@ -1,0 +1,127 @@
+import Synchronization
+
+@testable import Operations
+
+/// A clock that stands still until a test moves it.
+final class ManualClock: Clock {
+    struct Instant: InstantProtocol {
+        var offset = Duration.zero
+
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
+    }
+
+    private struct Sleeper {
+        let deadline: Instant
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var now = Instant()
+        var lastNumber = 0
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelled: Set<Int> = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Protected(State())
+
+    var now: Instant { state.withLock { $0.now } }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
+                begin(number, Sleeper(deadline: deadline, continuation: continuation))
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: number)
+                if sleeper == nil { state.cancelled.insert(number) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func begin(_ number: Int, _ sleeper: Sleeper) {
+        typealias Told = (end: Result<Void, any Error>?, [CheckedContinuation<Void, Never>])
+        let told: Told = state.withLock { state in
+            if state.cancelled.remove(number) != nil { return (.failure(CancellationError()), []) }
+            if sleeper.deadline <= state.now { return (.success(()), []) }
+            state.sleepers[number] = sleeper
+            let count = state.sleepers.count
+            let woken = state.watchers.filter { $0.count <= count }.map(\.continuation)
+            state.watchers.removeAll { $0.count <= count }
+            return (nil, woken)
+        }
+        if let end = told.end { sleeper.continuation.resume(with: end) }
+        for watcher in told.1 { watcher.resume() }
+    }
+
+    /// Waits until so many sleep.
+    func sleepers(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.sleepers.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func advance(by duration: Duration) {
+        let due: [Sleeper] = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let now = state.now
+            let due = state.sleepers.filter { $0.value.deadline <= now }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.sorted { $0.deadline < $1.deadline }
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// Waits until somebody sleeps, and then lets so much time pass.
+    func advance(by duration: Duration, whenSleepers count: Int) async {
+        await sleepers(count)
+        advance(by: duration)
+    }
+}
+
+extension OperationQueue {
+    /// A queue whose time is that of a clock.
+    convenience init(_ clock: ManualClock, width: Int = -1) {
+        self.init()
+        time = TimeSource(clock)
+        random = RandomSource(seed: 1)
+        maxConcurrentOperationCount = width
+    }
+}
+
+/// A door for one async body, which lets a cancelled task through with an error.
+final class AsyncGate: Sendable {
+    private let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func open() { continuation.finish() }
+
+    func wait() async throws {
+        for await _ in stream {}
+        try Task.checkCancellation()
+    }
+}
+
+struct NoConnection: Error, Equatable, CustomStringConvertible {
+    var number = 0
+    var description: String { "no connection" }
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct PeriodTests {
+    @Test func itRunsAtAFixedRateAndLeavesOutWhatItMissed() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock, width: 1)
+        let moments = Recorder<Duration>()
+        let beat = queue.add("beat", .every(.seconds(10))) {
+            moments.record(clock.now.offset)
+            // The third takes longer than two periods.
+            if moments.values.count == 3 { clock.advance(by: .seconds(25)) }
+        }
+        await clock.sleepers(1)
+        #expect(beat.explain().description == "'beat' waits 10.0 s for its next run.")
+        #expect(!beat.isExecuting && !beat.isFinished && queue.operations == [beat])
+        // No slot is held in between.
+        await queue.add {}.waitUntilFinished()
+        // Late by 3 s, which does not move the next.
+        clock.advance(by: .seconds(13))
+        await clock.advance(by: .seconds(7), whenSleepers: 1)
+        await clock.advance(by: .seconds(5), whenSleepers: 1)
+        await clock.sleepers(1)
+        #expect(moments.values == [0, 13, 20, 50].map { .seconds($0) })
+        beat.cancel()
+        await queue.drain()
+        #expect(beat.isCancelled && beat.isFinished && moments.values.count == 4)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func anErrorEndsIt() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let runs = Counter()
+        let beat = queue.add(.every(.seconds(1))) { () async throws in
+            if runs.increment() == 3 { throw NoConnection() }
+        }
+        for _ in 0..<2 { await clock.advance(by: .seconds(1), whenSleepers: 1) }
+        await #expect(throws: NoConnection.self) { try await beat.value }
+        #expect(runs.value == 3)
+        await queue.drain()
+    }
+
+    @Test func eachRunMayBeRetriedAndTheFirstDelayed() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let seen = Recorder<String>()
+        let beat = queue.add(
+            .every(.seconds(10)), .delay(.seconds(1)), .retry(1, backoff: .constant(.seconds(2)))
+        ) {
+            let attempt = Operation.current?.attempt ?? 0
+            seen.record("\(clock.now.offset.components.seconds): \(attempt)")
+            if attempt == 1 { throw NoConnection() }
+        }
+        for step in [1, 2, 8, 2] {
+            await clock.advance(by: .seconds(step), whenSleepers: 1)
+        }
+        await clock.sleepers(1)
+        beat.cancel()
+        await queue.drain()
+        #expect(seen.values == ["1: 1", "3: 2", "11: 1", "13: 2"])
+    }
+
+    @Test func ticksLieOnWholePeriods() {
+        let first = Duration.milliseconds(7)
+        for period in [Duration.nanoseconds(3), .microseconds(333), .seconds(1), .seconds(86_400)] {
+            for now in [Duration.zero, first, .seconds(5), .seconds(1_000_000_000)] {
+                let tick = PlannedRun.tick(after: now, from: first, every: period)
+                #expect(tick > now || tick == first)
+                #expect(tick - now <= max(period, first))
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct TimeoutTests {
+    @Test func anAsyncBodyIsStoppedAndTheOperationHasFailed() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let gate = AsyncGate()
+        let seen = Recorder<Bool>()
+        let slow = queue.add("slow", .timeout(.seconds(5))) { () async throws -> Int in
+            try? await gate.wait()
+            seen.record(Task.isCancelled)
+            seen.record(Operation.current?.isCancelled ?? false)
+            return 1
+        }
+        let next = queue.add(after: slow) { $0 }
+        await clock.advance(by: .seconds(5), whenSleepers: 1)
+        await #expect(throws: OperationTimeout(operation: "'slow'", duration: .seconds(5))) {
+            try await slow.value
+        }
+        #expect(seen.values == [true, true])
+        #expect(slow.status.outcome == .failed)
+        #expect(slow.cancellationReason?.description == "'slow' took longer than 5.0 s")
+        await queue.drain()
+        #expect(
+            next.cancellationReason?.description
+                == "'slow' failed: 'slow' took longer than 5.0 s")
+    }
+
+    @Test func aBodyThatBlocksIsReachedByItsHandler() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let aborted = Signal()
+        let slow = queue.add(.timeout(.seconds(1))) {
+            Operation.current?.onCancel { aborted.send() }
+            aborted.wait()
+        }
+        await clock.advance(by: .seconds(1), whenSleepers: 1)
+        await queue.drain()
+        #expect(slow.error is OperationTimeout && slow.isFinished)
+    }
+
+    /// Its `cancel()` begins as many do.
+    private final class Download: Operation, @unchecked Sendable {
+        let aborted = Signal()
+        override func main() { aborted.wait() }
+        override func cancel() {
+            guard !isCancelled else { return }
+            super.cancel()
+            aborted.send()
+        }
+    }
+
+    @Test func anOverrideOfCancelIsCalled() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let download = Download()
+        download.apply(.timeout(.seconds(1)))
+        queue.addOperation(download)
+        await clock.advance(by: .seconds(1), whenSleepers: 1)
+        await queue.drain()
+        #expect(download.error is OperationTimeout && download.isCancelled)
+    }
+
+    @Test func aSubclassThatKeepsItsOwnStateIsStoppedToo() async {
+        final class Kept: StateKeepingOperation, @unchecked Sendable {
+            override func main() {}
+            override func cancel() {
+                super.cancel()
+                stage = .finished
+            }
+        }
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let kept = Kept()
+        kept.apply(.timeout(.seconds(1)))
+        queue.addOperation(kept)
+        await clock.advance(by: .seconds(1), whenSleepers: 1)
+        await queue.drain()
+        #expect(kept.error is OperationTimeout)
+    }
+
+    @Test func oneThatIsQuickEnoughLeavesNoTimer() async throws {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        #expect(try await queue.add(.timeout(.seconds(1))) { 1 }.value == 1)
+        #expect(try await queue.add(.timeout(.seconds(1))) { () async in 2 }.value == 2)
+        await queue.drain()
+        clock.advance(by: .seconds(2))
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func aTimeoutIsRetriedAndForgotten() async throws {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let gate = AsyncGate()
+        let seen = Recorder<String>()
+        let slow = queue.add("slow", .timeout(.seconds(5)), .retry(1, backoff: .none)) {
+            let current = try #require(Operation.current)
+            seen.record("\(current.attempt) \(current.isCancelled) \(Task.isCancelled)")
+            if current.attempt == 1 { try await gate.wait() }
+            return current.attempt
+        }
+        await clock.advance(by: .seconds(5), whenSleepers: 1)
+        #expect(try await slow.value == 2)
+        #expect(seen.values == ["1 false false", "2 false false"])
+        #expect(!slow.isCancelled && slow.error == nil && slow.cancellationReason == nil)
+    }
+
+    @Test func aCancellationAfterATimeoutIsNotLost() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let (stopped, goOn) = (Signal(), Signal())
+        let runs = Counter()
+        let slow = queue.add(.timeout(.seconds(1)), .retry(3, backoff: .none)) {
+            runs.increment()
+            Operation.current?.onCancel { stopped.send() }
+            goOn.wait()
+        }
+        await clock.advance(by: .seconds(1), whenSleepers: 1)
+        #expect(stopped.wait())
+        slow.cancel(because: "enough")
+        goOn.send()
+        await queue.drain()
+        #expect(runs.value == 1 && slow.isCancelled)
+        #expect(slow.cancellationReason?.description == "enough")
+        #expect(slow.error is OperationTimeout)
+    }
+
+    @Test func handlersOfTheBodyGoWithTheAttemptAndOthersStay() async throws {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let calls = Recorder<String>()
+        let (stopped, goOn) = (Signal(), Signal())
+        let operation = TypedOperation<Void> {
+            let attempt = Operation.current?.attempt ?? 0
+            Operation.current?.onCancel {
+                calls.record("\(attempt)")
+                stopped.send()
+            }
+            if attempt == 1 { throw NoConnection() }
+            goOn.wait()
+        }
+        operation.apply(.retry(1, backoff: .none))
+        operation.onCancel { calls.record("outside") }
+        queue.addOperation(operation)
+        while operation.attempt < 2 { await Task.yield() }
+        operation.cancel()
+        #expect(stopped.wait())
+        goOn.send()
+        await queue.drain()
+        #expect(calls.values.sorted() == ["2", "outside"])
+    }
+
+    /// Timers of attempts that are over do nothing to later ones, whatever the moment.
+    @Test(arguments: 0..<40)
+    func timersMeetTheEndsOfBodies(seed: Int) async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let ends = Recorder<Int>()
+        let operation = TypedOperation<Int> {
+            let attempt = Operation.current?.attempt ?? 0
+            clock.advance(by: .seconds(1))
+            for _ in 0..<seed * attempt * 10 { _ = clock.now }
+            if attempt < 6 { throw NoConnection(number: attempt) }
+            return attempt
+        }
+        operation.apply(.timeout(.seconds(1)), .retry(5, backoff: .none))
+        operation.completionBlock = { ends.record(operation.attempt) }
+        queue.addOperation(operation)
+        await queue.drain()
+        #expect(operation.attempt == 6 && operation.isFinished)
+        let isExpected = operation.error == nil || operation.error is OperationTimeout
+        #expect(isExpected, "\(String(describing: operation.error))")
+    }
+}
