@@ -81,6 +81,7 @@ open class OperationQueue: @unchecked Sendable {
         runsOnWorkers.store(false, ordering: .relaxed)
         settings = Protected(Settings(name: name, time: time))
         self.driver = driver
+        clock = { Int64(clamping: time.now().wholeNanoseconds) }
         QueueRegistry.insert(self)
     }
 
@@ -244,7 +245,10 @@ open class OperationQueue: @unchecked Sendable {
     /// Where delays, deadlines and the like of this queue's operations take their time from.
     package final var time: TimeSource {
         get { settings.withLock { $0.time } }
-        set { settings.withLock { $0.time = newValue } }
+        set {
+            settings.withLock { $0.time = newValue }
+            clock = { Int64(clamping: newValue.now().wholeNanoseconds) }
+        }
     }
 
     /// Where the jitter of this queue's operations comes from.

@@ -31,9 +31,9 @@ extension Operation {
             if change.after.has(.observed) { tellObservers() }
         }
         if let left = plan.deadline?() {
-            // This is where a queue's order by deadlines is to be told of it: it has its place, and has not
-            // been filed.
             run.has(deadline: now + left)
+            // Others of its priority go behind it.
+            setDeadline(Int64(clamping: (now + left).wholeNanoseconds))
             guard left > .zero else { return passDeadline(run) }
             run.keep(deadlineTimer: time.schedule(after: left) { [self] in passDeadline(run) })
         }
