@@ -15,6 +15,10 @@ open class OperationQueue: @unchecked Sendable {
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
     let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
     private let settings: Protected<Settings>
+    /// What ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` made it for.
+    let scope: QueueScope?
+    /// Where its operations run, if they are to have the task-local values of somebody.
+    let tasks: InheritingTasks?
 
     // What workers look at before each operation, and what changes with each addition, lie apart: each
     // would otherwise wait for the other to get the memory from another processor.
@@ -47,6 +51,15 @@ open class OperationQueue: @unchecked Sendable {
     public init() {
         state.initialize(to: QueueState())
         settings = Protected(Settings())
+        (scope, tasks) = (nil, nil)
+    }
+
+    /// A queue whose operations run in tasks that inherit from somebody.
+    init(tasks: InheritingTasks, scope: QueueScope? = nil) {
+        state.initialize(to: QueueState())
+        settings = Protected(Settings())
+        self.scope = scope
+        self.tasks = tasks
     }
 
     deinit {
@@ -62,6 +75,7 @@ open class OperationQueue: @unchecked Sendable {
         runsOnWorkers.store(false, ordering: .relaxed)
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Protected(Settings(name: name))
+        (scope, tasks) = (nil, nil)
     }
 
     /// The queue that runs its operations one by one on the main thread.

@@ -7,7 +7,8 @@ extension OperationQueue {
     ///
     /// An override of `addOperation(_:)` is not called.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting` or `alreadyFinished`.
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
+    ///   `scopeEnded`.
     public final func addOperationChecked(_ operation: Operation) throws(OperationMisuse) {
         try tryEnqueue(operation)
     }
@@ -17,10 +18,18 @@ extension OperationQueue {
     /// While they are being added, nobody else can start them or add them elsewhere. One that finishes by
     /// itself in that moment, because its subclass says so, counts as added.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
-    ///   `givenTwice`.
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
+    ///   `givenTwice` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
+        try scope?.willAdd(operations)
+        defer { scope?.didAdd(operations, to: self) }
+        try promise(operations)
+        add(operations, promised: true)
+    }
+
+    /// Keeps all others from starting the operations or adding them elsewhere, until they are added here.
+    func promise(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.plain) {
             try checkForeignState(of: operation)
         }
@@ -30,7 +39,6 @@ extension OperationQueue {
             for other in operations[..<index] { other.update { $0.promiseBroken() } }
             throw misuse
         }
-        add(operations, promised: true)
     }
 
     /// As setting ``maxConcurrentOperationCount``, but throws where that stops the program.

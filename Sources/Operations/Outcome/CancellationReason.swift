@@ -13,6 +13,12 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     case dependencyCancelled(operation: String)
     /// It was to run only after a failure of this operation, which did not fail.
     case dependencyDidNotFail(operation: String)
+    /// It belonged together with this operation, in a scope or to one call, which ended with this error.
+    case siblingFailed(operation: String, error: any Error)
+    /// What it belonged to, the body of a scope or the sequence of a call, threw this error.
+    case scopeFailed(error: any Error)
+    /// The task was cancelled that had opened its scope, or waited for it.
+    case taskCancelled
 
     /// Takes the text as the reason.
     public init(stringLiteral value: String) { self = .message(value) }
@@ -25,6 +31,9 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .dependencyFailed(let operation, let error): "\(operation) failed: \(error)"
         case .dependencyCancelled(let operation): "\(operation) was cancelled"
         case .dependencyDidNotFail(let operation): "\(operation) did not fail"
+        case .siblingFailed(let operation, let error): "\(operation) beside it failed: \(error)"
+        case .scopeFailed(let error): "what it belonged to failed: \(error)"
+        case .taskCancelled: "the task that waited for it was cancelled"
         }
     }
 }

@@ -18,10 +18,12 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     /// When it was started.
     let startTime = Atomic<UInt64>(0)
     /// A task made together with the operation, which waits to be told to run it.
-    private let prepared = PreparedTask.inheritingTaskLocals()
+    private let prepared: PreparedTask?
 
-    init(_ body: (@Sendable () async throws -> Output)?) {
+    /// - Parameter inherits: false if it will be started in a task that has what is to be inherited.
+    init(_ body: (@Sendable () async throws -> Output)?, inherits: Bool = true) {
         self.body = body
+        prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
     }
 
     /// Runs the work of an operation in its task.
@@ -89,49 +91,58 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
 }
 
 /// A task that was made early, to inherit the task-local values of its maker, and runs something later.
-private final class PreparedTask: Sendable {
-    private enum State {
-        case idle
-        case waiting(CheckedContinuation<Work?, Never>)
-        case told(Work?)
-    }
-
+private struct PreparedTask: Sendable {
     typealias Work = @Sendable () async -> Void
 
-    private let state: StateBox
+    private let hold: Hold
     private let task: Task<Void, Never>
 
-    private final class StateBox: Sendable {
-        let state = Protected(State.idle)
-
-        func tell(_ work: Work?) {
-            let continuation: CheckedContinuation<Work?, Never>? = state.withLock { state in
-                switch state {
-                case .idle:
-                    state = .told(work)
-                    return nil
-                case .waiting(let continuation):
-                    state = .told(nil)
-                    return continuation
-                case .told:
-                    return nil
-                }
-            }
-            continuation?.resume(returning: work)
+    /// Where the task waits: it costs nothing before it has something to do.
+    private final class Hold: TaskExecutor {
+        private enum State {
+            /// The task is being made.
+            case empty
+            case holding(UnownedJob)
+            /// It has something to run, or is to end.
+            case told(Work?)
+            /// It runs like any other.
+            case open
         }
 
-        func wait() async -> Work? {
-            await withCheckedContinuation { continuation in
-                let told: Work?? = state.withLock { state in
-                    guard case .told(let work) = state else {
-                        state = .waiting(continuation)
-                        return nil
-                    }
-                    // Not kept: the work holds the operation, which holds this.
-                    state = .told(nil)
-                    return .some(work)
+        private let state = Protected(State.empty)
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let isOpen = state.withLock { state in
+                guard case .empty = state else { return true }
+                state = .holding(job)
+                return false
+            }
+            if isOpen { PoolExecutor.shared.enqueue(job) }
+        }
+
+        /// Up to where it first waits the task runs on the calling thread; the first call counts.
+        func tell(_ work: Work?) {
+            let job: UnownedJob? = state.withLock { state in
+                switch state {
+                case .empty:
+                    state = .told(work)
+                    return nil
+                case .holding(let job):
+                    state = .told(work)
+                    return job
+                case .told, .open: return nil
                 }
-                if let told { continuation.resume(returning: told) }
+            }
+            job?.runSynchronously(on: asUnownedTaskExecutor())
+        }
+
+        func takeWork() -> Work? {
+            state.withLock { state in
+                guard case .told(let work) = state else { return nil }
+                // Not kept: the work holds the operation, which holds this.
+                state = .open
+                return work
             }
         }
     }
@@ -142,15 +153,15 @@ private final class PreparedTask: Sendable {
     }
 
     private init() {
-        let state = StateBox()
-        self.state = state
-        self.task = Task(executorPreference: PoolExecutor.shared) { await state.wait()?() }
+        let hold = Hold()
+        self.hold = hold
+        task = Task(executorPreference: hold) { await hold.takeWork()?() }
     }
 
     /// Lets the task run `work`, or end; the first call counts.
     @discardableResult
     func run(_ work: Work?) -> Task<Void, Never> {
-        state.tell(work)
+        hold.tell(work)
         return task
     }
 }
