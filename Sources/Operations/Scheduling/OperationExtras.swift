@@ -17,6 +17,7 @@ final class OperationExtras {
     var cancellationReason: CancellationReason?
     var upstreamFailure: FailureRecord?
     var cancelHandlers: [@Sendable () -> Void] = []
+    weak var group: GroupOperation?
 }
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.
@@ -24,12 +25,15 @@ enum Waiter: Sendable {
     case thread(Gate)
     case task(CheckedContinuation<Void, Never>)
     case timed(TimedWait)
+    /// Called on the thread that brought the end about; with no lock held.
+    case handler(@Sendable () -> Void)
 
     func wake() {
         switch self {
         case .thread(let gate): gate.open()
         case .task(let continuation): continuation.resume()
         case .timed(let wait): wait.end(inTime: true)
+        case .handler(let handler): handler()
         }
     }
 }

@@ -25,9 +25,10 @@ extension BlockedWait {
         var parts: [String] = []
         var remedies: [String] = []
         switch target {
-        case .operation where steps.isEmpty && first === waiter:
+        case .operation where steps.isEmpty && first === waiter,
+            .operations where steps.isEmpty && first === waiter:
             return "\(waiter) waits for itself and would never finish: remove this wait"
-        case .operation:
+        case .operation, .operations:
             parts.append("\(waiter.label) (executing\(place)) waits for \(first.label)")
         case .queue(let queue, _) where steps.isEmpty && first === waiter:
             return "\(waiter) waits for all operations of its own \(queue.label), itself included, "
