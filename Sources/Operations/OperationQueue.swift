@@ -18,6 +18,10 @@ open class OperationQueue: @unchecked Sendable {
     private let settings: Protected<Settings>
     /// What runs its operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
+    /// What ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` made it for.
+    let scope: QueueScope?
+    /// Where its operations run, if they are to have the task-local values of somebody.
+    let tasks: InheritingTasks?
 
     // What workers look at before each operation, and what changes with each addition, lie apart: each
     // would otherwise wait for the other to get the memory from another processor.
@@ -53,6 +57,17 @@ open class OperationQueue: @unchecked Sendable {
         state.initialize(to: QueueState())
         settings = Protected(Settings())
         driver = nil
+        (scope, tasks) = (nil, nil)
+        QueueRegistry.insert(self)
+    }
+
+    /// A queue whose operations run in tasks that inherit from somebody.
+    init(tasks: InheritingTasks, scope: QueueScope? = nil) {
+        state.initialize(to: QueueState())
+        settings = Protected(Settings())
+        self.scope = scope
+        self.tasks = tasks
+        driver = nil
         QueueRegistry.insert(self)
     }
 
@@ -72,6 +87,7 @@ open class OperationQueue: @unchecked Sendable {
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Protected(Settings(name: name))
         driver = nil
+        (scope, tasks) = (nil, nil)
         QueueRegistry.insert(self)
     }
 
@@ -81,6 +97,7 @@ open class OperationQueue: @unchecked Sendable {
         runsOnWorkers.store(false, ordering: .relaxed)
         settings = Protected(Settings(name: name, time: time))
         self.driver = driver
+        (scope, tasks) = (nil, nil)
         clock = { Int64(clamping: time.now().wholeNanoseconds) }
         QueueRegistry.insert(self)
     }

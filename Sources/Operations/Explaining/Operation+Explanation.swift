@@ -40,6 +40,8 @@ extension Operation {
             case cycle([String])
             /// It is in no queue, and was not started.
             case notStarted
+            /// It is a member of this group, which has not begun.
+            case awaitsGroup(String)
             /// It was cancelled, but finishes only when it is started or added to a queue.
             case cancelledButNotStarted
             /// It was cancelled and leaves its queue as soon as a worker gets to it.
@@ -128,6 +130,7 @@ extension Operation.Explanation.Reason {
             "\(names.joined(separator: " → ")) is a cycle: cancel one of these operations, or remove "
                 + "one of their dependencies"
         case .notStarted: "\(name) is in no queue and was not started: add it to a queue"
+        case .awaitsGroup(let group): "\(name) starts when \(group) does, of which it is a member"
         case .cancelledButNotStarted:
             "\(name) was cancelled but cannot finish, because it is in no queue and was not started: "
                 + "add it to a queue or call start()"
@@ -183,7 +186,7 @@ extension Operation.Explanation.Reason {
         case .waitsInside: return "executing, waiting itself"
         case .goesOnAfterMain: return "executing"
         case .dependencies, .isReadyOverride, .cycle, .delayed, .waitsBeforeAttempt,
-            .waitsForNextRun, .waitsForUnits, .waitsForKey:
+            .waitsForNextRun, .waitsForUnits, .waitsForKey, .awaitsGroup:
             return "waiting"
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"

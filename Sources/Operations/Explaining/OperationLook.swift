@@ -27,10 +27,12 @@ struct OperationLook {
     private mutating func look(atRunning operation: Operation, _ word: OperationWord) {
         let targets = BlockedWait.targets(in: operation).filter { !$0.isOver }
         guard targets.isEmpty else {
-            reasons = [.waitsInside(for: targets.map(\.label))]
+            reasons = [.waitsInside(for: targets.flatMap(\.labels))]
             for target in targets {
                 switch target {
                 case .operation(let other): next.append(other)
+                case .operations(let others):
+                    next += others.filter { $0.status.phase != .finished }
                 case .queue(let queue, _): next += queue.operations
                 }
             }
@@ -52,6 +54,9 @@ struct OperationLook {
             reasons = [.executing(atMost: nil, queue: nil)]
         } else if word.isCancelled {
             reasons = [.cancelledButNotStarted]
+        } else if let group = operation.group, group.status.phase != .finished {
+            reasons = [.awaitsGroup(group.label)]
+            next.append(group)
         } else {
             reasons = [.notStarted]
             if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
@@ -210,6 +215,7 @@ extension Operation {
             case .starting, .executing: OperationLook(self).reasons.first?.state
             case .created where isExecuting: "executing"
             case .created where word.isCancelled: "cancelled, but in no queue and not started"
+            case .created where group != nil: "waiting"
             case .created: "in no queue and not started"
             case .waiting, .asking: "waiting"
             case .filed: word.isStopped ? "cancelled" : "ready"
@@ -227,10 +233,12 @@ extension Operation {
 }
 
 extension BlockedWait.Target {
-    var label: String {
+    var labels: [String] {
         switch self {
-        case .operation(let operation): operation.label
-        case .queue(let queue, _): "all operations of \(queue.label)"
+        case .operation(let operation): [operation.label]
+        case .operations(let operations):
+            operations.filter { $0.status.phase != .finished }.map(\.label)
+        case .queue(let queue, _): ["all operations of \(queue.label)"]
         }
     }
 }

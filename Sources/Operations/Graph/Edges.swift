@@ -221,12 +221,14 @@ struct Edges {
         return edge
     }
 
-    /// Calls `body` with the dependent of each edge in the list.
-    static func forEachSuccessor(_ edges: Pointer, _ body: (Unmanaged<Operation>) -> Void) {
+    /// Calls `body` with the dependent and the condition of each edge in the list.
+    static func forEachSuccessor(
+        _ edges: Pointer, _ body: (Unmanaged<Operation>, DependencyCondition) -> Void
+    ) {
         var edge = list(of: edges).pointee
         while let current = edge {
             edge = current.pointee.next
-            body(current.pointee.dependent)
+            body(current.pointee.dependent, current.pointee.condition)
         }
     }
 }

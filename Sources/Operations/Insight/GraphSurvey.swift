@@ -56,6 +56,7 @@ struct GraphSurvey {
         for target in BlockedWait.targets(in: operation) where !target.isOver {
             switch target {
             case .operation(let other): found[index].waits.append(other)
+            case .operations(let others): found[index].waits += others
             case .queue(let queue, _):
                 found[index].waits += queue.snapshot { $0.operations(includingBarriers: true) }
             }

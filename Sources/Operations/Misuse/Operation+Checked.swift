@@ -21,7 +21,7 @@ extension Operation {
     }
 
     /// Why it cannot be started by hand now.
-    private var misuseOfStart: OperationMisuse? {
+    var misuseOfStart: OperationMisuse? {
         let word = status
         switch word.phase {
         case .finished: return nil

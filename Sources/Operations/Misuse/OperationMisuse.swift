@@ -33,6 +33,8 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case queueOfTestScheduler
         /// The operation costs more units than its budget has ever had.
         case costTooHigh(cost: Int, units: Int)
+        /// The queue was that of a `withOperationQueue` that has returned.
+        case scopeEnded
     }
 
     /// What was wrong, for programs.
@@ -99,6 +101,13 @@ extension OperationMisuse {
             .givenTwice,
             "\(operation.label) is given twice in one array of operations: "
                 + "make a new operation for each addition")
+    }
+
+    static func adding(afterScope operation: Operation) -> Self {
+        Self(
+            .scopeEnded,
+            "\(operation) was added to the queue of a withOperationQueue that has returned: add it in "
+                + "its body or in an operation of it, or use a queue of your own")
     }
 
     static func selfDependency(_ operation: Operation) -> Self {

@@ -8,7 +8,7 @@ extension OperationQueue {
     /// An override of `addOperation(_:)` is not called.
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
-    ///   `costTooHigh`.
+    ///   `costTooHigh` or `scopeEnded`.
     public final func addOperationChecked(_ operation: Operation) throws(OperationMisuse) {
         try tryEnqueue(operation)
     }
@@ -19,9 +19,17 @@ extension OperationQueue {
     /// itself in that moment, because its subclass says so, counts as added.
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
-    ///   `costTooHigh` or `givenTwice`.
+    ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
+        try scope?.willAdd(operations)
+        defer { scope?.didAdd(operations, to: self) }
+        try promise(operations)
+        add(operations, promised: true)
+    }
+
+    /// Keeps all others from starting the operations or adding them elsewhere, until they are added here.
+    func promise(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.plain) {
             try checkForeignState(of: operation)
             try operation.checkCosts()
@@ -32,7 +40,6 @@ extension OperationQueue {
             for other in operations[..<index] { other.update { $0.promiseBroken() } }
             throw misuse
         }
-        add(operations, promised: true)
     }
 
     /// As setting ``maxConcurrentOperationCount``, but throws where that stops the program.

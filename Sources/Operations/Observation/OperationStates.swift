@@ -28,6 +28,8 @@ extension Operation {
     public struct States: AsyncSequence, Sendable {
         /// What the loop gets.
         public typealias Element = State
+        /// It does not fail.
+        public typealias Failure = Never
 
         let operation: Operation
 
@@ -42,12 +44,9 @@ extension Operation {
             let operation: Operation
 
             /// The next state; nil after the last, or when the task was cancelled.
-            public mutating func next() async -> State? {
-                await base.next(isolation: #isolation)
-            }
-
-            /// The next state; nil after the last, or when the task was cancelled.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> State? {
+            public mutating func next(
+                isolation actor: isolated (any Actor)? = #isolation
+            ) async -> State? {
                 await base.next(isolation: actor)
             }
         }

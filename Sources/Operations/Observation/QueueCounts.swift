@@ -8,6 +8,8 @@ extension OperationQueue {
     public struct Counts: AsyncSequence, Sendable {
         /// What the loop gets.
         public typealias Element = Int
+        /// It does not fail.
+        public typealias Failure = Never
 
         let queue: OperationQueue
 
@@ -29,12 +31,9 @@ extension OperationQueue {
             let queue: OperationQueue
 
             /// The latest count that the loop has not seen; nil when the task was cancelled.
-            public mutating func next() async -> Int? {
-                await base.next(isolation: #isolation)
-            }
-
-            /// The latest count that the loop has not seen; nil when the task was cancelled.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> Int? {
+            public mutating func next(
+                isolation actor: isolated (any Actor)? = #isolation
+            ) async -> Int? {
                 await base.next(isolation: actor)
             }
         }

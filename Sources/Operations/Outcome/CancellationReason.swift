@@ -20,6 +20,12 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     /// This operation with the same key had not finished when it was added; see
     /// ``OperationTrait/deduplicated(by:)``.
     case duplicate(of: String)
+    /// It belonged together with this operation, in a scope or to one call, which ended with this error.
+    case siblingFailed(operation: String, error: any Error)
+    /// What it belonged to, the body of a scope or the sequence of a call, threw this error.
+    case scopeFailed(error: any Error)
+    /// The task was cancelled that had opened its scope, or waited for it.
+    case taskCancelled
 
     /// Takes the text as the reason.
     public init(stringLiteral value: String) { self = .message(value) }
@@ -35,6 +41,9 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .failure(let error): "\(error)"
         case .replaced(let operation): "\(operation) took its place"
         case .duplicate(let operation): "\(operation) does the same already"
+        case .siblingFailed(let operation, let error): "\(operation) beside it failed: \(error)"
+        case .scopeFailed(let error): "what it belonged to failed: \(error)"
+        case .taskCancelled: "the task that waited for it was cancelled"
         }
     }
 }

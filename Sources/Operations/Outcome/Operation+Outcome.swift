@@ -32,7 +32,10 @@ extension Operation {
             extras.failure = failure
             return update { $0.failed() } != nil
         }
-        if !isCounted { failure.observe() }
+        guard isCounted else { return failure.observe() }
+        if let queue = retainedQueue(), let scope = queue.scope {
+            scope.operationFailed(self, failure, in: queue)
+        }
     }
 
     // MARK: Cancelling
@@ -71,13 +74,18 @@ extension Operation {
     }
 
     final func cancel(because reason: CancellationReason, failure: FailureRecord?) {
-        if case .requested = reason { return cancel() }
+        note(reason, failure)
+        cancel()
+    }
+
+    /// Says why it is about to be cancelled; the first reason counts.
+    final func note(_ reason: CancellationReason, _ failure: FailureRecord? = nil) {
+        if case .requested = reason { return }
         withExtras { extras in
             guard !status.has(.cancelled), extras.cancellationReason == nil else { return }
             extras.cancellationReason = reason
             extras.upstreamFailure = failure
         }
-        cancel()
     }
 
     /// The operation and all that depends on it, none of which begins from now on.
@@ -91,7 +99,7 @@ extension Operation {
             next += 1
             operation.withLock {
                 guard let edges = operation.edges.load(ordering: .relaxed) else { return }
-                Edges.forEachSuccessor(edges) { dependent in
+                Edges.forEachSuccessor(edges) { dependent, _ in
                     guard let dependent = Self.reference(toDependent: dependent),
                         seen.insert(ObjectIdentifier(dependent)).inserted
                     else { return }

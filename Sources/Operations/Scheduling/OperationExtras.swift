@@ -21,6 +21,7 @@ final class OperationExtras {
     var cancelHandlers: [CancelHandler] = []
     /// What traits say, and how far the operation has come with it; set before it is added, and then kept.
     var plannedRun: PlannedRun?
+    weak var group: GroupOperation?
 }
 
 /// What is called when an operation is cancelled.
@@ -37,6 +38,8 @@ enum Waiter: Sendable {
     case timed(TimedWait)
     /// Waits for room; resumed with whether it has a place.
     case room(CheckedContinuation<Bool, Never>)
+    /// Called on the thread that brought the end about; with no lock held.
+    case handler(@Sendable () -> Void)
 
     func wake() {
         switch self {
@@ -44,6 +47,7 @@ enum Waiter: Sendable {
         case .task(let continuation): continuation.resume()
         case .timed(let wait): wait.end(inTime: true)
         case .room(let continuation): continuation.resume(returning: true)
+        case .handler(let handler): handler()
         }
     }
 }

@@ -54,6 +54,8 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
+        try scope?.willAdd([operation])
+        defer { scope?.didAdd([operation], to: self) }
         if !operation.status.has(.plain) {
             try checkForeignState(of: operation)
             try operation.checkCosts()
@@ -74,6 +76,8 @@ extension OperationQueue {
 
     /// - Parameter promised: whether each was checked and kept from all others (`addOperationsChecked`).
     func add(_ operations: [Operation], promised: Bool = false) {
+        do { try scope?.willAdd(operations) } catch { misuse(error) }
+        defer { scope?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps them all; here they need not be counted.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {

@@ -35,6 +35,8 @@ struct QueueState: ~Copyable {
     var typicalNanoseconds: UInt64 = 1_000_000
     /// Raised whenever batches should give back what they have not begun.
     private(set) var attention: UInt32 = 0
+    /// How often the queue has become empty.
+    private(set) var idleCount: UInt64 = 0
 
     /// Who is told of changes; set when the queue is first observed.
     var observations: Observations<OperationQueue>?
@@ -305,6 +307,7 @@ struct QueueState: ~Copyable {
         var departure = Departure()
         if ring.count == 0, count > 0 {
             departure.isEmpty = true
+            idleCount += 1
             departure.waiters = waiters
             waiters = []
         }
@@ -494,6 +497,15 @@ struct QueueState: ~Copyable {
     /// Whether a thread waits for the queue to be empty, and it has not been since.
     func isAwaited(by gate: Gate) -> Bool {
         waiters.contains { if case .thread(let other) = $0 { other === gate } else { false } }
+    }
+
+    /// True, and the waiter is not taken, if the queue has become empty since it had done so that many times;
+    /// if nil, if it is empty.
+    mutating func idleWaiterArrived(after count: UInt64?, _ waiter: Waiter) -> Bool {
+        if let count, count != idleCount { return true }
+        if count == nil, ring.count == 0 { return true }
+        waiters.append(waiter)
+        return false
     }
 
     /// False if there is nothing to wait for.

@@ -19,10 +19,12 @@ final class TaskRun<Output: Sendable>: @unchecked Sendable {
     let startTime = Atomic<UInt64>(0)
     private let isDriven = Atomic<Bool>(false)
     /// A task made together with the operation, which waits to be told to run it.
-    private let prepared = PreparedTask.inheritingTaskLocals()
+    private let prepared: PreparedTask?
 
-    init(_ body: (@Sendable () async throws -> Output)?) {
+    /// - Parameter inherits: false if it will be started in a task that has what is to be inherited.
+    init(_ body: (@Sendable () async throws -> Output)?, inherits: Bool = true) {
         self.body = body
+        prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
     }
 
     /// Runs the work of an operation in its task.

@@ -40,10 +40,20 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes an operation that runs an async function.
     public init(body: @escaping @Sendable () async throws -> Output) {
-        let run = TaskRun(body)
-        self.run = run
+        run = TaskRun(body)
         super.init()
-        guard type(of: self) == TypedOperation<Output>.self, !run.isPrepared,
+        becomePlainIfAnyTaskWillDo()
+    }
+
+    /// - Parameter inheriting: false for a queue that gives its operations the task-local values to have.
+    init(inheriting: Bool, body: @escaping @Sendable () async throws -> Output) {
+        run = TaskRun(body, inherits: inheriting)
+        super.init()
+        becomePlainIfAnyTaskWillDo()
+    }
+
+    private func becomePlainIfAnyTaskWillDo() {
+        guard type(of: self) == TypedOperation<Output>.self, run?.isPrepared == false,
             AsyncRunner.isAvailable
         else { return }
         becomePlain(.asynchronous)

@@ -26,9 +26,10 @@ extension BlockedWait {
         var parts: [String] = []
         var remedies: [String] = []
         switch target {
-        case .operation where steps.isEmpty && first === waiter:
+        case .operation where steps.isEmpty && first === waiter,
+            .operations where steps.isEmpty && first === waiter:
             return "\(waiter) waits for itself and would never finish: remove this wait"
-        case .operation:
+        case .operation, .operations:
             parts.append("\(waiter.label) (executing\(place)) waits for \(first.label)")
         case .queue(let queue, _) where steps.isEmpty && first === waiter:
             return "\(waiter) waits for all operations of its own \(queue.label), itself included, "
@@ -92,7 +93,7 @@ extension Gate {
     /// That a wait cannot end may turn out later, when somebody adds a dependency or another operation; so
     /// it is checked again from time to time.
     func waitOnWorker(for target: @autoclosure () -> BlockedWait.Target) {
-        DrivenThread.refuseToBlock(for: target().label)
+        DrivenThread.refuseToBlock(for: target().labels.listed)
         let operations = ThreadContext.operationsInside + [TaskContext.operation].compactMap { $0 }
         guard let wait = BlockedWait.begin(target(), inside: operations) else {
             return waitOnWorker()

@@ -10,6 +10,8 @@ struct BlockedWait: Sendable {
         /// - Parameter end: the place behind those that were in the queue when the wait began. While one of
         ///   them is unfinished the wait goes on; of later ones nobody can tell.
         case queue(OperationQueue, end: Int)
+        /// All of these.
+        case operations([Operation])
 
         static func queue(_ queue: OperationQueue) -> Target {
             .queue(queue, end: queue.snapshot { $0.end })
@@ -19,6 +21,7 @@ struct BlockedWait: Sendable {
             switch self {
             case .operation(let operation): operation.status.phase == .finished
             case .queue(let queue, _): queue.snapshot { $0.isEmpty }
+            case .operations(let operations): operations.allSatisfy { $0.status.phase == .finished }
             }
         }
     }

@@ -74,7 +74,7 @@ extension Waiter: Equatable {
         switch (a, b) {
         case (.thread(let a), .thread(let b)): a === b
         case (.timed(let a), .timed(let b)): a === b
-        case (.thread, _), (.timed, _), (.task, _), (.room, _): false
+        case (.thread, _), (.timed, _), (.task, _), (.room, _), (.handler, _): false
         }
     }
 }

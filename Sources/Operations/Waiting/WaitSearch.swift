@@ -113,6 +113,9 @@ struct WaitSearch {
             queue.snapshot { state in
                 state.operations(includingBarriers: true).filter { $0.place < end }
             }.prefix(limit).map { Obstacle(.waitForQueue(queue), [$0]) }
+        case .operations(let operations):
+            operations.filter { $0.status.phase != .finished }.prefix(limit)
+                .map { Obstacle(.wait, [$0]) }
         }
     }
 

@@ -5,9 +5,11 @@
 final class PoolExecutor: TaskExecutor {
     static let shared = PoolExecutor()
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
+
+    func enqueue(_ job: UnownedJob) {
         let urgency = QualityOfServiceUse.isOn ? Urgency(job.priority) : .usual
-        WorkerPool.shared.submit(.job(UnownedJob(job), urgency))
+        WorkerPool.shared.submit(.job(job, urgency))
     }
 
     func run(_ job: UnownedJob) {

@@ -36,6 +36,13 @@ final class Worker: @unchecked Sendable {
         }
     }
 
+    /// Runs the best operations of a queue as a piece of a task, which is on a worker already.
+    static func runInTask(_ queue: OperationQueue, offered urgency: Urgency) {
+        let context = ThreadContext.current
+        guard let worker = context.activeWorker else { return queue.runNext(on: .workers) }
+        worker.run(queue, offered: urgency, context: context)
+    }
+
     /// What is in no queue is not for a nice thread, unless that can stop being one; otherwise it is for the
     /// next worker.
     private func mayRunAsUsual(_ item: WorkItem, context: ThreadContext) -> Bool {

@@ -1,0 +1,113 @@
+// Working through a sequence, a few elements at a time.
+
+extension Sequence where Element: Sendable {
+    /// Transforms the elements, a few at a time, and returns the results in the order of the elements.
+    ///
+    /// ```swift
+    /// let pages = try await urls.concurrentMap(width: 8) { url in try await fetch(url) }
+    /// ```
+    ///
+    /// The sequence is iterated on the calling task, and its next element is taken only when one of those that
+    /// are under way is done. The first error cancels the others, and is thrown when they have ended; so does a
+    /// cancellation of the calling task, with `CancellationError`. Bodies have the task's task-local values.
+    ///
+    /// - Parameters:
+    ///   - width: how many elements at a time; as many as there are cores unless given.
+    ///   - isolation: where the sequence is iterated: on the caller's actor.
+    ///   - transform: runs on worker threads.
+    public func concurrentMap<Output: Sendable>(
+        width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ transform: @escaping @Sendable (Element) async throws -> Output
+    ) async throws -> [Output] {
+        let map = ConcurrentMap<Output>(width: width, "concurrentMap")
+        defer { map.close() }
+        try await map.window.feed(self, isolation: isolation) { element in
+            map.operation { try await transform(element) }
+        }
+        return map.outputs
+    }
+
+    /// Calls a function with each element, a few at a time; returns when all calls have returned.
+    ///
+    /// As ``concurrentMap(width:isolation:_:)``, without results: it keeps no more than the elements that are
+    /// under way.
+    public func concurrentForEach(
+        width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ body: @escaping @Sendable (Element) async throws -> Void
+    ) async throws {
+        let map = ConcurrentMap<Void>(width: width, "concurrentForEach")
+        defer { map.close() }
+        try await map.window.feed(self, isolation: isolation) { element in
+            (TypedOperation(inheriting: false) { try await body(element) }, nil)
+        }
+    }
+}
+
+extension AsyncSequence where Element: Sendable {
+    /// Transforms the elements, a few at a time, and returns the results in the order of the elements.
+    ///
+    /// As that of sequences that are not async. An error of the sequence itself cancels what is under way and is
+    /// thrown. An error of `transform` is thrown when the sequence has come to its next element: a wait for that
+    /// one is not interrupted.
+    public func concurrentMap<Output: Sendable>(
+        width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ transform: @escaping @Sendable (Element) async throws -> Output
+    ) async throws -> [Output] {
+        let map = ConcurrentMap<Output>(width: width, "concurrentMap")
+        defer { map.close() }
+        try await map.window.feed(self, isolation: isolation) { element in
+            map.operation { try await transform(element) }
+        }
+        return map.outputs
+    }
+
+    /// Calls a function with each element, a few at a time; returns when all calls have returned.
+    ///
+    /// As ``concurrentMap(width:isolation:_:)``, without results.
+    public func concurrentForEach(
+        width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ body: @escaping @Sendable (Element) async throws -> Void
+    ) async throws {
+        let map = ConcurrentMap<Void>(width: width, "concurrentForEach")
+        defer { map.close() }
+        try await map.window.feed(self, isolation: isolation) { element in
+            (TypedOperation(inheriting: false) { try await body(element) }, nil)
+        }
+    }
+}
+
+/// The queue of one call, and what its operations came to.
+private final class ConcurrentMap<Output: Sendable>: Sendable {
+    let window: FeedWindow
+    private let tasks: InheritingTasks
+    private let results = Protected<[Output?]>([])
+
+    init(width: Int?, _ name: String) {
+        if let width, width < 1 {
+            misuse("\(name) cannot work on \(width) elements at a time: its width is 1 or more")
+        }
+        let width = width ?? WorkerPool.shared.cores
+        tasks = InheritingTasks()
+        let queue = OperationQueue(tasks: tasks)
+        queue.name = name
+        queue.maxConcurrentOperationCount = width
+        window = FeedWindow(of: queue, limit: width)
+    }
+
+    func close() { tasks.close() }
+
+    /// One whose result is kept in the order in which this is called.
+    func operation(
+        _ body: @escaping @Sendable () async throws -> Output
+    ) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?) {
+        let index = results.withLock { results in
+            results.append(nil)
+            return results.count - 1
+        }
+        let operation = TypedOperation(inheriting: false, body: body)
+        return (operation, { output in self.results.withLock { $0[index] = output } })
+    }
+
+    /// All are there when nothing was thrown.
+    var outputs: [Output] { results.withLock { $0.compactMap { $0 } } }
+}

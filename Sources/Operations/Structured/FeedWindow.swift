@@ -1,0 +1,197 @@
+/// The operations that a sequence is being turned into, of which only so many exist at a time.
+///
+/// One task feeds it; see `feed`. Each operation tells it of its end when it has left
+/// its queue. The first that does not succeed, an error of the sequence, or a cancellation of the task ends
+/// the feeding and cancels the operations that are left.
+final class FeedWindow: Sendable {
+    private enum Ending {
+        case operation(any Error, CancellationReason)
+        case sequence(any Error)
+        case taskCancelled
+
+        var error: any Error {
+            switch self {
+            case .operation(let error, _), .sequence(let error): error
+            case .taskCancelled: CancellationError()
+            }
+        }
+
+        var reason: CancellationReason {
+            switch self {
+            case .operation(_, let reason): reason
+            case .sequence(let error): .scopeFailed(error: error)
+            case .taskCancelled: .taskCancelled
+            }
+        }
+    }
+
+    private struct State {
+        /// By number.
+        var operations: [Int: Operation] = [:]
+        var lastNumber = 0
+        var ending: Ending?
+        /// The feeding task, and how many may be left for it to go on.
+        var waiter: (CheckedContinuation<Void, Never>, atMost: Int)?
+
+        mutating func takeWaiter(
+            unlessMoreThan enough: Int
+        ) -> CheckedContinuation<Void, Never>? {
+            guard let (continuation, limit) = waiter, operations.count <= limit,
+                ending != nil || operations.count <= enough
+            else { return nil }
+            waiter = nil
+            return continuation
+        }
+    }
+
+    private let queue: OperationQueue
+    private let limit: Int
+    private let state = Protected(State())
+
+    init(of queue: OperationQueue, limit: Int) {
+        self.queue = queue
+        self.limit = limit
+    }
+
+    // MARK: For the feeding task
+
+    /// Waits until there is room for another operation; false if there are to be no more.
+    private func hasRoom() async -> Bool {
+        await waitUntilLeft(atMost: limit - 1)
+        return state.withLock { $0.ending == nil }
+    }
+
+    private func waitUntilLeft(atMost count: Int) async {
+        let left = state.withLock { $0.operations.count > count ? $0.operations : nil }
+        guard let left else { return }
+        // Only there can the one who waits hold what they need.
+        let wait =
+            TaskContext.queue === queue
+            ? BlockedWait.task(.operations(Array(left.values))) : nil
+        defer { wait?.end() }
+        await withCheckedContinuation { continuation in
+            let hasPassed = state.withLock { state in
+                if state.operations.count <= count { return true }
+                state.waiter = (continuation, count)
+                return false
+            }
+            if hasPassed { continuation.resume() }
+        }
+    }
+
+    /// - Parameter tell: called when the operation has ended, before it is not waited for any more.
+    private func add<Output>(
+        _ operation: TypedOperation<Output>, _ tell: (@Sendable (Output) -> Void)?
+    ) {
+        let number: Int? = state.withLock { state in
+            guard state.ending == nil else { return nil }
+            state.lastNumber += 1
+            state.operations[state.lastNumber] = operation
+            return state.lastNumber
+        }
+        guard let number else { return }
+        _ = operation.addWaiter(
+            // It is called by the operation, if at all.
+            .handler { [unowned operation] in self.ended(operation, number, tell) })
+        queue.addOperation(operation)
+    }
+
+    // MARK: Ends
+
+    private func ended<Output>(
+        _ operation: TypedOperation<Output>, _ number: Int, _ tell: (@Sendable (Output) -> Void)?
+    ) {
+        do {
+            let output = try operation.result
+            tell?(output)
+        } catch {
+            let reason: CancellationReason =
+                (error as? OperationCancellation)?.reason
+                ?? .siblingFailed(operation: operation.label, error: error)
+            end(.operation(error, reason))
+        }
+        let enough = enoughForNow
+        let (waiter, gone) = state.withLock { state in
+            let gone = state.operations.removeValue(forKey: number)
+            return (state.takeWaiter(unlessMoreThan: enough), gone)
+        }
+        withExtendedLifetime(gone) {}
+        waiter?.resume()
+    }
+
+    /// With how many left there is no hurry to add others: more than that wait for nothing but the width of
+    /// their queue, and to wake the feeding task for each of them takes longer than many operations do.
+    private var enoughForNow: Int {
+        let half = limit / 2
+        return half >= 4 && queue.snapshot { $0.readyCount } > half ? half : limit
+    }
+
+    private func end(_ ending: Ending) {
+        let rest: [Operation]? = state.withLock { state in
+            guard state.ending == nil else { return nil }
+            state.ending = ending
+            return state.operations.keys.sorted().compactMap { state.operations[$0] }
+        }
+        if let rest { Operation.cancel(rest, because: ending.reason) }
+    }
+
+    // MARK: Feeding
+
+    // Unless the caller is on an actor it does this on the workers, to which every operation leads back. A
+    // closure is on the caller's actor if it mentions it.
+
+    /// Turns the elements into operations, and returns when all of these have ended.
+    ///
+    /// - Throws: what ended it early.
+    func feed<Elements: Sequence, Output>(
+        _ elements: Elements, isolation: isolated (any Actor)?,
+        make: (Elements.Element) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?)
+    ) async throws {
+        try await withTaskCancellationHandler {
+            _ = isolation
+            try await withTaskExecutorPreference(PoolExecutor.shared) {
+                _ = isolation
+                var iterator = elements.makeIterator()
+                while await hasRoom(), let element = iterator.next() {
+                    let (operation, tell) = make(element)
+                    add(operation, tell)
+                }
+                try await finish()
+            }
+        } onCancel: {
+            end(.taskCancelled)
+        }
+    }
+
+    /// As the one for sequences that are not async.
+    func feed<Elements: AsyncSequence, Output>(
+        _ elements: Elements, isolation: isolated (any Actor)?,
+        make: (Elements.Element) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?)
+    ) async throws {
+        try await withTaskCancellationHandler {
+            _ = isolation
+            try await withTaskExecutorPreference(PoolExecutor.shared) {
+                _ = isolation
+                do {
+                    var iterator = elements.makeAsyncIterator()
+                    while await hasRoom(),
+                        let element = try await iterator.next(isolation: isolation)
+                    {
+                        let (operation, tell) = make(element)
+                        add(operation, tell)
+                    }
+                } catch {
+                    end(.sequence(error))
+                }
+                try await finish()
+            }
+        } onCancel: {
+            end(.taskCancelled)
+        }
+    }
+
+    private func finish() async throws {
+        await waitUntilLeft(atMost: 0)
+        if let ending = state.withLock({ $0.ending }) { throw ending.error }
+    }
+}

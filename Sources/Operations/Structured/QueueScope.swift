@@ -1,0 +1,173 @@
+import Synchronization
+
+/// What ends a scope, and what is let into it; see ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)``.
+///
+/// It ends once: the first of what may end it (a failure, an error of the body, a cancellation) decides what
+/// it throws, and cancels the operations that are in its queue. Each addition is announced before it and
+/// looks, after it, whether the scope has ended meanwhile; so an operation that is added at that moment is
+/// seen by whoever cancels all, or sees the end itself.
+final class QueueScope: Sendable {
+    enum Ending {
+        case operationFailed(String, any Error)
+        case bodyFailed(any Error)
+        case taskCancelled
+
+        var reason: CancellationReason {
+            switch self {
+            case .operationFailed(let operation, let error):
+                .siblingFailed(operation: operation, error: error)
+            case .bodyFailed(let error): .scopeFailed(error: error)
+            case .taskCancelled: .taskCancelled
+            }
+        }
+    }
+
+    private struct State {
+        var ending: Ending?
+        /// Additions that have been announced and are not over.
+        var additions = 0
+        var isOver = false
+    }
+
+    private let state = Protected(State())
+
+    // MARK: Additions
+
+    func willAdd(_ operations: [Operation]) throws(OperationMisuse) {
+        let (isOver, ending) = state.withLock { state in
+            if !state.isOver { state.additions += 1 }
+            return (state.isOver, state.ending)
+        }
+        if isOver, let first = operations.first { throw .adding(afterScope: first) }
+        guard let ending else { return }
+        // It never begins.
+        for operation in operations where operation.status.phase == .created {
+            operation.cancel(because: ending.reason, failure: nil)
+            operation.markCancelled()
+        }
+    }
+
+    func didAdd(_ operations: [Operation], to queue: OperationQueue) {
+        let ending = state.withLock { state in
+            state.additions -= 1
+            return state.ending
+        }
+        guard let ending else { return }
+        for operation in operations where operation.wasAdded(to: queue) {
+            operation.cancel(because: ending.reason, failure: nil)
+            operation.markCancelled()
+        }
+    }
+
+    // MARK: The end
+
+    /// The work of an operation has come to an error, and is about to end.
+    func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)
+    {
+        if operation.isFailureHandled { return }
+        // Of several errors one is thrown, as in a task group.
+        failure.observe()
+        end(.operationFailed(failure.operation, failure.error), of: queue, except: operation)
+    }
+
+    func end(_ ending: Ending, of queue: OperationQueue, except operation: Operation? = nil) {
+        let isFirst = state.withLock { state in
+            guard state.ending == nil, !state.isOver else { return false }
+            state.ending = ending
+            return true
+        }
+        if isFirst { queue.cancelAll(because: ending.reason, except: operation) }
+    }
+
+    /// Suspends the calling task until the queue is empty and nothing comes into it any more.
+    func close(_ queue: OperationQueue) async {
+        while true {
+            await queue.waitUntilAllOperationsAreFinished()
+            let isOver = state.withLock { state in
+                state.isOver = state.additions == 0 && queue.snapshot { $0.isEmpty }
+                return state.isOver
+            }
+            if isOver { return }
+            await Task.yield()
+        }
+    }
+
+    /// What the scope returns or throws when it is over.
+    func outcome<Value>(_ result: Result<Value, any Error>) throws -> Value {
+        switch (state.withLock { $0.ending }, result) {
+        case (.operationFailed(_, let error), _), (.bodyFailed(let error), _): throw error
+        case (.taskCancelled, .success): throw CancellationError()
+        case (.taskCancelled, .failure(let error)):
+            // The body has met with an operation that was cancelled because of it.
+            if case .taskCancelled = (error as? OperationCancellation)?.reason {
+                throw CancellationError()
+            }
+            throw error
+        case (nil, _): return try result.get()
+        }
+    }
+}
+
+extension OperationQueue {
+    /// Cancels what is in the queue; none of it begins once the first is cancelled.
+    func cancelAll(because reason: CancellationReason, except exception: Operation? = nil) {
+        let all = snapshot { $0.operations(includingBarriers: true) }
+        Operation.cancel(all.filter { $0 !== exception }, because: reason)
+    }
+}
+
+extension Operation {
+    /// Cancels several together; none of them begins once the first is cancelled.
+    static func cancel(_ operations: [Operation], because reason: CancellationReason) {
+        for operation in operations {
+            // A doomed one may leave at any moment, and then counts as cancelled.
+            operation.note(reason)
+            _ = operation.doom()
+        }
+        for operation in operations {
+            operation.cancel()
+            // An override of `cancel()` may not call `super`.
+            operation.markCancelled()
+        }
+    }
+
+    /// Whether it is in that queue, or was and has left.
+    fileprivate func wasAdded(to queue: OperationQueue) -> Bool {
+        queueReference.load(ordering: .acquiring)?.toOpaque()
+            == Unmanaged.passUnretained(queue).toOpaque()
+    }
+
+    /// Whether something makes up for the failure of this operation: it is there to run on it, or on the
+    /// failure of what is cancelled because of it.
+    ///
+    /// - Complexity: O(operations that are cancelled because of it, and their edges).
+    var isFailureHandled: Bool {
+        var found = [self]
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+        // One of these may be the last reference, which is not let go of under a lock.
+        var kept: [Operation] = []
+        var isHandled = false
+        var next = 0
+        while next < found.count, !isHandled {
+            let operation = found[next]
+            next += 1
+            guard operation.status.has(.hasConditions) else { continue }
+            operation.withLock {
+                guard let edges = operation.edges.load(ordering: .relaxed) else { return }
+                Edges.forEachSuccessor(edges) { dependent, condition in
+                    guard condition != .always,
+                        let dependent = Self.reference(toDependent: dependent)
+                    else { return }
+                    kept.append(dependent)
+                    if dependent.status.isStopped { return }
+                    if condition == .failure {
+                        isHandled = true
+                    } else if seen.insert(ObjectIdentifier(dependent)).inserted {
+                        found.append(dependent)
+                    }
+                }
+            }
+        }
+        return isHandled
+    }
+}

@@ -1,0 +1,252 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct GroupOperationTests {
+    struct Broken: Error, Equatable {}
+    typealias AsyncGate = AsyncOperationTests.AsyncGate
+    let ran = Recorder<String>()
+
+    private func block(_ name: String) -> BlockOperation {
+        let operation = BlockOperation { [ran] in ran.record(name) }
+        operation.name = name
+        return operation
+    }
+
+    @Test func itRunsItsMembersBetweenOthers() async throws {
+        let queue = serialQueue()
+        let (before, after) = (block("before"), block("after"))
+        let group = GroupOperation("release", width: 2) {
+            InOrder {
+                block("a")
+                GroupOperation("inner") {
+                    InOrder {
+                        block("b"); block("c")
+                    }
+                }
+                block("d")
+            }
+        }
+        try await queue.run(
+            OperationGraph {
+                InOrder {
+                    before; group; after
+                }
+            })
+        #expect(ran.values == ["before", "a", "b", "c", "d", "after"])
+        #expect(group.name == "release" && group.members.count == 3)
+        #expect(group.cancelledMembers.isEmpty)
+    }
+
+    @Test func itsWidthHoldsForItsMembers() async throws {
+        let inside = Occupancy()
+        let group = GroupOperation(width: 2) {
+            for _ in 0..<50 {
+                AsyncOperation {
+                    inside.enter()
+                    await Task.yield()
+                    inside.leave()
+                }
+            }
+        }
+        OperationQueue().addOperation(group)
+        try await group.value
+        #expect(inside.highest <= 2)
+    }
+
+    @Test func manyHoldNoThreads() async throws {
+        let gate = AsyncGate()
+        let (queue, began) = (OperationQueue(), Counter())
+        let groups = (0..<600).map { _ in
+            GroupOperation {
+                AsyncOperation {
+                    began.increment()
+                    await gate.wait()
+                }
+            }
+        }
+        await queue.addOperations(groups, waitUntilFinished: false)
+        #expect(await comesTrue { began.value == 600 })
+        gate.open()
+        for group in groups { try await group.value }
+    }
+
+    @Test func itFailsWithTheFirstError() async {
+        let failing = TypedOperation<Void> { throw Broken() }
+        let group = GroupOperation("group") {
+            InOrder {
+                failing; block("never")
+            }
+            block("other")
+        }
+        let queue = OperationQueue()
+        let next = queue.add(after: group) { [ran] _ in ran.record("next") }
+        queue.addOperation(group)
+        await #expect(throws: Broken()) { try await group.value }
+        await next.waitUntilFinished()
+        #expect(next.isCancelled && ran.values == ["other"])
+        #expect(group.cancelledMembers.count == 1)
+    }
+
+    @Test func cancellingItCancelsWhatRuns() async {
+        let began = AsyncGate()
+        let running = AsyncOperation {
+            began.open()
+            try await Task.sleep(for: .seconds(3600))
+        }
+        let waiting = block("waiting")
+        let group = GroupOperation("group") {
+            InOrder {
+                running; waiting
+            }
+        }
+        OperationQueue().addOperation(group)
+        await began.wait()
+        group.cancel(because: "enough")
+        await group.waitUntilFinished()
+        #expect(group.cancellationReason?.description == "enough")
+        for member in group.members {
+            #expect(member.isFinished && member.isCancelled)
+            #expect(
+                member.cancellationReason?.description
+                    == "'group', which it is a member of, was cancelled: enough")
+        }
+        #expect(ran.values.isEmpty)
+    }
+
+    @Test func cancelledBeforeItBeginsItsMembersEndToo() async {
+        let queue = suspendedQueue()
+        let member = block("member")
+        let inner = GroupOperation("inner") { block("deep") }
+        let group = GroupOperation("group") {
+            member; inner
+        }
+        let log = BlockOperation { [ran] in ran.record("log") }
+        log.addDependency(member)
+        queue.addOperation(group)
+        group.cancel()
+        await group.waitUntilFinished()
+        #expect(member.isFinished && member.isCancelled && inner.isFinished)
+        #expect(inner.members[0].isFinished)
+        queue.isSuspended = false
+        queue.addOperation(log)
+        await queue.drain()
+        #expect(ran.values == ["log"])
+    }
+
+    @Test func cancelledAtAnyMomentAllEnd() async {
+        for _ in 0..<(500 / slowness) {
+            let queue = OperationQueue()
+            let group = GroupOperation("group") {
+                InOrder {
+                    block("a"); block("b")
+                }
+                AsyncOperation { await Task.yield() }
+            }
+            queue.addOperation(group)
+            queue.cancelAllOperations()
+            await group.waitUntilFinished()
+            #expect(group.members.allSatisfy { $0.isFinished })
+        }
+    }
+
+    // MARK: What is wrong
+
+    @Test func aCycleThroughAGroupIsFound() {
+        let (inside, outside) = (block("inside"), block("outside"))
+        let group = GroupOperation("group") { inside }
+        // It waits for the group, whose member waits for it.
+        outside.addDependency(group)
+        inside.addDependency(outside)
+        let error = #expect(throws: OperationGraphError.self) {
+            try OperationGraph {
+                outside; group
+            }.validate()
+        }
+        #expect(error == .cycle(["'outside'", "'inside'", "'group'", "'outside'"]))
+    }
+
+    @Test func aMemberThatDependsOnWhatComesAfterItsGroup() {
+        let (inside, after) = (block("inside"), block("after"))
+        let group = GroupOperation("group") { inside }
+        inside.addDependency(after)
+        #expect(throws: OperationGraphError.self) {
+            try OperationGraph {
+                InOrder {
+                    group; after
+                }
+            }.validate()
+        }
+    }
+
+    @Test func membersMayDependOnOthersOutside() async throws {
+        let (inside, outside) = (block("inside"), block("outside"))
+        let group = GroupOperation("group") { inside }
+        inside.addDependency(outside)
+        let late = block("late")
+        late.addDependency(inside)
+        try await OperationQueue().run(
+            OperationGraph {
+                late; group; outside
+            })
+        #expect(ran.values == ["outside", "inside", "late"])
+    }
+
+    @Test func aGraphThatCannotRunIsTheGroupsFailure() async {
+        let (a, b) = (block("a"), block("b"))
+        a.addDependency(b)
+        let group = GroupOperation("group") {
+            InOrder {
+                a; b
+            }
+        }
+        OperationQueue().addOperation(group)
+        await #expect(throws: OperationGraphError.cycle(["'a'", "'b'", "'a'"])) {
+            try await group.value
+        }
+        #expect(a.isFinished && b.isCancelled && ran.values.isEmpty)
+    }
+
+    // MARK: Looking on
+
+    @Test func itSaysWhatItDoes() async throws {
+        let (gate, began, queue) = (AsyncGate(), AsyncGate(), suspendedQueue())
+        let slow = AsyncOperation {
+            began.open()
+            await gate.wait()
+        }
+        slow.name = "slow"
+        let group = GroupOperation("group") {
+            InOrder {
+                slow; block("next")
+            }
+        }
+        let log = block("log")
+        log.addDependency(slow)
+        queue.addOperation(group)
+        queue.addOperation(log)
+        #expect(
+            "\(slow.explain())".hasPrefix(
+                "'slow' starts when 'group' does, of which it is a member."))
+        queue.isSuspended = false
+        await began.wait()
+        #expect(
+            await comesTrue {
+                "\(group.explain())".hasPrefix(
+                    "'group' is executing, and waits for 'slow', 'next'.")
+            })
+        gate.open()
+        try await group.value
+        await queue.drain()
+    }
+
+    @Test func membersHaveTheTaskLocalValuesOfWhoMadeTheGroup() async throws {
+        let group = Label.$value.withValue("group") {
+            GroupOperation { BlockOperation { [ran] in ran.record(Label.value) } }
+        }
+        OperationQueue().addOperation(group)
+        try await group.value
+        #expect(ran.values == ["group"])
+    }
+}

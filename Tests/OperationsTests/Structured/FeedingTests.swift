@@ -1,0 +1,138 @@
+import Testing
+
+@testable import Operations
+
+@Suite(.timeLimit(.minutes(5)))
+struct FeedingTests {
+    struct Broken: Error, Equatable {}
+    typealias AsyncGate = AsyncOperationTests.AsyncGate
+
+    @Test(arguments: [true, false])
+    func itReturnsWhenAllHaveEndedAndNeverHoldsMore(isAsync: Bool) async throws {
+        let (queue, tap) = (OperationQueue(), Tap(500))
+        let (ran, counts, taken) = (Counter(), Recorder<Int>(), tap.taken)
+        let body: @Sendable (Int) async throws -> Void = { _ in
+            // What was taken and has not ended is in the queue.
+            counts.record(taken.value - ran.value)
+            counts.record(queue.operationCount)
+            ran.increment()
+        }
+        if isAsync {
+            try await queue.add(
+                "row", .priority(.low), each: AsyncTap(tap: tap), within: 7, body: body)
+        } else {
+            try await queue.add("row", .priority(.low), each: tap, within: 7, body: body)
+        }
+        #expect(ran.value == 500 && queue.operationCount == 0)
+        #expect(counts.values.allSatisfy { $0 <= 7 })
+    }
+
+    @Test func theFirstFailureLeavesOthersInTheQueueAlone() async throws {
+        let (queue, gate) = (OperationQueue(), AsyncGate())
+        let other = queue.add {
+            await gate.wait()
+            return 1
+        }
+        let seen = Recorder<Operation>()
+        await #expect(throws: Broken()) {
+            try await queue.add(each: 0..<100, within: 4) { number in
+                if let operation = Operation.current { seen.record(operation) }
+                if number == 3 { throw Broken() }
+                try await Task.sleep(for: .seconds(3600))
+            }
+        }
+        #expect(queue.operationCount == 1 && !other.isCancelled)
+        #expect(seen.values.count <= 4)
+        for operation in seen.values where operation.isCancelled {
+            if case .siblingFailed? = operation.cancellationReason { continue }
+            Issue.record("\(String(describing: operation.cancellationReason))")
+        }
+        gate.open()
+        #expect(try await other.value == 1)
+    }
+
+    @Test func cancellingOneOfThemEndsIt() async throws {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        let task = Task { try await queue.add("row", each: 0..<100, within: 4) { _ in } }
+        #expect(await comesTrue { queue.operationCount == 4 })
+        queue.operations[2].cancel(because: "enough")
+        await #expect(throws: OperationCancellation.self) { try await task.value }
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test func cancellingTheTaskEndsIt() async throws {
+        let queue = suspendedQueue()
+        let task = Task { try await queue.add(each: 0..<100, within: 4) { _ in } }
+        #expect(await comesTrue { queue.operationCount == 4 })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test func insideAScopeTheScopeThrowsIt() async {
+        await #expect(throws: Broken()) {
+            try await withOperationQueue { queue in
+                try await queue.add(each: 0..<100, within: 4) { number in
+                    if number == 50 { throw Broken() }
+                }
+            }
+        }
+    }
+
+    @Test func severalFeedOneQueue() async throws {
+        let (queue, ran) = (serialQueue(), Counter())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await queue.add(each: 0..<(2_000 / slowness), within: 3) { _ in
+                        ran.increment()
+                        #expect(queue.operationCount <= 12)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(ran.value == 4 * (2_000 / slowness))
+    }
+
+    @Test func manyComeToAnEndAtAnyMoment() async {
+        for round in 0..<(300 / slowness) {
+            let queue = OperationQueue()
+            let task = Task {
+                try await queue.add(each: 0..., within: 3) { number in
+                    if number == round % 50, round % 3 == 0 { throw Broken() }
+                    if number == round % 40, round % 3 == 1 { queue.cancelAllOperations() }
+                    if number == round % 30, round % 3 == 2 { await Task.yield() }
+                }
+            }
+            if round % 3 == 2 { task.cancel() }
+            let result = await task.result
+            #expect(throws: (any Error).self) { try result.get() }
+            #expect(queue.operationCount == 0)
+        }
+    }
+
+    @Test func whereItWouldWaitForItselfItSaysSo() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = OperationQueue()
+            queue.name = "Q"
+            queue.maxConcurrentOperationCount = 1
+            let outer = queue.add("outer") {
+                try await queue.add("row", each: 0..<10, within: 2) { _ in }
+            }
+            try await outer.value
+        }
+        expect(result, says: "'row' cannot start while 'outer' holds the only slot of queue 'Q'")
+    }
+
+    @Test func roomForNothingIsAMistake() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            try await OperationQueue().add(each: [1], within: 0) { _ in }
+        }
+        expect(result, says: "cannot be fed within 0 operations: nothing would ever be added")
+    }
+}
