@@ -99,12 +99,14 @@ struct MovedOperations {
     }
 
     /// The operation has left the queue, and is not among the ready ones.
+    @inline(never)
     mutating func forget(_ place: Int) { count(standings.removeValue(forKey: place), -1) }
 
     /// The turn and place of the first of a lane, among those whose place is not beyond `limit`.
     ///
     /// - Parameter limit: never lower than before, unless all that were added since are beyond it.
     /// - Complexity: O(log n), spread over all that are ready.
+    @inline(never)
     mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: Turn, place: Int)? {
         while let first = held.first, first.entry.place <= limit {
             let entry = held.removeFirst().entry

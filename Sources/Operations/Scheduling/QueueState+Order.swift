@@ -20,6 +20,14 @@ extension QueueState {
 
     // MARK: Ready lists
 
+    // What few operations need is kept out of line, so that the code that all pass stays small.
+
+    /// An operation that was added has a deadline.
+    @inline(never)
+    mutating func takeOver(_ operation: Operation, at place: Int) {
+        moved.setDeadline(operation.deadline, at: place)
+    }
+
     /// Brings a ready operation to where it stands if that is not its lane.
     @inline(never)
     mutating func fileOutOfOrder(_ place: Int, word: OperationWord) {
@@ -54,6 +62,7 @@ extension QueueState {
     }
 
     /// The ring has moved its operations.
+    @inline(never)
     mutating func renumber(_ places: NewPlaces) {
         if !moved.isEmpty { moved.renumber(places) }
         let isReversed = order == .lifo

@@ -13,7 +13,10 @@ extension QueueState {
         room.admitAtOnce(below: limit, unfinished: operationCount)
     }
 
-    /// Those who get a place now; to be woken once the lock is free.
+    /// Somebody has left.
     @inline(never)
+    mutating func admit(with departure: inout Departure) { departure.waiters += admitted() }
+
+    /// Those who get a place now; to be woken once the lock is free.
     mutating func admitted() -> [Waiter] { room.admit(unfinished: operationCount) }
 }

@@ -170,7 +170,7 @@ struct QueueState: ~Copyable {
                 callBack()
             }
         }
-        if word.has(.moved) { moved.setDeadline(operation.deadline, at: place) }
+        if word.has(.moved) { takeOver(operation, at: place) }
         if word.phase == .filed { file(operation, place: place) }
         promoteAhead(of: place, to: word.quality.effectiveRank)
         return word
@@ -311,7 +311,7 @@ struct QueueState: ~Copyable {
             departure.waiters = waiters
             waiters = []
         }
-        if room.isWaitedFor { departure.waiters += admitted() }
+        if room.isWaitedFor { admit(with: &departure) }
         return departure
     }
 
