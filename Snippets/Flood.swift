@@ -9,8 +9,10 @@ let queue = OperationQueue()
 
 // snippet.show
 try await queue.add(each: lines, within: 100) { line in try await index(line) }
+
+let page = try await queue.add(within: 100) { "rendered" }  // waits for room, then adds
 // snippet.hide
-print(indexed.load(ordering: .relaxed))
+print(indexed.load(ordering: .relaxed), try await page.value)
 
 // Prints:
-// 10000
+// 10000 rendered

@@ -1,21 +1,35 @@
-// 20. A scope
+// 20. A scope, and a budget that queues share
 import Operations
 
-struct Picture {
-    let size: Int
-}
-@Sendable func decode(_ path: String) throws -> Picture { Picture(size: path.count) }
-let paths = ["sea.jpg", "mountains.jpg"]
+struct Broken: Error {}
+let paths = (1...12).map { "photo \($0).jpg" }
+@Sendable func megabytes(_ path: String) -> Int { 100 }
+@Sendable func decode(_ path: String) throws -> String { path.uppercased() }
 
 // snippet.show
-let sizes = try await withOperationQueue { queue in
+let memory = ConcurrencyBudget(512, name: "megabytes")
+
+let pictures = try await withOperationQueue { queue in
     let pictures = paths.map { path in
-        queue.add { try decode(path).size }
+        queue.add(.cost(megabytes(path), of: memory)) { try decode(path) }
     }
     return try await pictures.values()
 }
 // snippet.hide
-print(sizes)
+print(pictures.count, pictures.last ?? "")
+// snippet.show
+
+do {
+    try await withOperationQueue { queue in
+        // Cancelled by the first error.
+        queue.add("slow") { try await Task.sleep(for: .seconds(3600)) }
+        queue.add("broken") { throw Broken() }
+    }
+} catch {
+    print("left with \(error)")
+}
+// snippet.hide
 
 // Prints:
-// [7, 13]
+// 12 PHOTO 12.JPG
+// left with Broken()

@@ -64,11 +64,7 @@ extension OperationQueue {
         body: @escaping @Sendable () async throws -> Void
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
-        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
-        let quality = qualityOfService
-        if quality != .default, operation.status.quality.property == .default {
-            operation.qualityOfService = quality
-        }
+        _ = prepare(operation, name, traits)
         return operation
     }
 }

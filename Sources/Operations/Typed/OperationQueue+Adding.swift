@@ -18,10 +18,7 @@ extension OperationQueue {
         _ name: String? = nil, _ traits: OperationTrait...,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        guard scope != nil else { return take(TypedOperation(body: body), name, traits) }
-        // A task of its own carries the task-local values that are in force here.
-        let inTask: @Sendable () async throws -> Output = body
-        return take(TypedOperation(body: inTask), name, traits)
+        take(made(body), name, traits)
     }
 
     /// Adds an async function as an operation with a result; it keeps its place in the queue's width until it
@@ -48,11 +45,7 @@ extension OperationQueue {
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
-        guard scope != nil else {
-            return take(TypedOperation(after: first, repeat each rest, body: body), name, traits)
-        }
-        let inTask: @Sendable (First, repeat each Rest) async throws -> Output = body
-        return take(TypedOperation(after: first, repeat each rest, body: inTask), name, traits)
+        take(made(after: first, repeat each rest, body: body), name, traits)
     }
 
     /// Adds an async function that runs after other operations, with their results, in their order.
@@ -71,11 +64,7 @@ extension OperationQueue {
         _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
-        guard scope != nil else {
-            return take(TypedOperation(after: inputs, body: body), name, traits)
-        }
-        let inTask: @Sendable ([Input]) async throws -> Output = body
-        return take(TypedOperation(after: inputs, body: inTask), name, traits)
+        take(made(after: inputs, body: body), name, traits)
     }
 
     /// Adds an async function that runs after any number of operations of one type, with their results.
@@ -85,22 +74,5 @@ extension OperationQueue {
         body: @escaping @Sendable ([Input]) async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(after: inputs, body: body), name, traits)
-    }
-
-    @inline(__always)
-    final func take<Output>(
-        _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
-    ) -> TypedOperation<Output> {
-        if name != nil || !traits.isEmpty {
-            operation.adopt(name, traits)
-            if let other = joined(by: operation) { return other }
-        }
-        // As blocks that are added have it.
-        let quality = qualityOfService
-        if quality != .default, operation.status.quality.property == .default {
-            operation.qualityOfService = quality
-        }
-        addOperation(operation)
-        return operation
     }
 }

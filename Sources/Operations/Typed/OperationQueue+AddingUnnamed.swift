@@ -11,7 +11,7 @@ extension OperationQueue {
         _ trait: OperationTrait, _ traits: OperationTrait...,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body), nil, [trait] + traits)
+        take(made(body), nil, [trait] + traits)
     }
 
     /// Adds an async function as an operation with a result, about which traits say more.
@@ -30,7 +30,7 @@ extension OperationQueue {
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: first, repeat each rest, body: body), nil, [trait] + traits)
+        take(made(after: first, repeat each rest, body: body), nil, [trait] + traits)
     }
 
     /// Adds an async function that runs after other operations, with their results, in their order.
@@ -49,7 +49,7 @@ extension OperationQueue {
         _ trait: OperationTrait, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: inputs, body: body), nil, [trait] + traits)
+        take(made(after: inputs, body: body), nil, [trait] + traits)
     }
 
     /// Adds an async function that runs after any number of operations of one type, with their results.

@@ -4,7 +4,7 @@ import Testing
 
 /// The earliest deadline first.
 @Suite(.timeLimit(.minutes(5)))
-struct DeadlineTests {
+struct DeadlineOrderTests {
     private func adder(
         _ queue: OperationQueue, _ recorder: Recorder<String>
     ) -> (String, Int64?, Operation.QueuePriority) -> Operation {

@@ -1,0 +1,31 @@
+// 12. Order (A12)
+import Operations
+
+// snippet.show
+let mail = OperationQueue()
+mail.maxConcurrentOperationCount = 1
+mail.order = .fifo  // strictly as added, whatever their priorities
+
+let rows = OperationQueue()
+rows.maxConcurrentOperationCount = 1
+rows.order = .lifo  // the row that came into view last goes first
+rows.ageing = .seconds(1)  // a priority higher for each second of waiting: nobody starves
+
+for queue in [mail, rows] { queue.isSuspended = true }
+for number in 1...3 {
+    mail.add("letter", .priority(number == 3 ? .veryHigh : .normal)) { print("letter \(number)") }
+    rows.add { print("row \(number)") }
+}
+for queue in [mail, rows] {
+    queue.isSuspended = false
+    await queue.finished()
+}
+// snippet.hide
+
+// Prints:
+// letter 1
+// letter 2
+// letter 3
+// row 3
+// row 2
+// row 1

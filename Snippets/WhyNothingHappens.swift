@@ -1,0 +1,21 @@
+// 6. Why does nothing happen? (A6)
+import Operations
+
+let queue = OperationQueue()
+queue.name = "Office"
+queue.isSuspended = true
+
+// snippet.show
+let scan = queue.add("scan") { "page" }
+let text = queue.add("text", after: scan) { page in page.count }
+
+print(text.explain())
+
+let watch = queue.reportStalls(after: .seconds(30)) { stall in print(stall) }
+// snippet.hide
+watch.end()
+queue.isSuspended = false
+await queue.finished()
+
+// Prints:
+// 'text' → 'scan': 'scan' is ready, but queue 'Office' is suspended.

@@ -1,0 +1,41 @@
+// Adding one operation when there is room for it.
+
+extension OperationQueue {
+    /// Waits until fewer than `limit` operations are in the queue, and then adds a function as an operation.
+    ///
+    /// So many producers can fill a queue, and together they never put more into it. Those who wait get on in
+    /// the order in which they came; who adds otherwise does not wait.
+    ///
+    /// - Parameters:
+    ///   - limit: how many operations, waiting or running, the queue may hold with this one.
+    ///   - name: a name for people.
+    ///   - traits: what else is to be said about the operation.
+    ///   - body: the work.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits; nothing is added then.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        within limit: Int, _ name: String? = nil, traits: [OperationTrait] = [],
+        body: @escaping @Sendable () throws -> Output
+    ) async throws -> TypedOperation<Output> {
+        try await take(made(body), within: limit, name, traits)
+    }
+
+    /// As the one for functions that are not async.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        within limit: Int, _ name: String? = nil, traits: [OperationTrait] = [],
+        body: @escaping @Sendable () async throws -> Output
+    ) async throws -> TypedOperation<Output> {
+        try await take(TypedOperation(body: body), within: limit, name, traits)
+    }
+
+    private func take<Output>(
+        _ operation: TypedOperation<Output>, within limit: Int, _ name: String?,
+        _ traits: [OperationTrait]
+    ) async throws -> TypedOperation<Output> {
+        if let other = prepare(operation, name, traits) { return other }
+        let place = try await reserveRoom(below: limit)
+        place.add(operation)
+        return operation
+    }
+}

@@ -1,0 +1,60 @@
+// What `add` makes of its bodies. In a scope all bodies run in tasks, which have the values of the scope's task.
+
+extension OperationQueue {
+    @inline(__always)
+    final func made<Output: Sendable>(
+        _ body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        guard scope != nil else { return TypedOperation(body: body) }
+        let inTask: @Sendable () async throws -> Output = body
+        return TypedOperation(body: inTask)
+    }
+
+    @inline(__always)
+    final func made<Output: Sendable, First: Sendable, each Rest: Sendable>(
+        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+    ) -> TypedOperation<Output> {
+        guard scope != nil else {
+            return TypedOperation(after: first, repeat each rest, body: body)
+        }
+        let inTask: @Sendable (First, repeat each Rest) async throws -> Output = body
+        return TypedOperation(after: first, repeat each rest, body: inTask)
+    }
+
+    final func made<Output: Sendable, Input: Sendable>(
+        after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) throws -> Output
+    ) -> TypedOperation<Output> {
+        guard scope != nil else { return TypedOperation(after: inputs, body: body) }
+        let inTask: @Sendable ([Input]) async throws -> Output = body
+        return TypedOperation(after: inputs, body: inTask)
+    }
+
+    @inline(__always)
+    final func take<Output>(
+        _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
+    ) -> TypedOperation<Output> {
+        if let other = prepare(operation, name, traits) { return other }
+        addOperation(operation)
+        return operation
+    }
+
+    /// Lets the operation have what is said about it; returns the one that is to be taken in its place, if
+    /// it has a key that another one has.
+    @inline(__always)
+    final func prepare<Output>(
+        _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
+    ) -> TypedOperation<Output>? {
+        if name != nil || !traits.isEmpty {
+            operation.adopt(name, traits)
+            if let other = joined(by: operation) { return other }
+        }
+        // As blocks that are added have it.
+        let quality = qualityOfService
+        if quality != .default, operation.status.quality.property == .default {
+            operation.qualityOfService = quality
+        }
+        return nil
+    }
+}
