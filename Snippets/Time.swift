@@ -33,6 +33,6 @@ await queue.finished()
 
 // Prints:
 // <feed.xml>
-// 'slow' took longer than 0.01 seconds
+// 'slow' took longer than 10 ms
 // before those with a later deadline
 // later

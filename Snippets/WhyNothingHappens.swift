@@ -18,4 +18,5 @@ queue.isSuspended = false
 await queue.finished()
 
 // Prints:
+// 'text' waits for 'scan' (ready; must succeed).
 // 'text' → 'scan': 'scan' is ready, but queue 'Office' is suspended.

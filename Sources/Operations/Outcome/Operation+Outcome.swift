@@ -66,8 +66,11 @@ extension Operation {
         switch extent {
         case .alone: cancel(because: reason, failure: nil)
         case .withDependents:
-            for operation in doomedWithDependents() {
-                operation.cancel(because: reason, failure: nil)
+            let operations = doomedWithDependents()
+            // Before any of them ends: those that need its success would get that as their reason.
+            for operation in operations { operation.note(reason) }
+            for operation in operations {
+                operation.cancel()
                 operation.markCancelled()
             }
         }
