@@ -1,18 +1,26 @@
-// The README's first program, built with everything else.
+// The README's first program.
 import Operations
 
-let download = AsyncOperation {
-    try await Task.sleep(for: .seconds(1))
-    print("downloaded")
+struct Card: CustomStringConvertible {
+    let (picture, caption): (String, String)
+    init(_ picture: String, _ caption: String) { (self.picture, self.caption) = (picture, caption) }
+    var description: String { "\(caption): \(picture)" }
 }
-let filter = BlockOperation { print("filtered") }
-filter.addDependency(download)
-filter.queuePriority = .high
+let url = "sea.jpg"
+@Sendable func fetch(_ url: String) async throws -> [UInt8] { Array(url.utf8) }
+@Sendable func decode(_ bytes: [UInt8]) throws -> String { String(decoding: bytes, as: UTF8.self) }
 
+// snippet.show
 let queue = OperationQueue()
 queue.maxConcurrentOperationCount = 4
-queue.addOperations([filter, download], waitUntilFinished: true)
+
+let download = queue.add("download", .retry(3), .timeout(.seconds(5))) { try await fetch(url) }
+let picture = queue.add("decode", after: download) { bytes in try decode(bytes) }
+let caption = queue.add("caption") { "Morning" }
+let card = queue.add(after: picture, caption) { picture, caption in Card(picture, caption) }
+
+print(try await card.value)
+// snippet.hide
 
 // Prints:
-// downloaded
-// filtered
+// Morning: sea.jpg
