@@ -55,13 +55,15 @@ final class FeedWindow: Sendable {
 
     // MARK: For the feeding task
 
+    // On the caller's actor: it need not leave that while there is room.
+
     /// Waits until there is room for another operation; false if there are to be no more.
-    private func hasRoom() async -> Bool {
-        await waitUntilLeft(atMost: limit - 1)
+    private func hasRoom(isolation: isolated (any Actor)?) async -> Bool {
+        await waitUntilLeft(atMost: limit - 1, isolation: isolation)
         return state.withLock { $0.ending == nil }
     }
 
-    private func waitUntilLeft(atMost count: Int) async {
+    private func waitUntilLeft(atMost count: Int, isolation: isolated (any Actor)?) async {
         let left = state.withLock { $0.operations.count > count ? $0.operations : nil }
         guard let left else { return }
         // Only there can the one who waits hold what they need.
@@ -152,11 +154,11 @@ final class FeedWindow: Sendable {
             try await withTaskExecutorPreference(PoolExecutor.shared) {
                 _ = isolation
                 var iterator = elements.makeIterator()
-                while await hasRoom(), let element = iterator.next() {
+                while await hasRoom(isolation: isolation), let element = iterator.next() {
                     let (operation, tell) = make(element)
                     add(operation, tell)
                 }
-                try await finish()
+                try await finish(isolation: isolation)
             }
         } onCancel: {
             end(.taskCancelled)
@@ -174,7 +176,7 @@ final class FeedWindow: Sendable {
                 _ = isolation
                 do {
                     var iterator = elements.makeAsyncIterator()
-                    while await hasRoom(),
+                    while await hasRoom(isolation: isolation),
                         let element = try await iterator.next(isolation: isolation)
                     {
                         let (operation, tell) = make(element)
@@ -183,15 +185,15 @@ final class FeedWindow: Sendable {
                 } catch {
                     end(.sequence(error))
                 }
-                try await finish()
+                try await finish(isolation: isolation)
             }
         } onCancel: {
             end(.taskCancelled)
         }
     }
 
-    private func finish() async throws {
-        await waitUntilLeft(atMost: 0)
+    private func finish(isolation: isolated (any Actor)?) async throws {
+        await waitUntilLeft(atMost: 0, isolation: isolation)
         if let ending = state.withLock({ $0.ending }) { throw ending.error }
     }
 }
