@@ -136,9 +136,44 @@ private final class PreparedTask: Sendable {
     typealias Work = @Sendable () async -> Void
 
     private let state: StateBox
+    /// Where it waits to be told for the first time; nil where there may be drivers.
+    private let hold: Hold?
     private let task: Task<Void, Never>
     /// What it runs on if that may have to be a driver.
     let executor: BodyExecutor?
+
+    /// Keeps the first job of a task, so that one which has nothing to do yet costs the workers nothing.
+    private final class Hold: TaskExecutor {
+        private enum State {
+            /// The task is being made.
+            case empty
+            case holding(UnownedJob)
+            /// The task runs like any other.
+            case open
+        }
+
+        private let state = Protected(State.empty)
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let isOpen = state.withLock { state in
+                guard case .empty = state else { return true }
+                state = .holding(job)
+                return false
+            }
+            if isOpen { PoolExecutor.shared.enqueue(job) }
+        }
+
+        /// The task has something to do: up to where it waits for something it runs on the calling thread.
+        func open() {
+            let job: UnownedJob? = state.withLock { state in
+                defer { state = .open }
+                if case .holding(let job) = state { return job }
+                return nil
+            }
+            job?.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
 
     private final class StateBox: Sendable {
         let state = Protected(State.idle)
@@ -191,10 +226,12 @@ private final class PreparedTask: Sendable {
             while let work = await state.wait() { await work() }
         }
         guard BodyExecutor.areNeeded else {
-            executor = nil
-            task = Task(executorPreference: PoolExecutor.shared, operation: loop)
+            let hold = Hold()
+            (self.hold, executor) = (hold, nil)
+            task = Task(executorPreference: hold, operation: loop)
             return
         }
+        hold = nil
         let executor = BodyExecutor()
         self.executor = executor
         task = PoolExecutor.start(loop, on: executor)
@@ -207,6 +244,7 @@ private final class PreparedTask: Sendable {
     @discardableResult
     func run(isLast: Bool = true, _ work: Work?) -> Task<Void, Never> {
         state.tell(work, isLast: isLast)
+        hold?.open()
         return task
     }
 }
