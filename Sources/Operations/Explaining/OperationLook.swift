@@ -198,10 +198,10 @@ extension Operation {
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             Edges.forEach(edges) { edge in
-                guard let dependency = edge.pointee.dependency, edge.pointee.condition != .always
+                guard let dependency = edge.pointee.dependency, edge.condition != .always
                 else { return }
                 conditions[ObjectIdentifier(dependency.takeUnretainedValue())] =
-                    edge.pointee.condition
+                    edge.condition
             }
         }
         return conditions

@@ -4,7 +4,7 @@
 /// dependency's.
 struct Edge {
     /// The dependent's address; the last bits, which are 0 there, are the condition.
-    private var bits: UInt
+    fileprivate var bits: UInt
     /// Retained; nil once the edge was taken away.
     var dependency: Unmanaged<Operation>?
     var next: UnsafeMutablePointer<Edge>?
@@ -15,24 +15,27 @@ struct Edge {
         bits = UInt(bitPattern: dependent.toOpaque())
     }
 
-    private static let conditionMask: UInt = 0b11
+    fileprivate static var conditionMask: UInt { 0b11 }
 
+    var isLinked: Bool {
+        @inline(__always) get { previous != nil }
+    }
+}
+
+// Not properties of the edge itself: asking it would read all of it, also what another lock guards.
+extension UnsafeMutablePointer<Edge> {
     var dependent: Unmanaged<Operation> {
         @inline(__always) get {
-            let address = UnsafeRawPointer(bitPattern: bits & ~Self.conditionMask)
+            let address = UnsafeRawPointer(bitPattern: pointee.bits & ~Edge.conditionMask)
             return Unmanaged.fromOpaque(address.unsafelyUnwrapped)
         }
     }
 
     var condition: DependencyCondition {
         @inline(__always) get {
-            DependencyCondition(rawValue: bits & Self.conditionMask) ?? .always
+            DependencyCondition(rawValue: pointee.bits & Edge.conditionMask) ?? .always
         }
-        set { bits = bits & ~Self.conditionMask | newValue.rawValue }
-    }
-
-    var isLinked: Bool {
-        @inline(__always) get { previous != nil }
+        nonmutating set { pointee.bits = pointee.bits & ~Edge.conditionMask | newValue.rawValue }
     }
 }
 
@@ -110,7 +113,7 @@ struct Edges {
     /// Takes a dependency away from an edge that is in no list.
     static func remove(_ edge: EdgePointer, from edges: Pointer) {
         edge.pointee.dependency = nil
-        edge.pointee.condition = .always
+        edge.condition = .always
         edge.pointee.next = edges.pointee.vacant
         edges.pointee.vacant = edge
     }
@@ -130,7 +133,7 @@ struct Edges {
         guard let block else { fatalError("unreachable: a block was just made") }
         let place = Self.edges(of: block) + block.pointee.count
         block.pointee.count += 1
-        place.initialize(to: Edge(dependent: inlineEdges(edges).pointee.dependent))
+        place.initialize(to: Edge(dependent: inlineEdges(edges).dependent))
         return place
     }
 
@@ -168,7 +171,7 @@ struct Edges {
         forEach(edges) { edge in
             if let dependency = edge.pointee.dependency {
                 edge.pointee.dependency = nil
-                edge.pointee.condition = .always
+                edge.condition = .always
                 body(dependency)
             }
         }
@@ -228,7 +231,7 @@ struct Edges {
         var edge = list(of: edges).pointee
         while let current = edge {
             edge = current.pointee.next
-            body(current.pointee.dependent, current.pointee.condition)
+            body(current.dependent, current.condition)
         }
     }
 }

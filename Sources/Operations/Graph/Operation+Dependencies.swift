@@ -17,7 +17,7 @@ extension Operation {
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
-        if condition != .always { edge.pointee.condition = condition }
+        if condition != .always { edge.condition = condition }
         recordDependencies()
         // One that has finished has nothing to wait for, and is not held back.
         guard status.phase != .finished, dependency.status.phase != .finished else {
@@ -117,13 +117,13 @@ extension Operation {
         var told: ToldLater?
         let hasConditions = status.has(.hasConditions)
         while let edge = Edges.popSuccessor(edges) {
-            let dependent = edge.pointee.dependent
-            if hasConditions, !edge.pointee.condition.isMet(by: status.outcome) {
+            let dependent = edge.dependent
+            if hasConditions, !edge.condition.isMet(by: status.outcome) {
                 reject(edge, &told)
                 continue
             }
             // Somebody makes up for it.
-            if hasConditions, edge.pointee.condition == .failure { observeFailure() }
+            if hasConditions, edge.condition == .failure { observeFailure() }
             if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&told) }) { ready(dependent) }
         }
         return told
@@ -133,8 +133,8 @@ extension Operation {
     /// is lowered only then, so that nothing else makes it ready before.
     @inline(never)
     private func reject(_ edge: Edges.EdgePointer, _ told: inout ToldLater?) {
-        let condition = edge.pointee.condition
-        guard let dependent = Self.reference(toDependent: edge.pointee.dependent) else { return }
+        let condition = edge.condition
+        guard let dependent = Self.reference(toDependent: edge.dependent) else { return }
         let list = told ?? ToldLater()
         told = list
         list.rejections.append(Rejection(dependent: dependent, by: self, on: condition))
