@@ -80,7 +80,7 @@ struct AsyncOperationTests {
         let began = AsyncGate()
         let operation = AsyncOperation {
             began.open()
-            try await Task.sleep(for: .seconds(3600))
+            try await untilCancelled()
         }
         let queue = OperationQueue()
         queue.addOperation(operation)
@@ -104,7 +104,7 @@ struct AsyncOperationTests {
     /// Cancelled at every moment around the start; it must end each time.
     @Test func cancellingWhileItStartsAlwaysEndsIt() async {
         for _ in 0..<1_000 {
-            let operation = AsyncOperation { try await Task.sleep(for: .seconds(3600)) }
+            let operation = AsyncOperation { try await untilCancelled() }
             let queue = OperationQueue()
             queue.addOperation(operation)
             operation.cancel()

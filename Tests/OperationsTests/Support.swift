@@ -114,3 +114,6 @@ extension OperationQueue {
     /// Waits without blocking the test's task.
     func drain() async { await waitUntilAllOperationsAreFinished() }
 }
+
+/// Suspends until the task is cancelled, which is what is waited for: the hour only bounds a test that fails.
+func untilCancelled() async throws { try await Task.sleep(for: .seconds(3600)) }

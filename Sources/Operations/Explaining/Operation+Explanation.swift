@@ -217,8 +217,7 @@ extension [String] {
 extension Duration {
     /// As people say it: "85 ms", "3.2 s", "4 min".
     var rounded: String {
-        let milliseconds =
-            components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = wholeMilliseconds
         if milliseconds < 1 { return "less than 1 ms" }
         if milliseconds < 1000 { return "\(milliseconds) ms" }
         if milliseconds < 120_000 { return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }

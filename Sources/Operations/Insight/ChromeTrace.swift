@@ -92,21 +92,25 @@ struct ChromeTrace {
     private func writeName(
         _ kind: String, _ name: String, process: Int, thread: Int?, _ json: inout JSONText
     ) {
-        begin("M", kind, process: process, thread: thread, time: nil, &json)
-        json.key("args")
-        json.open("{")
-        json.field("name", name)
-        json.close("}")
-        json.close("}")
+        writeMetadata(kind, process: process, thread: thread, &json) { $0.field("name", name) }
     }
 
     private func writeOrder(
         _ kind: String, _ order: Int, process: Int, thread: Int?, _ json: inout JSONText
     ) {
+        writeMetadata(kind, process: process, thread: thread, &json) {
+            $0.field("sort_index", order)
+        }
+    }
+
+    private func writeMetadata(
+        _ kind: String, process: Int, thread: Int?, _ json: inout JSONText,
+        argument: (inout JSONText) -> Void
+    ) {
         begin("M", kind, process: process, thread: thread, time: nil, &json)
         json.key("args")
         json.open("{")
-        json.field("sort_index", order)
+        argument(&json)
         json.close("}")
         json.close("}")
     }

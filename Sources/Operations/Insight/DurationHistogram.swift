@@ -128,6 +128,9 @@ extension Duration {
         return overflow ? .max : whole &+ UInt64(attoseconds / 1_000_000_000)
     }
 
+    /// 0 for negative ones.
+    var wholeMilliseconds: UInt64 { wholeNanoseconds / 1_000_000 }
+
     /// Three digits and a unit: "1.25 µs", "340 ns", "12.0 s".
     var inShort: String {
         let nanoseconds = wholeNanoseconds

@@ -37,17 +37,14 @@ extension OperationQueue {
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> Void? {
-                let waiter = IdleWaiter()
+                if Task.isCancelled { return nil }
+                let wait = TimedWait()
                 await withTaskCancellationHandler {
-                    await withCheckedContinuation { continuation in
-                        guard waiter.begin(continuation) else { return }
-                        let isIdle = queue.event { state in
-                            state.idleWaiterArrived(after: seen, .handler { waiter.end() })
-                        }
-                        if isIdle { waiter.end() }
-                    }
+                    let isIdle = queue.event { $0.idleWaiterArrived(after: seen, .timed(wait)) }
+                    if isIdle { wait.end(inTime: true) }
+                    _ = await wait.isInTime()
                 } onCancel: {
-                    waiter.end()
+                    wait.end(inTime: false)
                 }
                 if Task.isCancelled { return nil }
                 seen = queue.snapshot { $0.idleCount }
@@ -58,35 +55,4 @@ extension OperationQueue {
 
     /// The moments, from now on, at which the queue has nothing left; see ``Idles``.
     public final var idles: Idles { Idles(queue: self) }
-}
-
-/// Goes on when the queue is idle or the task is cancelled, whatever comes first.
-private final class IdleWaiter: Sendable {
-    private enum State {
-        case created
-        case waiting(CheckedContinuation<Void, Never>)
-        case ended
-    }
-
-    private let state = Protected(State.created)
-
-    /// False, and it goes on at once, if the end came before.
-    func begin(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
-        let begins = state.withLock { state in
-            guard case .created = state else { return false }
-            state = .waiting(continuation)
-            return true
-        }
-        if !begins { continuation.resume() }
-        return begins
-    }
-
-    func end() {
-        let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
-            defer { state = .ended }
-            if case .waiting(let continuation) = state { return continuation }
-            return nil
-        }
-        continuation?.resume()
-    }
 }

@@ -37,9 +37,8 @@ public struct OperationDeadlineExceeded: Error, Sendable, Hashable, CustomString
 extension Duration {
     /// As people say it when they wait: "0.4 s", "85 ms", "4 min".
     var asWait: String {
-        let milliseconds =
-            components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-        if milliseconds < 100 { return "\(max(0, milliseconds)) ms" }
+        let milliseconds = wholeMilliseconds
+        if milliseconds < 100 { return "\(milliseconds) ms" }
         if milliseconds < 120_000 { return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }
         return "\(milliseconds / 60_000) min"
     }

@@ -24,8 +24,30 @@ package final class RandomSource: Sendable {
             var generator = SystemRandomNumberGenerator()
             return generator.next()
         }
-        // SplitMix64: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-        var z = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        return SplitMix64.mixed(
+            state.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue)
+    }
+}
+
+/// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+///
+/// Our own, so that seeds mean the same with each version of Swift.
+package struct SplitMix64: Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= Self.step
+        return Self.mixed(state)
+    }
+
+    /// How far the state goes with each number.
+    static var step: UInt64 { 0x9E37_79B9_7F4A_7C15 }
+
+    /// The number that belongs to a state.
+    static func mixed(_ state: UInt64) -> UInt64 {
+        var z = state
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)

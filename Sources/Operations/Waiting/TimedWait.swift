@@ -1,4 +1,4 @@
-/// A task that waits for something, but only for so long.
+/// A task that waits for something, but not whatever happens: its time may be up, or it is cancelled.
 final class TimedWait: Sendable {
     private enum State {
         case begun
@@ -42,7 +42,8 @@ final class TimedWait: Sendable {
         return isInTime
     }
 
-    private func isInTime() async -> Bool {
+    /// Suspends until the end; whether what was waited for came in time.
+    func isInTime() async -> Bool {
         await withCheckedContinuation { continuation in
             let ended: Bool? = state.withLock { state in
                 if case .ended(let isInTime) = state { return isInTime }

@@ -42,10 +42,7 @@ package final class Gate: Sendable {
             // In pieces: the platform counts in 32 bits.
             while !isInTime, ContinuousClock.now < deadline {
                 let rest = min(ContinuousClock.now.duration(to: deadline), .seconds(1_000))
-                let milliseconds =
-                    rest.components.seconds * 1_000
-                    + rest.components.attoseconds / 1_000_000_000_000_000
-                isInTime = wait(milliseconds: Int(milliseconds) + 1)
+                isInTime = wait(milliseconds: Int(rest.wholeMilliseconds) + 1)
             }
         }
         return isInTime

@@ -1,3 +1,5 @@
+import Operations
+
 /// Runs a body with many schedules, until it fails or none is left.
 ///
 /// ```swift

@@ -1,3 +1,5 @@
+import Operations
+
 /// One of several things that could happen was chosen.
 struct Decision: Sendable, Equatable {
     let choice: Int
@@ -75,22 +77,8 @@ struct Chooser: Sendable {
     }
 }
 
-/// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-///
-/// Our own, so that seeds mean the same with each version of Swift.
-struct SplitMix64: Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
+extension SplitMix64 {
+    /// Evenly from 0 up to, but not including, a number.
     mutating func next(below count: Int) -> Int {
         Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(count)).high)
     }

@@ -93,7 +93,7 @@ struct GroupOperationTests {
         let began = AsyncGate()
         let running = AsyncOperation {
             began.open()
-            try await Task.sleep(for: .seconds(3600))
+            try await untilCancelled()
         }
         let waiting = block("waiting")
         let group = GroupOperation("group") {

@@ -75,7 +75,7 @@ struct FailureTests {
         let queue = OperationQueue()
         let operation = queue.add {
             began.open()
-            try await Task.sleep(for: .seconds(3600))
+            try await untilCancelled()
         }
         await began.wait()
         operation.cancel(because: "enough")

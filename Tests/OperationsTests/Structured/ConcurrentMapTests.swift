@@ -76,7 +76,7 @@ struct ConcurrentMapTests {
         let body: @Sendable (Int) async throws -> Int = { number in
             if number == 3 { throw Broken() }
             do {
-                try await Task.sleep(for: .seconds(3600))
+                try await untilCancelled()
             } catch {
                 cancelled.increment()
                 throw error
@@ -97,7 +97,7 @@ struct ConcurrentMapTests {
         let cancelled = Counter()
         await #expect(throws: Broken()) {
             try await AsyncTap(tap: Tap(3), error: Broken()).concurrentForEach(width: 4) { _ in
-                do { try await Task.sleep(for: .seconds(3600)) } catch { cancelled.increment() }
+                do { try await untilCancelled() } catch { cancelled.increment() }
             }
         }
         #expect(cancelled.value <= 3)
@@ -109,7 +109,7 @@ struct ConcurrentMapTests {
         let task = Task {
             let body: @Sendable (Int) async throws -> Void = { _ in
                 began.open()
-                try await Task.sleep(for: .seconds(3600))
+                try await untilCancelled()
             }
             if isAsync {
                 try await AsyncTap(tap: Tap(100)).concurrentForEach(width: 2, body)

@@ -38,7 +38,7 @@ struct FeedingTests {
             try await queue.add(each: 0..<100, within: 4) { number in
                 if let operation = Operation.current { seen.record(operation) }
                 if number == 3 { throw Broken() }
-                try await Task.sleep(for: .seconds(3600))
+                try await untilCancelled()
             }
         }
         #expect(queue.operationCount == 1 && !other.isCancelled)

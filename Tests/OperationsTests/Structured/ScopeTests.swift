@@ -70,7 +70,7 @@ struct ScopeTests {
                 seen.record(
                     queue.add("sleep") {
                         gate.open()
-                        try await Task.sleep(for: .seconds(3600))
+                        try await untilCancelled()
                     })
                 await gate.wait()
                 let never = Operation()
@@ -105,7 +105,7 @@ struct ScopeTests {
     @Test func theFailureIsThrownAndNotWhatFollowsFromIt() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
-                let waiting = queue.add { try await Task.sleep(for: .seconds(3600)) }
+                let waiting = queue.add { try await untilCancelled() }
                 queue.add { () throws in throw Broken() }
                 // Throws that it was cancelled.
                 try await waiting.value
@@ -189,7 +189,7 @@ struct ScopeTests {
         let seen = Recorder<TypedOperation<Void>>()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
-                seen.record(queue.add { try await Task.sleep(for: .seconds(3600)) })
+                seen.record(queue.add { try await untilCancelled() })
                 throw Broken()
             }
         }
@@ -230,7 +230,7 @@ struct ScopeTests {
                 seen.record(
                     queue.add {
                         began.open()
-                        try await Task.sleep(for: .seconds(3600))
+                        try await untilCancelled()
                     })
                 await seen.values[0].waitUntilFinished()
                 return 1
@@ -252,7 +252,7 @@ struct ScopeTests {
             try await withOperationQueue { queue in
                 let operation = queue.add {
                     began.open()
-                    try await Task.sleep(for: .seconds(3600))
+                    try await untilCancelled()
                 }
                 do {
                     try await operation.value

@@ -34,7 +34,7 @@ struct AsyncRunnerTests {
         let operations = (0..<4).map { _ in
             queue.add {
                 began.increment()
-                try await Task.sleep(for: .seconds(3600))
+                try await untilCancelled()
             }
         }
         #expect(await comesTrue { began.value > 0 })
