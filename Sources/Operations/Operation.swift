@@ -209,7 +209,14 @@ open class Operation: @unchecked Sendable {
     func runBlock() {}
 
     /// Runs the async body of one that nobody subclassed, in the current task.
-    func runAsyncBlock(in body: AsyncBody) async {}
+    nonisolated(nonsending) func runAsyncBlock(in body: AsyncBody) async {}
+
+    /// Whether a task was made together with it.
+    var hasOwnTask: Bool { false }
+
+    /// Runs the async body of one that nobody subclassed in its own task, in the place of the worker; false if
+    /// the worker is to go on without it.
+    func runInOwnTask(of batch: Batch, in queue: OperationQueue) -> Bool { false }
 
     /// Starts the task of one that is executing already.
     func startTask() {}

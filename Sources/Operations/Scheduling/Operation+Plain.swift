@@ -57,13 +57,16 @@ extension Operation {
         return nil
     }
 
-    /// Runs an async body that has begun: in a runner if a task like any other will do, or else in a task of its
-    /// own, to which the operation goes out of the batch.
+    /// Runs an async body that has begun, in the place of the worker if it needs no more than any task has.
+    /// Otherwise the operation goes out of the batch.
     @inline(never)
     private func runPlainInTask(
         _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
-        if mayUseRunner(in: queue) { return AsyncRunner.run(self, of: batch, in: queue) }
+        if mayUseRunner(in: queue) {
+            guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
+            return runInOwnTask(of: batch, in: queue) ? endPlain(batch, in: queue) : nil
+        }
         _ = ThreadContext.current.prepare(for: self, in: queue)
         let operation = queue.part(from: batch).takeRetainedValue()
         if queue.isWatched { queue.noteStart(of: operation) }
@@ -71,10 +74,10 @@ extension Operation {
         return nil
     }
 
-    /// Whether it needs nothing that belongs to its task alone.
+    /// Whether it needs nothing that has to be done for its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
-        !status.has(.elaborate) && taskPriority == nil
-            && queue.care.load(ordering: .relaxed) == 0
+        // Being elaborate makes no difference: that is about the thread.
+        taskPriority == nil && queue.care.load(ordering: .relaxed) == 0
     }
 
     /// What follows from the end of a plain operation that has more than its block.

@@ -14,6 +14,7 @@ extension OperationQueue {
     ///   - body: the work, run on a worker thread at most once. What it returns is the operation's
     ///     ``TypedOperation/value``; what it throws is its failure.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
         body: @escaping @Sendable () throws -> Output
@@ -24,6 +25,7 @@ extension OperationQueue {
     /// Adds an async function as an operation with a result; it keeps its place in the queue's width until it
     /// has returned.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
         body: @escaping @Sendable () async throws -> Output
@@ -40,6 +42,7 @@ extension OperationQueue {
     /// If one of them fails or is cancelled, this one is cancelled, with that as the
     /// ``Operation/cancellationReason``.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
@@ -50,6 +53,7 @@ extension OperationQueue {
 
     /// Adds an async function that runs after other operations, with their results, in their order.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
@@ -60,6 +64,7 @@ extension OperationQueue {
 
     /// Adds a function that runs after any number of operations of one type, with their results.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
@@ -69,6 +74,7 @@ extension OperationQueue {
 
     /// Adds an async function that runs after any number of operations of one type, with their results.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) async throws -> Output

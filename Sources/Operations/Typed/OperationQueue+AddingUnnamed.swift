@@ -7,6 +7,7 @@ extension OperationQueue {
     /// let photo = queue.add(.deduplicated(by: url), .retry(3)) { try fetch(url) }
     /// ```
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
         body: @escaping @Sendable () throws -> Output
@@ -16,6 +17,7 @@ extension OperationQueue {
 
     /// Adds an async function as an operation with a result, about which traits say more.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
         body: @escaping @Sendable () async throws -> Output
@@ -25,6 +27,7 @@ extension OperationQueue {
 
     /// Adds a function that runs after other operations, with their results, in their order.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
@@ -35,6 +38,7 @@ extension OperationQueue {
 
     /// Adds an async function that runs after other operations, with their results, in their order.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
@@ -45,6 +49,7 @@ extension OperationQueue {
 
     /// Adds a function that runs after any number of operations of one type, with their results.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
@@ -54,6 +59,7 @@ extension OperationQueue {
 
     /// Adds an async function that runs after any number of operations of one type, with their results.
     @discardableResult
+    @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) async throws -> Output

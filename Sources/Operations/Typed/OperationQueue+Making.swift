@@ -1,37 +1,44 @@
 // What `add` makes of its bodies. In a scope all bodies run in tasks, which have the values of the scope's task.
+//
+// Inlinable, as `add` is, so that the types of bodies and results are known where operations are made.
 
 extension OperationQueue {
-    @inline(__always)
+    /// Whether all bodies run in tasks.
+    @usableFromInline
+    final var runsAllInTasks: Bool { scope != nil }
+
+    @inlinable
     final func made<Output: Sendable>(
         _ body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        guard scope != nil else { return TypedOperation(body: body) }
+        guard runsAllInTasks else { return TypedOperation(body: body) }
         let inTask: @Sendable () async throws -> Output = body
         return TypedOperation(body: inTask)
     }
 
-    @inline(__always)
+    @inlinable
     final func made<Output: Sendable, First: Sendable, each Rest: Sendable>(
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
-        guard scope != nil else {
+        guard runsAllInTasks else {
             return TypedOperation(after: first, repeat each rest, body: body)
         }
         let inTask: @Sendable (First, repeat each Rest) async throws -> Output = body
         return TypedOperation(after: first, repeat each rest, body: inTask)
     }
 
+    @inlinable
     final func made<Output: Sendable, Input: Sendable>(
         after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
-        guard scope != nil else { return TypedOperation(after: inputs, body: body) }
+        guard runsAllInTasks else { return TypedOperation(after: inputs, body: body) }
         let inTask: @Sendable ([Input]) async throws -> Output = body
         return TypedOperation(after: inputs, body: inTask)
     }
 
-    @inline(__always)
+    @usableFromInline
     final func take<Output>(
         _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
     ) -> TypedOperation<Output> {

@@ -4,6 +4,7 @@ extension TypedOperation {
     /// Makes an operation that runs after others, with their results, in their order.
     ///
     /// If one of them fails or is cancelled, this one is cancelled, with that as the reason.
+    @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
@@ -14,6 +15,7 @@ extension TypedOperation {
     }
 
     /// As the one without `async`.
+    @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
@@ -24,6 +26,7 @@ extension TypedOperation {
     }
 
     /// Makes an operation that runs after any number of others of one type, with their results.
+    @inlinable
     public convenience init<Input: Sendable>(
         after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
@@ -33,6 +36,7 @@ extension TypedOperation {
     }
 
     /// As the one without `async`.
+    @inlinable
     public convenience init<Input: Sendable>(
         after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) async throws -> Output

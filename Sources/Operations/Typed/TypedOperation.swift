@@ -15,24 +15,29 @@ import Synchronization
 /// task runs on the same worker threads as operations do. An operation with an `async` body that is made
 /// inside a task carries that task's task-local values into its body.
 open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
-    // Unchecked: `block` is touched while it is made, and then by the one who runs it, as is `returned`;
-    // others read `returned` when they have seen in the word that it has finished.
+    // Unchecked: `body` is touched while it is made, and then by the one who runs it, as is `returned`; others
+    // read `returned` when they have seen in the word that it has finished.
 
-    /// A body that is not async; nil once it has run for the last time.
-    private var block: (@Sendable () throws -> Output)?
+    private enum Body {
+        case function(@Sendable () throws -> Output)
+        case asyncFunction(@Sendable () async throws -> Output)
+    }
+
+    /// Nil once it has run for the last time, and if a subclass overrides `main()`.
+    private var body: Body?
     /// What runs an async body.
-    let run: TaskRun<Output>?
+    let run: TaskRun?
     private var returned: Output?
 
     /// Makes an operation for a subclass that overrides `main() async throws`.
     public override init() {
-        run = TaskRun(nil)
+        run = TaskRun()
         super.init()
     }
 
     /// Makes an operation that runs a function on a worker thread.
     public init(body: @escaping @Sendable () throws -> Output) {
-        block = body
+        self.body = .function(body)
         run = nil
         super.init()
         if type(of: self) == TypedOperation<Output>.self { becomePlain() }
@@ -40,22 +45,24 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes an operation that runs an async function.
     public init(body: @escaping @Sendable () async throws -> Output) {
-        run = TaskRun(body)
+        self.body = .asyncFunction(body)
+        run = TaskRun()
         super.init()
-        becomePlainIfAnyTaskWillDo()
+        becomePlainUnlessDriven()
     }
 
     /// - Parameter inheriting: false for a queue that gives its operations the task-local values to have.
     init(inheriting: Bool, body: @escaping @Sendable () async throws -> Output) {
-        run = TaskRun(body, inherits: inheriting)
+        self.body = .asyncFunction(body)
+        run = TaskRun(inherits: inheriting)
         super.init()
-        becomePlainIfAnyTaskWillDo()
+        becomePlainUnlessDriven()
     }
 
-    private func becomePlainIfAnyTaskWillDo() {
-        guard type(of: self) == TypedOperation<Output>.self, run?.isPrepared == false,
-            AsyncRunner.isAvailable
-        else { return }
+    private func becomePlainUnlessDriven() {
+        guard type(of: self) == TypedOperation<Output>.self, run?.isForDrivers == false else {
+            return
+        }
         becomePlain(.asynchronous)
     }
 
@@ -106,7 +113,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// The work; override it. An override need not be `async`.
     open func main() async throws -> Output {
-        if let body = run?.body { return try await body() }
+        if case .asyncFunction(let body) = body { return try await body() }
         // A subclass of one without a result may override the other `main()`.
         let synchronous: () -> Void = main
         synchronous()
@@ -121,19 +128,19 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Runs the body, if it is not async.
     open override func main() {
         runBody()
-        if !mayRunAgain { block = nil }
+        if !mayRunAgain { body = nil }
     }
 
     override func runBlock() {
         runBody()
-        block = nil
+        body = nil
     }
 
     @inline(__always)
     private func runBody() {
-        guard let block else { return }
+        guard case .function(let body) = body else { return }
         do {
-            returned = try block()
+            returned = try body()
         } catch {
             fail(error)
         }
@@ -141,9 +148,10 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override func conclude() {
         guard let run else {
-            block = nil
+            body = nil
             return super.conclude()
         }
+        body = nil
         run.end()
         finish()
     }
@@ -161,14 +169,21 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         run?.start(for: self) { [self] in await runTask() }
     }
 
-    override func runAsyncBlock(in body: AsyncBody) async {
-        guard let run, let block = run.body else { return }
-        run.begin(in: body, for: self)
+    override var hasOwnTask: Bool { run?.isPrepared == true }
+
+    override func runInOwnTask(of batch: Batch, in queue: OperationQueue) -> Bool {
+        run?.runPrepared(self, of: batch, in: queue) ?? false
+    }
+
+    nonisolated(nonsending) override func runAsyncBlock(in task: AsyncBody) async {
+        guard let run, case .asyncFunction(let body) = body else { return }
+        run.begin(in: task, for: self)
         do {
-            returned = try await block()
+            returned = try await body()
         } catch {
             fail(error)
         }
+        self.body = nil
         run.end()
     }
 

@@ -8,12 +8,33 @@ final class PoolExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
 
     func enqueue(_ job: UnownedJob) {
+        if let context = ThreadContext.existing, context.keepsJob {
+            context.keepsJob = false
+            context.job = job
+            return
+        }
         let urgency = QualityOfServiceUse.isOn ? Urgency(job.priority) : .usual
         WorkerPool.shared.submit(.job(job, urgency))
     }
 
     func run(_ job: UnownedJob) {
         job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+
+    /// The job of the task that `body` makes, or resumes, for the caller to run.
+    @inline(__always)
+    func firstJob(of body: () -> Void) -> UnownedJob? {
+        let context = ThreadContext.current
+        context.keepsJob = true
+        body()
+        context.keepsJob = false
+        return context.job.take()
+    }
+
+    /// Runs the task that `body` makes, or resumes, up to where it is suspended.
+    @inline(__always)
+    func runHere(_ body: () -> Void) {
+        if let job = firstJob(of: body) { run(job) }
     }
 
     /// Makes a task that runs here.

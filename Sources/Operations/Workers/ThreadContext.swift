@@ -24,6 +24,11 @@ final class ThreadContext: @unchecked Sendable {
     /// Operations that this thread is about to let go of, one after the other.
     var lettingGo: [Unmanaged<Operation>] = []
     var isLettingGo = false
+    /// A task without work that is with this thread; workers have one.
+    var runner: AsyncRunner?
+    /// Set while the next job for the workers is kept here, see `PoolExecutor.firstJob(of:)`.
+    var keepsJob = false
+    var job: UnownedJob?
     /// Set while `startChecked()` calls `start()`.
     var checkedStart: CheckedStart?
     /// Set while the thread runs things for a `QueueDriver`, one after the other.
@@ -51,6 +56,10 @@ final class ThreadContext: @unchecked Sendable {
         let context = ThreadContext()
         pointer.value = Unmanaged.passRetained(context).toOpaque()
         return context
+    }
+
+    static func isCurrent(_ context: Unmanaged<ThreadContext>?) -> Bool {
+        context != nil && pointer.value == context?.toOpaque()
     }
 
     @inline(__always)

@@ -99,6 +99,7 @@ final class WorkerPool: @unchecked Sendable {
             worker.run(item, context: context)
             context.activeWorker = nil
         }
+        context.runner.take()?.dismiss()
         lock.withLock { workers[worker.id.number] = nil }
         perform(
             event { state in

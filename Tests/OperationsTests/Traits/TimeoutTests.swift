@@ -9,13 +9,16 @@ struct TimeoutTests {
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
         let seen = Recorder<Bool>()
+        let began = Counter()
         let slow = queue.add("slow", .timeout(.seconds(5))) { () async throws -> Int in
+            began.increment()
             try? await gate.wait()
             seen.record(Task.isCancelled)
             seen.record(Operation.current?.isCancelled ?? false)
             return 1
         }
         let next = queue.add(after: slow) { $0 }
+        #expect(await comesTrue { began.value == 1 })
         await clock.advance(by: .seconds(5), whenSleepers: 1)
         await #expect(throws: OperationTimeout(operation: "'slow'", duration: .seconds(5))) {
             try await slow.value
@@ -103,6 +106,7 @@ struct TimeoutTests {
             if current.attempt == 1 { try await gate.wait() }
             return current.attempt
         }
+        #expect(await comesTrue { seen.values.count == 1 })
         await clock.advance(by: .seconds(5), whenSleepers: 1)
         #expect(try await slow.value == 2)
         #expect(seen.values == ["1 false false", "2 false false"])
@@ -112,13 +116,16 @@ struct TimeoutTests {
     @Test func aCancellationAfterATimeoutIsNotLost() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let (stopped, goOn) = (Signal(), Signal())
+        let (ready, stopped, goOn) = (Signal(), Signal(), Signal())
         let runs = Counter()
         let slow = queue.add(.timeout(.seconds(1)), .retry(3, backoff: .none)) {
             runs.increment()
             Operation.current?.onCancel { stopped.send() }
+            ready.send()
             goOn.wait()
         }
+        // An attempt that is over before it has begun would just be followed by the next.
+        #expect(ready.wait())
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         #expect(stopped.wait())
         slow.cancel(because: "enough")

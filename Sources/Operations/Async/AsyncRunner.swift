@@ -1,0 +1,142 @@
+/// A task that runs async bodies on a worker's thread, one after the other, for as long as none of them
+/// suspends; between batches it stays with the thread.
+///
+/// When a body suspends, the worker goes on without the runner; that, wherever it is resumed, ends the
+/// operation, and stays with the worker on whose thread it is then, if that one has none.
+///
+/// Unchecked: all is touched by the thread that it is with, or by the task.
+final class AsyncRunner: ImmediateTask, @unchecked Sendable {
+    private struct Work {
+        let first: Unmanaged<Operation>
+        let batch: Batch
+        let queue: OperationQueue
+    }
+
+    /// Whether its task has the values of the task that made it, on behalf of its first queue.
+    private let inherits: Bool
+    private var work: Work?
+    /// What the worker is to go on with.
+    private var next: Unmanaged<Operation>?
+    /// Set while it waits for work.
+    private var idle: UnsafeContinuation<Bool, Never>?
+
+    private init(inherits: Bool) { self.inherits = inherits }
+
+    /// Runs an operation that has begun, and those that come after it; returns the one to go on with.
+    static func run(
+        _ first: Operation, of batch: Batch, in queue: OperationQueue
+    ) -> Unmanaged<Operation>? {
+        let thread = ThreadContext.current
+        let inherits = queue.tasks != nil
+        let runner = (inherits ? nil : thread.runner.take()) ?? AsyncRunner(inherits: inherits)
+        runner.work = Work(first: .passUnretained(first), batch: batch, queue: queue)
+        guard runner.run(on: thread, of: batch, in: queue, runner.go) else { return nil }
+        let next = runner.next.take()
+        if runner.idle != nil, thread.activeWorker != nil, thread.runner == nil {
+            thread.runner = runner
+        } else {
+            runner.dismiss()
+        }
+        return next
+    }
+
+    private func go() {
+        PoolExecutor.shared.runHere {
+            if let idle = idle.take() {
+                idle.resume(returning: true)
+            } else if inherits {
+                Task(executorPreference: PoolExecutor.shared) { await self.serve() }
+            } else {
+                Task.detached(executorPreference: PoolExecutor.shared) { await self.serve() }
+            }
+        }
+    }
+
+    /// There is no more work for it.
+    func dismiss() {
+        guard let idle = idle.take() else { return }
+        PoolExecutor.shared.runHere { idle.resume(returning: false) }
+    }
+
+    // MARK: The task
+
+    nonisolated(nonsending) private func serve() async {
+        while await runWork(), await hasWork() {}
+    }
+
+    /// False if the task is spoilt, or may not stay where it is.
+    nonisolated(nonsending) private func runWork() async -> Bool {
+        guard let work = work.take() else { return false }
+        let body = AsyncBody(work.first.takeUnretainedValue(), in: work.queue)
+        let isWithWorker = await TaskContext.$body.withValue(body) {
+            body.begin()
+            defer { body.end() }
+            return await run(work, body)
+        }
+        if isWithWorker {
+            endTurn()
+            return !inherits && !Task.isCancelled
+        }
+        guard !inherits, !Task.isCancelled, let here = ThreadContext.existing,
+            here.activeWorker != nil, !here.isDriven, here.runner == nil
+        else { return false }
+        here.runner = self
+        thread = .passUnretained(here)
+        return true
+    }
+
+    /// Waits on the thread that it is with; that one lets it go on.
+    nonisolated(nonsending) private func hasWork() async -> Bool {
+        await withUnsafeContinuation { continuation in
+            if isOnItsThread {
+                idle = continuation
+            } else {
+                continuation.resume(returning: false)
+            }
+        }
+    }
+
+    /// Whether it has not parted from the worker.
+    nonisolated(nonsending) private func run(_ work: Work, _ body: AsyncBody) async -> Bool {
+        var current = work.first
+        while true {
+            await current.takeUnretainedValue().runAsyncBlock(in: body)
+            guard isWithWorker else {
+                current.takeRetainedValue().finish()
+                return false
+            }
+            guard let following = goOn(after: current, work, body) else { return true }
+            current = following
+        }
+    }
+
+    /// Ends an operation, and begins with the one after it; nil if that is for the worker.
+    private func goOn(
+        after operation: Unmanaged<Operation>, _ work: Work, _ body: AsyncBody
+    ) -> Unmanaged<Operation>? {
+        let (batch, queue) = (work.batch, work.queue)
+        next = operation._withUnsafeGuaranteedRef { $0.endPlain(batch, in: queue) }
+        if next == nil { next = queue.takeNext(from: batch) }
+        guard let following = next else { return nil }
+        return following._withUnsafeGuaranteedRef { operation in
+            let thread = ThreadContext.current
+            guard operation.status.has(.asynchronous), !operation.hasOwnTask,
+                operation.mayUseRunner(in: queue), !thread.hasUnusualNiceness,
+                !Task.isCancelled, body.goOn(with: operation)
+            else { return nil }
+            thread.operation = following
+            guard let begun = operation.beginPlain(batch, in: queue) else {
+                next = queue.takeNext(from: batch)
+                return nil
+            }
+            guard begun.phase == .executing else {
+                // Cancelled.
+                if queue.isWatched { queue.noteDropped(operation) }
+                next = operation.endPlain(batch, in: queue) ?? queue.takeNext(from: batch)
+                return nil
+            }
+            next = nil
+            return following
+        }
+    }
+}

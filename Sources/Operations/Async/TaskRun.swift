@@ -1,0 +1,145 @@
+import Synchronization
+
+/// The task of an operation with an async body, from before it exists to its end.
+final class TaskRun: Sendable {
+    private enum State {
+        case pending
+        case running(Task<Void, Never>)
+        /// In a runner, which runs others after it.
+        case runningInBody(AsyncBody)
+        case ended
+    }
+
+    private let state = Protected(State.pending)
+    /// When it was started.
+    let startTime = Atomic<UInt64>(0)
+    private let isDriven = Atomic<Bool>(false)
+    /// A task made together with the operation, which waits to be told to run it.
+    private let prepared: PreparedTask?
+
+    /// - Parameter inherits: false if it will be started in a task that has what is to be inherited.
+    init(inherits: Bool = true) {
+        prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
+    }
+
+    /// Runs the work of an operation in its task.
+    func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
+        startTime.store(monotonicNanoseconds(), ordering: .relaxed)
+        let queue = ThreadContext.currentQueue ?? TaskContext.queue
+        let body = AsyncBody(operation, in: queue)
+        let wholeWork: @Sendable () async -> Void = {
+            await TaskContext.$body.withValue(body) {
+                body.begin()
+                await work()
+                body.end()
+            }
+        }
+        guard let prepared, operation.mayRunAgain, queue?.driver == nil else {
+            return register(makeTask(for: operation, in: queue, wholeWork), of: operation)
+        }
+        let priority = operation.taskPriority
+        // That task stays for further attempts: each has one of its own, which can be cancelled alone.
+        prepared.run(isLast: false) { [self] in
+            register(PoolExecutor.start(wholeWork, priority: priority), of: operation)
+        }
+    }
+
+    private func register(_ task: Task<Void, Never>?, of operation: Operation) {
+        guard let task else { return }
+        let isRunning = state.withLock { state in
+            guard case .pending = state else { return false }
+            state = .running(task)
+            return true
+        }
+        // A cancellation that came before the task was known found nothing to cancel.
+        if isRunning, operation.isCancelled { task.cancel() }
+    }
+
+    private func makeTask(
+        for operation: Operation, in queue: OperationQueue?,
+        _ work: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never>? {
+        var priority = operation.taskPriority
+        if let queue, let driver = queue.driver {
+            // A driver does not mind it, and must not be given a task more or less because of it.
+            priority = nil
+            isDriven.store(true, ordering: .relaxed)
+            if let executor = prepared?.executor, !operation.mayRunAgain {
+                executor.move(to: driver, for: operation, in: queue, isBegun: false)
+            } else {
+                // Made before there was any driver. The task that runs the driver is as a rule the one that made
+                // the operation, too; so the new one inherits the same values.
+                prepared?.run(nil)
+                let executor = BodyExecutor()
+                executor.move(to: driver, for: operation, in: queue, isBegun: true)
+                return PoolExecutor.start(work, on: executor)
+            }
+        }
+        guard let prepared else { return PoolExecutor.start(work, priority: priority) }
+        if let priority {
+            // That task was made with the priority of its maker; a child can have its own.
+            prepared.run { await withTaskGroup { $0.addTask(priority: priority, operation: work) } }
+        } else {
+            prepared.run(work)
+        }
+        return prepared.task
+    }
+
+    /// Whether there is a task that carries what its maker had.
+    var isPrepared: Bool { prepared != nil }
+
+    /// Whether that task may have to run for a driver.
+    var isForDrivers: Bool { prepared?.executor != nil }
+
+    /// Runs the body of an operation that has begun in the prepared task, in the place of the worker; false if
+    /// the worker is to go on without it.
+    func runPrepared(_ operation: Operation, of batch: Batch, in queue: OperationQueue) -> Bool {
+        guard let prepared else { return false }
+        let body = AsyncBody(operation, in: queue)
+        return prepared.run(on: .current, of: batch, in: queue) {
+            prepared.run {
+                await TaskContext.$body.withValue(body) {
+                    body.begin()
+                    defer { body.end() }
+                    await operation.runAsyncBlock(in: body)
+                    if prepared.isWithWorker { return prepared.endTurn() }
+                    operation.finish()
+                    Unmanaged.passUnretained(operation).release()
+                }
+            }
+        }
+    }
+
+    /// The work is about to be done in a task that others share.
+    func begin(in body: AsyncBody, for operation: Operation) {
+        state.withLock { $0 = .runningInBody(body) }
+        if operation.isCancelled { body.cancel(operation) }
+    }
+
+    func cancel(_ operation: Operation) {
+        switch state.withLock({ $0 }) {
+        case .running(let task): task.cancel()
+        case .runningInBody(let body): body.cancel(operation)
+        case .pending, .ended: break
+        }
+    }
+
+    @available(macOS 26, *)
+    func escalate(to priority: TaskPriority) {
+        guard !isDriven.load(ordering: .relaxed) else { return }
+        if case .running(let task) = state.withLock({ $0 }) {
+            task.escalatePriority(to: priority)
+        }
+    }
+
+    func end() {
+        state.withLock { $0 = .ended }
+        prepared?.run(nil)
+    }
+
+    /// It is going to be started once more.
+    func prepareAgain() { state.withLock { $0 = .pending } }
+
+    /// It will not be started.
+    func abandon() { prepared?.run(nil) }
+}
