@@ -1,3 +1,4 @@
+// snippet.hide
 // The README's first program.
 import Operations
 
