@@ -22,10 +22,10 @@ sign.addDependency(build)
 do {
     try build.addDependencyChecked(sign)
 } catch {
-    print(error.kind)  // the same for programs
+    print(error)  // error.kind is the same for programs
 }
 // snippet.hide
 
 // Prints:
 // 'copy' (finished) has finished, and runs only once: make a new operation
-// dependencyCycle(["'build'", "'sign'", "'build'"])
+// the dependency would close a cycle, 'build' → 'sign' → 'build', in which nothing can start: leave it out, or remove another one of the cycle first
