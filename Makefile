@@ -9,7 +9,7 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint model-check unit-tests release-tests snippets thread-sanitizer stress screenshots clean
+.PHONY: run test build install-run install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer stress screenshots clean
 
 run: install-run
 	swift build -c release --product classicphotos
@@ -18,7 +18,7 @@ run: install-run
 build: install-run
 	swift build -c release --product classicphotos
 
-test: install-test lint model-check unit-tests release-tests snippets thread-sanitizer
+test: install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer
 	@echo "Everything passed."
 
 # Each check alone, for whoever works on one thing.
@@ -33,6 +33,13 @@ model-check: install-test
 unit-tests: install-test
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
+
+# The documentation of the libraries, in which a warning is an error. It says where it puts them; for a
+# browser: python3 -m http.server -d ….doccarchive, and then http://localhost:8000/documentation/operations
+LIBRARIES = Operations OperationsTestKit PhotoPipeline
+
+docs: install-run
+	swift package generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
 
 # The framework twice more, alone, so that its dependencies need no second build: optimised, as people
 # run it, and under the thread sanitizer.

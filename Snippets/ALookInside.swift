@@ -1,3 +1,4 @@
+// snippet.hide
 // And a look inside
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 1. Await inside an operation (A1)
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 5. Cancelling, all the way down (A5)
 import Dispatch
 import Operations

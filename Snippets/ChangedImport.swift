@@ -1,3 +1,4 @@
+// snippet.hide
 // 17. The file that moves over (A16)
 import Dispatch
 // snippet.show

@@ -1,3 +1,4 @@
+// snippet.hide
 // 9. Swift 6, without @unchecked (A9)
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 19. A flood (back-pressure)
 import Operations
 import Synchronization

@@ -1,3 +1,4 @@
+// snippet.hide
 // The README's first program.
 import Operations
 
@@ -14,10 +15,14 @@ let url = "sea.jpg"
 let queue = OperationQueue()
 queue.maxConcurrentOperationCount = 4
 
-let download = queue.add("download", .retry(3), .timeout(.seconds(5))) { try await fetch(url) }
+let download = queue.add("download", .retry(3), .timeout(.seconds(5))) {
+    try await fetch(url)
+}
 let picture = queue.add("decode", after: download) { bytes in try decode(bytes) }
 let caption = queue.add("caption") { "Morning" }
-let card = queue.add(after: picture, caption) { picture, caption in Card(picture, caption) }
+let card = queue.add(after: picture, caption) { picture, caption in
+    Card(picture, caption)
+}
 
 print(try await card.value)
 // snippet.hide

@@ -1,3 +1,4 @@
+// snippet.hide
 // 18. A graph that cannot hang (A17)
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 14. Keys (A13)
 import Operations
 import Synchronization

@@ -1,3 +1,4 @@
+// snippet.hide
 // 11. Nothing is kept (A11)
 import Operations
 

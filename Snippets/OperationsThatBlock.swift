@@ -1,3 +1,4 @@
+// snippet.hide
 // 10. Operations that block (A10)
 import Operations
 

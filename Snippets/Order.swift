@@ -1,3 +1,4 @@
+// snippet.hide
 // 12. Order (A12)
 import Operations
 

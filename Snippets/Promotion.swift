@@ -1,3 +1,4 @@
+// snippet.hide
 // 15. What is waited for gets on (A14)
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 3. Results that flow (A3)
 import Operations
 

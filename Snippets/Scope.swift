@@ -1,3 +1,4 @@
+// snippet.hide
 // 20. A scope, and a budget that queues share
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 7. A subclass without ceremony (A7)
 import Operations
 

@@ -1,3 +1,4 @@
+// snippet.hide
 // 2. A task group with a limit (A2)
 import Operations
 

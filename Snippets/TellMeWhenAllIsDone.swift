@@ -1,3 +1,4 @@
+// snippet.hide
 // 8. Tell me when all is done (A8)
 import Operations
 

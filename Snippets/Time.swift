@@ -1,3 +1,4 @@
+// snippet.hide
 // 13. Time (A13)
 import Operations
 import Synchronization

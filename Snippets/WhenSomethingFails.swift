@@ -1,3 +1,4 @@
+// snippet.hide
 // 4. When something fails (A4)
 import Operations
 

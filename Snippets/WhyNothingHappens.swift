@@ -1,3 +1,4 @@
+// snippet.hide
 // 6. Why does nothing happen? (A6)
 import Operations
 

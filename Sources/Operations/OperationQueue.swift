@@ -129,7 +129,9 @@ open class OperationQueue: @unchecked Sendable {
 
     /// Adds several operations at once.
     ///
-    /// - Parameter wait: whether to block the calling thread until all of them have finished.
+    /// - Parameters:
+    ///   - operations: what to add, in this order.
+    ///   - wait: whether to block the calling thread until all of them have finished.
     /// - Precondition: none of them is in a queue, executing or finished, and none is given twice.
     @available(
         *, noasync,

@@ -25,7 +25,9 @@ public final class TestScheduler: Sendable {
 
     /// Makes a scheduler that chooses by chance, the same each time for the same seed.
     ///
-    /// - Parameter stepLimit: after how many steps one call gives up, with ``TestSchedulerError``.
+    /// - Parameters:
+    ///   - seed: any number; with the same one the same is chosen.
+    ///   - stepLimit: after how many steps one call gives up, with ``TestSchedulerError``.
     public convenience init(seed: UInt64, stepLimit: Int = 1_000_000) {
         self.init(Chooser(seed: seed), stepLimit: stepLimit)
     }
@@ -35,6 +37,9 @@ public final class TestScheduler: Sendable {
     /// Where nothing is noted the first is chosen of what could happen: the body that was at work last
     /// goes on, if it can, and else the oldest; so an empty text is the schedule with the fewest switches.
     ///
+    /// - Parameters:
+    ///   - schedule: as an ``ExplorationFailure`` or ``schedule`` says it, for example `"2:2"`.
+    ///   - stepLimit: after how many steps one call gives up, with ``TestSchedulerError``.
     /// - Precondition: the text is that of a schedule.
     public convenience init(replaying schedule: String, stepLimit: Int = 1_000_000) {
         guard let choices = ScheduleText.choices(in: schedule) else {
@@ -50,12 +55,12 @@ public final class TestScheduler: Sendable {
 
     /// Makes a queue that this scheduler runs.
     ///
-    /// It can do all that queues can but have an ``OperationQueue/underlyingQueue``. Its priorities hold as on
+    /// It can do all that queues can but have an `underlyingQueue`. Its priorities hold as on
     /// other queues: slots take operations in the queue's order. With several slots one that was taken can
     /// be overtaken before it begins; with the width 1 none can.
     ///
     /// - Parameters:
-    ///   - width: its ``OperationQueue/maxConcurrentOperationCount``; without one there is a slot for each
+    ///   - width: its `maxConcurrentOperationCount`; without one there is a slot for each
     ///     operation.
     ///   - name: for people; "queue 1" and so on if there is none.
     public func makeQueue(

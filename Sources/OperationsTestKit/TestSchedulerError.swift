@@ -6,7 +6,7 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
     public struct StuckOperation: Sendable {
         /// What messages call it.
         public let name: String
-        /// What ``Operation/explain()`` says about it.
+        /// What its `explain()` says about it.
         public let explanation: String
     }
 

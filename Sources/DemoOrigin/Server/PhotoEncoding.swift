@@ -19,7 +19,7 @@ public struct JPEGPhotos: PhotoEncoding {
 
     /// The picture as a JPEG file.
     ///
-    /// - Throws: ``ImagingError`` when the encoder cannot be started or refuses.
+    /// - Throws: `ImagingError` when the encoder cannot be started or refuses.
     public func encoded(_ picture: DemoPicture) throws -> [UInt8] {
         let size = PixelSize(width: picture.width, height: picture.height)
         let bitmap = try Bitmap(size: size, pixels: picture.rgb())

@@ -5,7 +5,7 @@
 /// ```
 ///
 /// Of two traits that contradict each other the later one counts. Operations that are made otherwise get theirs
-/// from ``Operation/apply(_:)``. Traits about time, keys and budgets count in a queue: an operation that is
+/// from ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and budgets count in a queue: an operation that is
 /// started by hand runs once, at once.
 public struct OperationTrait: Sendable {
     /// Writes into the plan what the trait says.

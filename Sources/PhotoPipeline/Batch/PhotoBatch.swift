@@ -61,8 +61,9 @@ public struct PhotoBatch: Sendable {
     ///
     /// Only a few photos are in memory at a time, however long the list is.
     ///
-    /// - Parameter report: called with each photo's result, one at a time, in the order in which they
-    ///   are done.
+    /// - Parameters:
+    ///   - records: the photos to work on, as a ``PhotoList`` has them.
+    ///   - report: called with each photo's result, one at a time, in the order in which they are done.
     public func run(
         _ records: [PhotoRecord], report: @Sendable (PhotoRecord, Result) async -> Void
     ) async {

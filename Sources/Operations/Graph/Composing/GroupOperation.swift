@@ -25,7 +25,9 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
 
     /// Makes an operation of a graph, with its name.
     ///
-    /// - Parameter width: how many members may run at the same time.
+    /// - Parameters:
+    ///   - graph: what it consists of.
+    ///   - width: how many members may run at the same time.
     public init(
         _ graph: OperationGraph,
         width: Int = OperationQueue.defaultMaxConcurrentOperationCount
