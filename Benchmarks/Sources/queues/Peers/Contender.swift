@@ -8,6 +8,8 @@ protocol Contender: Sendable {
     func bytesQueued(_ count: Int) -> Double?
     /// A block for each node, run after those that it depends on.
     func run(_ graph: Graph) -> Duration?
+    /// The same in a queue that is looked at.
+    func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration?
     /// Blocks of given priorities on a suspended serial queue, which is then resumed.
     func prioritized(_ priorities: [Int]) -> Duration?
     /// Blocks on a suspended queue, all cancelled, then the queue is resumed and drained.
@@ -44,6 +46,7 @@ extension Contender {
     func independent(_ count: Int) -> Duration? { nil }
     func bytesQueued(_ count: Int) -> Double? { nil }
     func run(_ graph: Graph) -> Duration? { nil }
+    func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? { nil }
     func prioritized(_ priorities: [Int]) -> Duration? { nil }
     func cancelled(_ count: Int) -> Duration? { nil }
     func latencies(_ count: Int) -> [Duration]? { nil }

@@ -26,9 +26,14 @@ struct OperationsPeer: Contender {
         return Double(after - before) / Double(count)
     }
 
-    func run(_ graph: Graph) -> Duration? {
+    func run(_ graph: Graph) -> Duration? { run(graph, seenBy: []) }
+
+    func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? {
         let marks = Marks(count: graph.count)
         let queue = OperationQueue()
+        let timeline = onlookers.contains(.timeline) ? OperationTimeline() : nil
+        timeline?.record(queue)
+        if onlookers.contains(.statistics) { queue.measuresOperations = true }
         let duration = time {
             let operations: [Operation] = (0..<graph.count).map { index in
                 BlockOperation { marks.mark(index) }

@@ -43,6 +43,9 @@ struct Graph: Sendable {
 }
 
 extension Graph {
+    /// No node depends on another.
+    static func independent(_ count: Int) -> Graph { Graph(count: count) { _, _ in } }
+
     /// Each node depends on the one before it.
     static func chain(_ count: Int) -> Graph {
         Graph(count: count) { node, list in if node > 0 { list.append(node - 1) } }
