@@ -34,9 +34,9 @@ unit-tests: install-test
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
 
-# The framework twice more, alone, so that its dependencies need no second build: optimised, as people
-# run it, and under the thread sanitizer.
-ALONE = OPERATIONS_ONLY=1 swift
+# The framework and its telemetry twice more, alone, so that the app's dependencies need no second build:
+# optimised, as people run it, and under the thread sanitizer.
+ALONE = OPERATIONS_ONLY=telemetry swift
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
 
