@@ -36,14 +36,14 @@ unit-tests: install-test
 
 # The documentation of the libraries, in which a warning is an error. It says where it puts them; for a
 # browser: python3 -m http.server -d ….doccarchive, and then http://localhost:8000/documentation/operations
-LIBRARIES = Operations OperationsTestKit PhotoPipeline
+LIBRARIES = Operations OperationsTestKit OperationsTelemetry PhotoPipeline
 
 docs: install-run
 	swift package generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
 
-# The framework twice more, alone, so that its dependencies need no second build: optimised, as people
-# run it, and under the thread sanitizer.
-ALONE = OPERATIONS_ONLY=1 swift
+# The framework and its telemetry twice more, alone, so that the app's dependencies need no second build:
+# optimised, as people run it, and under the thread sanitizer.
+ALONE = OPERATIONS_ONLY=telemetry swift
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
 

@@ -25,12 +25,15 @@ let package = Package(
     products: [
         .library(name: "Operations", targets: ["Operations"]),
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
+        .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
         .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
         .executable(name: "classicphotos", targets: ["classicphotos"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -43,6 +46,16 @@ let package = Package(
         .target(name: "Operations", swiftSettings: settings),
         .target(
             name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
+        .target(
+            name: "OperationsTelemetry",
+            dependencies: [
+                "Operations",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
         .target(
             name: "CVips", dependencies: ["Clibvips"], linkerSettings: [.linkedLibrary("vips")]),
@@ -95,6 +108,19 @@ let package = Package(
         .testTarget(
             name: "OperationsTestKitTests", dependencies: ["Operations", "OperationsTestKit"],
             swiftSettings: settings),
+        .testTarget(
+            name: "OperationsTelemetryTests",
+            dependencies: [
+                "Operations", "OperationsTelemetry", "OperationsTestKit",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(name: "ImagingTests", dependencies: ["Imaging"], swiftSettings: settings),
         .testTarget(
             name: "PhotoPipelineTests",
@@ -136,10 +162,22 @@ let package = Package(
     ]
 )
 
-// Operations and its test kit alone, for their checks under the thread sanitizer: nothing else needs a
-// second build. It also shows that the framework needs no other package.
-if Context.environment["OPERATIONS_ONLY"] != nil {
-    package.products.removeAll { !$0.name.hasPrefix("Operations") }
-    package.targets.removeAll { !$0.name.hasPrefix("Operations") }
-    package.dependencies = []
+// A part of the package alone, for the checks that are run on it once more: nothing else needs a second
+// build then.
+//
+//     OPERATIONS_ONLY=1            Operations and its test kit. It also shows that they need no other package
+//     OPERATIONS_ONLY=telemetry    these and OperationsTelemetry
+//
+if let part = Context.environment["OPERATIONS_ONLY"] {
+    let hasTelemetry = part == "telemetry"
+    let names = ["Operations", "OperationsTestKit"] + (hasTelemetry ? ["OperationsTelemetry"] : [])
+    let packages = hasTelemetry ? ["swift-distributed-tracing", "swift-log", "swift-metrics"] : []
+    package.products.removeAll { !names.contains($0.name) }
+    package.targets.removeAll { target in
+        !names.contains { target.name == $0 || target.name == "\($0)Tests" }
+    }
+    package.dependencies.removeAll { dependency in
+        guard case .sourceControl(_, let location, _) = dependency.kind else { return true }
+        return !packages.contains { location.hasSuffix("/\($0)") }
+    }
 }

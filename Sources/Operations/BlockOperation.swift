@@ -90,7 +90,13 @@ private final class SharedWork: Sendable {
                 .block { [self] in
                     let context = ThreadContext.current
                     if let queue, !context.prepare(for: operation, in: queue) { return }
-                    context.inside(operation, of: queue) { takeBlocks() }
+                    context.inside(operation, of: queue) {
+                        if let witness = operation.witness {
+                            witness.perform { takeBlocks() }
+                        } else {
+                            takeBlocks()
+                        }
+                    }
                 })
         }
         takeBlocks()

@@ -195,6 +195,9 @@ open class OperationQueue: @unchecked Sendable {
         }
     }
 
+    /// The name that it was given, if it was.
+    package final var givenName: String? { settings.withLock { $0.name } }
+
     private var unnamed: String { "NSOperationQueue \(address)" }
 
     private var address: String {

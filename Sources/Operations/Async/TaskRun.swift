@@ -27,10 +27,15 @@ final class TaskRun: Sendable {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
         let body = AsyncBody(operation, in: queue)
+        let witness = operation.witness
         let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
                 body.begin()
-                await work()
+                if let witness {
+                    await witness.perform(work)
+                } else {
+                    await work()
+                }
                 body.end()
             }
         }

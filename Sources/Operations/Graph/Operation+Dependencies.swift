@@ -87,7 +87,7 @@ extension Operation {
     }
 
     /// The dependencies in the order in which they were added, each once.
-    var listedDependencies: [Operation] {
+    package final var listedDependencies: [Operation] {
         guard status.has(.hasDependencies) else { return [] }
         let all: [Operation] = withLock {
             edges.load(ordering: .relaxed).map(Edges.dependencies) ?? []

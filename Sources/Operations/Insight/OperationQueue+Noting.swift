@@ -23,7 +23,7 @@ extension OperationQueue {
     func noteAddition(of operation: Operation) {
         let isReady = noteAddition(of: operation, at: noteTime())
         if !isReady { ThreadContext.withCurrent { $0.notes.lastAdded = operation.identity } }
-        if careNow.contains(.listener) { listener?.operationAdded(operation, to: self) }
+        if careNow.contains(.listener), let listener { tell(listener, of: operation) }
     }
 
     @inline(never)
@@ -34,8 +34,15 @@ extension OperationQueue {
         }
         guard careNow.contains(.listener), let listener else { return }
         for operation in operations {
-            listener.operationAdded(operation.takeUnretainedValue(), to: self)
+            tell(listener, of: operation.takeUnretainedValue())
         }
+    }
+
+    private func tell(_ listener: any OperationListener, of operation: Operation) {
+        guard operation.status.phase == .created,
+            let witness = listener.witness(of: operation, in: self)
+        else { return }
+        operation.accept(witness)
     }
 
     /// Returns whether that makes it ready.
@@ -126,11 +133,37 @@ extension OperationQueue {
                 if let waiting = mark.waiting(until: now) { insight.meter.waited(waiting) }
             }
         }
-        if care.contains(.listener) {
+        if care.contains(.listener), let witness = operation.witness {
             let waiting = mark.waiting(until: now).map { Duration.nanoseconds(Int64($0)) }
-            listener?.operationStarted(operation, in: self, waiting: waiting)
+            witness.operationStarted(operation, waiting: waiting)
         }
         return mark
+    }
+
+    /// An attempt has ended, and the operation is held back until the next.
+    func noteReturn(of operation: Operation, error: (any Error)?, delay: Duration) {
+        let mark = operation.takeMark()
+        guard !mark.isNothing else { return }
+        let now = noteTime()
+        operation.mark(OperationMark(.added, now))
+        let care = careNow
+        if care.contains(.timeline), mark.kind == .started {
+            withInsight { insight in
+                insight.record { event in
+                    event.kind = .ended
+                    event.describe(operation, operation.status)
+                    event.outcome = error == nil ? .finished : .failed
+                    event.first = mark.time
+                    event.second = now
+                }
+            }
+        }
+        guard care.contains(.listener), let witness = operation.witness else { return }
+        let running = mark.kind == .started ? now - min(now, mark.time) : nil
+        witness.operationReturned(
+            operation,
+            OperationAttempt(
+                running: running.map { .nanoseconds(Int64($0)) }, error: error, delay: delay))
     }
 
     /// Its work has ended, on any thread, and was not in a batch; or it was cancelled before it began.
@@ -192,10 +225,14 @@ extension OperationQueue {
         if care.contains(.meter), !operation.status.has(.barrier) {
             withInsight { $0.meter.ended(outcome, running: running) }
         }
-        if care.contains(.listener) {
-            listener?.operationEnded(
-                operation, in: self, outcome: outcome,
-                running: running.map { .nanoseconds(Int64($0)) })
+        if care.contains(.listener), let witness = operation.witness {
+            // One whose deadline passed before it began has failed.
+            let hasFailed = operation.status.outcome == .failed
+            witness.operationEnded(
+                operation,
+                operation.end(
+                    hasFailed ? .failed : outcome,
+                    running: running.map { .nanoseconds(Int64($0)) }))
         }
     }
 }
@@ -212,7 +249,11 @@ extension Operation {
         let start = batch.lastEnd > 0 ? batch.lastEnd : noteTime()
         let mark = queue.noteStart(of: self, at: start)
         if care.contains(.timeline) { queue.noteThread(of: self, from: start) }
-        runUnwatched(word, care, in: queue)
+        if care.contains(.listener), let witness {
+            witness.perform { runUnwatched(word, care, in: queue) }
+        } else {
+            runUnwatched(word, care, in: queue)
+        }
         let end = noteTime()
         batch.lastEnd = end
         self.mark(OperationMark(bits: 0))

@@ -81,8 +81,14 @@ extension Operation {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
             if let run = existingExtras.plannedRun, started?.isStopped == false { begin(run) }
         }
-        if queue.isWatched { queue.noteStart(of: self) }
-        context.inside(self, of: queue) { start() }
+        var witness: (any OperationWitness)?
+        if queue.isWatched {
+            queue.noteStart(of: self)
+            if queue.cares(for: .listener) { witness = self.witness }
+        }
+        context.inside(self, of: queue) {
+            if let witness { witness.perform { start() } } else { start() }
+        }
         // A subclass may have finished inside `start()` without a word about it.
         finishIfReported()
     }

@@ -22,6 +22,8 @@ final class OperationExtras {
     /// What traits say, and how far the operation has come with it; set before it is added, and then kept.
     var plannedRun: PlannedRun?
     weak var group: GroupOperation?
+    /// Who is told of it; set before it is added, and then kept.
+    var witness: (any OperationWitness)?
 }
 
 /// What is called when an operation is cancelled.

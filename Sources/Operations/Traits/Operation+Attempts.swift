@@ -101,6 +101,9 @@ extension Operation {
         }
         guard let change else { return false }
         withExtendedLifetime(handlers) {}
+        // It is held: nobody starts it again before the end of this.
+        let delay = max(.zero, hold.end - run.time.now())
+        if queue.isWatched { queue.noteReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
         if change.before.has(.holdsSlot) { queue.returnSlot() }
         run.claim?.giveBack(keepsTicket: false)
@@ -113,7 +116,8 @@ extension Operation {
 
     private func expire(_ run: PlannedRun, attempt serial: Int, after timeout: Duration) {
         guard run.beginsExpiry(ofAttempt: serial) else { return }
-        fail(OperationTimeout(operation: label, duration: timeout))
+        let error = OperationTimeout(operation: label, duration: timeout)
+        fail(error)
         if !status.has(.cancelled) {
             let context = ThreadContext.current
             let outer = context.stopsBodyOf
@@ -122,6 +126,7 @@ extension Operation {
             context.stopsBodyOf = outer
             // An override may not call `super`.
             markExpired()
+            tellOutOfTime(error)
         }
         if run.endsExpiry() { decide(run) }
     }
@@ -140,6 +145,7 @@ extension Operation {
         let error = OperationDeadlineExceeded(
             operation: label, hasStarted: word.isAtWork || run.hasBegun)
         fail(error)
+        tellOutOfTime(error)
         cancel(because: .failure(error))
         markCancelled()
     }

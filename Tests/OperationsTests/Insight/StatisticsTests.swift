@@ -198,47 +198,4 @@ struct StatisticsTests {
         #expect(queue.statistics.finishedCount == 2_000)
         #expect(queue.statistics.addedCount == 2_000)
     }
-
-    @Test func aListenerIsToldOfEachOperation() async {
-        final class Listener: OperationListener {
-            let heard = Recorder<String>()
-            func operationAdded(_ operation: Operation, to queue: OperationQueue) {
-                heard.record("added \(operation.name ?? "")")
-            }
-            func operationStarted(
-                _ operation: Operation, in queue: OperationQueue, waiting: Duration?
-            ) {
-                heard.record("started \(operation.name ?? "") \(waiting != nil)")
-            }
-            func operationEnded(
-                _ operation: Operation, in queue: OperationQueue, outcome: OperationOutcome,
-                running: Duration?
-            ) {
-                heard.record("\(outcome) \(operation.name ?? "") \(running != nil)")
-            }
-        }
-        let listener = Listener()
-        let queue = serialQueue()
-        queue.listen(listener)
-        for (name, operation) in [("block", BlockOperation {}), ("other", Operation())] {
-            operation.name = name
-            await queue.addOperations([operation], waitUntilFinished: true)
-            await queue.drain()
-        }
-        queue.isSuspended = true
-        let cancelled = BlockOperation {}
-        cancelled.name = "cancelled"
-        queue.addOperation(cancelled)
-        cancelled.cancel()
-        await queue.drain()
-        queue.listen(nil)
-        queue.isSuspended = false
-        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
-        #expect(
-            listener.heard.values == [
-                "added block", "started block true", "finished block true", "added other",
-                "started other true", "finished other true", "added cancelled",
-                "cancelled cancelled false",
-            ])
-    }
 }

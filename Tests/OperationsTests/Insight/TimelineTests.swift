@@ -134,6 +134,23 @@ struct TimelineTests {
 
     private struct Failed: Error {}
 
+    @Test func eachAttemptIsShownWithItsEnd() async throws {
+        struct Busy: Error {}
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let attempts = Counter()
+        let flaky = queue.add("flaky", .retry(2, backoff: .constant(.milliseconds(1)))) {
+            if attempts.increment() < 3 { throw Busy() }
+        }
+        await flaky.finished()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        let runs = trace.runs.filter { $0.name == "flaky" }.sorted { $0.start < $1.start }
+        #expect(runs.map { $0.argument("outcome") } == ["failed", "failed", "finished"])
+        for (run, next) in zip(runs, runs.dropFirst()) { #expect(run.end <= next.start) }
+    }
+
     @Test func subclassesAreShownByTheirThreadOrByTheirTask() async throws {
         final class Plain: Operation, @unchecked Sendable {}
         let queue = OperationQueue()

@@ -1,0 +1,46 @@
+// Metrics, logs and traces
+#if canImport(OperationsTelemetry)
+import Logging
+import Operations
+import OperationsTelemetry
+
+/// Writes what a program's own log would.
+struct Terminal: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.debug
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let shown = ["queue", "operation", "attempt", "reason", "error.message"]
+            .compactMap { key in all[key].map { "\(key)=\($0)" } }
+        print("\(event.level) \(event.message):", shown.joined(separator: " "))
+    }
+}
+
+struct Busy: Error {}
+
+LoggingSystem.bootstrap { _ in Terminal() }
+
+// snippet.show
+let logger = Logger(label: "gallery")
+OperationsDiagnostics.report(to: logger)  // once: failures that nobody looks at, cycles
+
+let queue = OperationQueue()
+queue.name = "thumbnails"
+queue.reportTelemetry(logger: logger)  // metrics and spans: to what is bootstrapped
+
+let resize = queue.add("resize", .retry(1, backoff: .constant(.zero))) { throw Busy() }
+let upload = queue.add("upload", after: resize) { _ in print("uploaded") }
+await queue.finished()
+// snippet.hide
+_ = upload.cancellationReason
+#endif
+
+// Prints:
+// debug Operation will be retried: queue=thumbnails operation=resize attempt=1 error.message=Busy()
+// error Operation failed: queue=thumbnails operation=resize error.message=Busy()
+// debug Operation was cancelled: queue=thumbnails operation=upload reason='resize' failed: Busy()

@@ -1,0 +1,149 @@
+import Operations
+import Tracing
+
+/// What is reported of one operation.
+///
+/// Each event is decided under the lock and reported without it. What comes after the end, or after the end of
+/// the reports, is not reported; these two may come at the same moment, and then one of them ends the span.
+final class OperationTelemetry: OperationWitness {
+    private struct State {
+        enum Phase {
+            case pending
+            case executing
+            case over
+        }
+
+        var phase = Phase.pending
+        var attempts = 0
+        var span: OperationSpan?
+        /// Of the span, also after its end.
+        var lastContext: ServiceContext?
+    }
+
+    private let telemetry: QueueTelemetry
+    private let metrics: OperationMetrics?
+    /// Nil if there are to be no spans.
+    private let parent: ServiceContext?
+    private let added: ContinuousClock.Instant?
+    private let state = Protected(State())
+
+    init(_ telemetry: QueueTelemetry, metrics: OperationMetrics?, parent: ServiceContext?) {
+        (self.telemetry, self.metrics, self.parent) = (telemetry, metrics, parent)
+        added = parent == nil ? nil : .now
+    }
+
+    deinit {
+        // Should its end not have been told.
+        state.withLock { $0.span.take() }?.abandon()
+    }
+
+    var listener: any OperationListener { telemetry }
+
+    /// The context of its span, if it has one or had.
+    var lastContext: ServiceContext? { state.withLock { $0.lastContext } }
+
+    // MARK: What happens to it
+
+    func operationAdded() { metrics?.operationAdded() }
+
+    func operationStarted(_ operation: Operation, waiting: Duration?) {
+        let isNews = state.withLock { state in
+            guard state.phase == .pending else { return false }
+            state.phase = .executing
+            state.attempts += 1
+            return true
+        }
+        guard isNews else { return }
+        metrics?.attemptBegan(waiting: waiting)
+        beginSpan(of: operation, waiting: waiting)
+    }
+
+    /// Unless it goes on from an attempt before.
+    private func beginSpan(of operation: Operation, waiting: Duration?) {
+        guard let tracer = telemetry.tracer, let parent, let added, !telemetry.hasEnded,
+            state.withLock({ $0.span == nil })
+        else { return }
+        let span = OperationSpan(
+            of: operation, in: telemetry.queue, by: tracer, parent: parent,
+            queued: added.duration(to: .now), waiting: waiting)
+        let isInTime = state.withLock { state in
+            guard state.phase == .executing else { return false }
+            (state.span, state.lastContext) = (span, span.context)
+            return true
+        }
+        if !isInTime { span.abandon() }
+    }
+
+    func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
+        guard state.withLock({ $0.phase != .over }) else { return }
+        inContext { telemetry.log?.ranOutOfTime(operation, error) }
+        state.withLock { $0.span }?.ranOutOfTime()
+    }
+
+    func operationReturned(_ operation: Operation, _ attempt: OperationAttempt) {
+        let isRetried = attempt.error != nil
+        let news: (number: Int, ended: OperationSpan?)? = state.withLock { state in
+            guard state.phase == .executing else { return nil }
+            state.phase = .pending
+            let number = state.attempts
+            if isRetried { return (number, nil) }
+            // The next run of a periodic operation is another piece of work, with a span of its own.
+            state.attempts = 0
+            return (number, state.span.take())
+        }
+        guard let news else { return }
+        metrics?.attemptEnded(isRetried ? .retried : .finished, running: attempt.running)
+        if isRetried {
+            inContext { telemetry.log?.returned(operation, attempt, number: news.number) }
+            state.withLock { $0.span }?.retried(attempt, number: news.number)
+        } else {
+            news.ended?.end(.finished, nil, attempts: news.number)
+        }
+    }
+
+    func operationEnded(_ operation: Operation, _ end: OperationEnd) {
+        let last: State? = state.withLock { state in
+            guard state.phase != .over else { return nil }
+            defer { (state.phase, state.span) = (.over, nil) }
+            return state
+        }
+        guard let last else { return }
+        let outcome = OperationMetrics.Outcome(end)
+        metrics?.operationEnded(
+            outcome, running: end.running, hadBegun: last.phase == .executing)
+        if let log = telemetry.log, end.outcome != .finished {
+            inContext { log.ended(operation, end) }
+        }
+        last.span?.end(outcome, end, attempts: last.attempts)
+    }
+
+    func listeningEnded() {
+        let span = state.withLock { state in
+            state.phase = .over
+            return state.span.take()
+        }
+        span?.abandon()
+    }
+
+    // MARK: Around its body
+
+    func perform(_ body: () -> Void) {
+        guard parent != nil, let context = state.withLock({ $0.span?.context }) else {
+            return body()
+        }
+        ServiceContext.withValue(context, operation: body)
+    }
+
+    func perform(_ body: @Sendable () async -> Void) async {
+        guard parent != nil, let context = state.withLock({ $0.span?.context }) else {
+            return await body()
+        }
+        await ServiceContext.withValue(context, isolation: nil) { await body() }
+    }
+
+    /// Calls the log where its metadata providers find the span, or else what the operation comes from.
+    private func inContext(_ report: () -> Void) {
+        guard let parent else { return report() }
+        ServiceContext.withValue(lastContext ?? parent, operation: report)
+    }
+}

@@ -1,0 +1,115 @@
+import CoreMetrics
+import Operations
+
+/// The metrics of a queue, or of its operations of one name.
+///
+/// All are made at once, so that a backend has a zero for what has not happened yet, and kept: another queue of the
+/// same name may have the same ones.
+final class OperationMetrics: Sendable {
+    /// What became of an operation, or of an attempt.
+    enum Outcome: String, CaseIterable {
+        case finished
+        case failed
+        /// Failed because its time was over.
+        case expired
+        case cancelled
+        /// Failed, but there will be another attempt. Operations do not end with it.
+        case retried
+    }
+
+    let pending: MeterShare
+    let executing: MeterShare
+    private let added: Counter
+    private let retried: Counter
+    private let waiting: CoreMetrics.Timer
+    private let ended: [Counter]
+    private let running: [CoreMetrics.Timer]
+
+    init(_ dimensions: [(String, String)], in factory: any MetricsFactory) {
+        func counter(_ label: String, _ more: [(String, String)] = []) -> Counter {
+            Counter(label: label, dimensions: dimensions + more, factory: factory)
+        }
+        func meter(_ label: String) -> MeterShare {
+            MeterShare(Meter(label: label, dimensions: dimensions, factory: factory))
+        }
+        func timer(_ label: String, _ more: [(String, String)] = []) -> CoreMetrics.Timer {
+            CoreMetrics.Timer(
+                label: label, dimensions: dimensions + more, preferredDisplayUnit: .seconds,
+                factory: factory)
+        }
+        added = counter("operations.added")
+        retried = counter("operations.retried")
+        pending = meter("operations.pending")
+        executing = meter("operations.executing")
+        waiting = timer("operations.waiting.duration")
+        ended = Outcome.allCases.filter { $0 != .retried }
+            .map { counter("operations.ended", [("outcome", $0.rawValue)]) }
+        running = Outcome.allCases
+            .map { timer("operations.running.duration", [("outcome", $0.rawValue)]) }
+    }
+
+    func operationAdded() {
+        added.increment()
+        pending.add(1)
+    }
+
+    /// - Parameter time: how long it was ready, if that is known.
+    func attemptBegan(waiting time: Duration?) {
+        pending.add(-1)
+        executing.add(1)
+        if let time { waiting.record(time) }
+    }
+
+    /// - Parameter time: how long it ran, if that is known.
+    func attemptEnded(_ outcome: Outcome, running time: Duration?) {
+        executing.add(-1)
+        pending.add(1)
+        if outcome == .retried { retried.increment() }
+        if let time { running[outcome.index].record(time) }
+    }
+
+    /// - Parameters:
+    ///   - time: how long it ran, if it did.
+    ///   - hadBegun: whether an attempt was under way.
+    func operationEnded(_ outcome: Outcome, running time: Duration?, hadBegun: Bool) {
+        (hadBegun ? executing : pending).add(-1)
+        ended[outcome.index].increment()
+        if let time { running[outcome.index].record(time) }
+    }
+
+    /// Takes back what the queue has added to gauges.
+    func close() {
+        pending.close()
+        executing.close()
+    }
+}
+
+extension OperationMetrics.Outcome {
+    init(_ end: OperationEnd) {
+        switch end.outcome {
+        case .finished: self = .finished
+        case .cancelled: self = .cancelled
+        case .failed:
+            let isLate = end.error is OperationTimeout || end.error is OperationDeadlineExceeded
+            self = isLate ? .expired : .failed
+        }
+    }
+
+    /// Its place among all cases.
+    fileprivate var index: Int {
+        switch self {
+        case .finished: 0
+        case .failed: 1
+        case .expired: 2
+        case .cancelled: 3
+        case .retried: 4
+        }
+    }
+}
+
+extension CoreMetrics.Timer {
+    fileprivate func record(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}

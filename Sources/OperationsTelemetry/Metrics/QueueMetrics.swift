@@ -1,0 +1,63 @@
+import CoreMetrics
+import Operations
+
+/// The metrics of a queue, together or, if wanted, by the names of operations.
+final class QueueMetrics: Sendable {
+    private struct State {
+        var byName: [String: OperationMetrics] = [:]
+        var isClosed = false
+    }
+
+    private let factory: any MetricsFactory
+    private let queue: String
+    private let nameLimit: Int?
+    /// Of all operations, or of those whose names are too many.
+    private let common: OperationMetrics
+    private let stalls: Counter
+    private let state = Protected(State())
+
+    init(queue: String, options: TelemetryOptions, in factory: any MetricsFactory) {
+        (self.queue, self.factory) = (queue, factory)
+        nameLimit = options.namesOperations ? max(0, options.operationNameLimit) : nil
+        let name = options.namesOperations ? [("operation", "other")] : []
+        common = OperationMetrics([("queue", queue)] + name, in: factory)
+        stalls = Counter(
+            label: "operations.stalls", dimensions: [("queue", queue)], factory: factory)
+    }
+
+    func metrics(of operation: Operation) -> OperationMetrics {
+        guard let nameLimit else { return common }
+        let name = operation.nameForTelemetry
+        let (known, isFull) = state.withLock { ($0.byName[name], $0.byName.count >= nameLimit) }
+        if let known { return known }
+        if isFull { return common }
+        let new = OperationMetrics([("queue", queue), ("operation", name)], in: factory)
+        let (chosen, isClosed) = state.withLock { state -> (OperationMetrics, Bool) in
+            // Others may have come with new names meanwhile.
+            if let known = state.byName[name] { return (known, state.isClosed) }
+            guard state.byName.count < nameLimit else { return (common, state.isClosed) }
+            state.byName[name] = new
+            return (new, state.isClosed)
+        }
+        if isClosed { chosen.close() }
+        return chosen
+    }
+
+    func stalled() { stalls.increment() }
+
+    func close() {
+        let named = state.withLock { state in
+            state.isClosed = true
+            return Array(state.byName.values)
+        }
+        for metrics in named + [common] { metrics.close() }
+    }
+}
+
+extension Operation {
+    /// Its name, or else its type.
+    var nameForTelemetry: String {
+        if let name, !name.isEmpty { return name }
+        return "\(type(of: self))"
+    }
+}

@@ -1,0 +1,50 @@
+import InMemoryLogging
+import InMemoryTracing
+import Logging
+import Operations
+import OperationsTelemetry
+import Testing
+
+/// A process has one hook for findings, and other tests have it: so each of these is in a process of its own.
+struct DiagnosticsLogTests {
+    @Test func findingsGoToALoggerByOneCall() async {
+        await #expect(processExitsWith: .success) {
+            let log = InMemoryLogHandler()
+            OperationsDiagnostics.report(to: Logger(label: "findings") { _ in log })
+            do { OperationQueue().add("unseen") { throw Broken() } }
+            #expect(await comesTrue { !log.entries.isEmpty })
+            let failure = try #require(log.entries.first)
+            #expect(failure.level == .warning)
+            #expect(failure.message == "An operation failed and nobody looked")
+            #expect(failure.error is Broken)
+            #expect(failure.metadata["operation"] == "unseen")
+            #expect(failure.metadata["error.message"] == "no connection")
+
+            let (first, second) = (Operation(), Operation())
+            (first.name, second.name) = ("chicken", "egg")
+            first.addDependency(second)
+            second.addDependency(first)
+            second.removeDependency(first)
+            let cycle = try #require(log.entries.last)
+            #expect(cycle.message == "Operations wait for each other")
+            guard case .array(let names) = cycle.metadata["operations"] else {
+                Issue.record("the cycle has no names")
+                return
+            }
+            #expect(Set(names.map { "\($0)" }) == ["chicken", "egg"] && names.count == 3)
+        }
+    }
+
+    @Test func telemetryDoesNotLookAtFailuresOnBehalfOfTheProgram() async {
+        await #expect(processExitsWith: .success) {
+            let log = InMemoryLogHandler()
+            OperationsDiagnostics.report(to: Logger(label: "findings") { _ in log })
+            let observed = Observed()
+            do { observed.queue.add("unseen") { throw Broken() } }
+            await observed.drain()
+            #expect(observed.lines == ["error: Operation failed unseen"])
+            #expect(observed.spans("unseen").first?.errors.count == 1)
+            #expect(await comesTrue { log.entries.count == 1 })
+        }
+    }
+}

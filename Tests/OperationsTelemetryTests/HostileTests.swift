@@ -1,0 +1,217 @@
+import CoreMetrics
+import InMemoryTracing
+import MetricsTestKit
+import Operations
+import OperationsTelemetry
+import Testing
+import Tracing
+
+/// What must hold whatever happens at the same time.
+struct HostileTests {
+    @Test func nothingIsLostOrCountedTwiceByManyThreads() async {
+        let observed = Observed()
+        let queue = observed.queue
+        let (threads, each) = (8, 200)
+        let failing = Recorder<Operation>()
+        await withTaskGroup { group in
+            for thread in 0..<threads {
+                group.addTask {
+                    for number in 0..<each {
+                        switch (thread + number) % 5 {
+                        case 0: queue.addOperation {}
+                        case 1: failing.record(queue.add("broken") { throw Broken() })
+                        case 2: queue.add { await Task.yield() }
+                        case 3: queue.add("gone") {}.cancel()
+                        default:
+                            let first = queue.add { number }
+                            queue.add(after: first) { _ in }
+                        }
+                    }
+                }
+            }
+        }
+        await observed.drain()
+        failing.lookAtErrors()
+        let total = Int64(threads * each * 6 / 5)
+        #expect(observed.count("operations.added") == total)
+        #expect(observed.count("operations.ended") == total)
+        #expect(observed.ended("failed") == Int64(threads * each / 5))
+        #expect(observed.gauge("operations.pending") == 0)
+        #expect(observed.gauge("operations.executing") == 0)
+        #expect(observed.tracer.activeSpans.isEmpty)
+        let begun = observed.times("operations.waiting.duration").count
+        #expect(observed.tracer.finishedSpans.count == begun)
+        #expect(observed.lines.filter { $0.hasPrefix("error") }.count == threads * each / 5)
+    }
+
+    @Test func reportsEndWhileOperationsRun() async {
+        let observed = Observed()
+        let queue = observed.queue
+        let (began, mayEnd) = (Signal(), Signal())
+        let blocking = queue.add("blocking") {
+            began.send()
+            mayEnd.wait()
+        }
+        #expect(began.wait())
+        queue.maxConcurrentOperationCount = 1
+        queue.add("waiting") {}
+        observed.reports.end()
+        // What runs has a span that is over, and says why; what waits will have none.
+        #expect(observed.tracer.activeSpans.isEmpty)
+        #expect(observed.spans("blocking").first?.events.map(\.name) == ["telemetry ended"])
+        #expect(observed.gauge("operations.executing") == 0)
+        #expect(observed.gauge("operations.pending") == 0)
+        mayEnd.send()
+        await blocking.finished()
+        queue.add("later") {}
+        await observed.drain()
+        observed.reports.end()
+        #expect(observed.count("operations.added") == 2)
+        #expect(observed.count("operations.ended") == 0)
+        #expect(observed.tracer.finishedSpans.count == 1)
+    }
+
+    @Test func reportsBeginAndEndAllTheTime() async {
+        let queue = OperationQueue()
+        let (metrics, tracer) = (TestMetrics(), InMemoryTracer())
+        let (ends, failing) = (Tally(), Recorder<Operation>())
+        await withTaskGroup { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    for number in 0..<1_000 {
+                        if number % 3 == 0 { queue.add { await Task.yield() } }
+                        failing.record(queue.add { try queue.fail(number) })
+                    }
+                }
+            }
+            group.addTask {
+                while ends.value == 0 {
+                    let reports = queue.reportTelemetry(
+                        logger: nil, metrics: metrics, tracer: tracer)
+                    await Task.yield()
+                    reports.end()
+                }
+            }
+            for _ in 0..<3 { await group.next() }
+            await queue.finished()
+            ends.increment()
+        }
+        failing.lookAtErrors()
+        #expect(tracer.activeSpans.isEmpty)
+        for label in ["operations.pending", "operations.executing"] {
+            #expect(metrics.meters(label: label).allSatisfy { ($0.lastValue ?? 0) == 0 })
+        }
+        #expect(
+            metrics.counterTotal(label: "operations.ended")
+                <= metrics.counterTotal(label: "operations.added"))
+    }
+
+    @Test func anotherReceiverTakesTheQueueOver() async {
+        let first = Observed()
+        first.queue.isSuspended = true
+        first.queue.add("early") {}
+        #expect(first.gauge("operations.pending") == 1)
+        let second = Observed(first.queue)
+        #expect(first.gauge("operations.pending") == 0)
+        first.reports.end()
+        first.queue.add("late") {}
+        first.queue.isSuspended = false
+        await first.drain()
+        #expect(first.tracer.finishedSpans.isEmpty)
+        #expect(second.tracer.finishedSpans.map(\.operationName) == ["late"])
+        #expect(second.ended("finished") == 1)
+    }
+
+    @Test func nothingIsKept() async {
+        weak var queue: OperationQueue?
+        weak var operation: Operation?
+        let reports: TelemetryReports
+        do {
+            let observed = Observed()
+            let added = observed.queue.add { try observed.queue.fail(1) }
+            (reports, queue, operation) = (observed.reports, observed.queue, added)
+            _ = try? await added.value
+            await observed.drain()
+        }
+        #expect(await comesTrue { queue == nil && operation == nil })
+        reports.end()
+    }
+
+    @Test func aQueueMayGoWhileItsOperationsRun() async {
+        let (metrics, tracer) = (TestMetrics(), InMemoryTracer())
+        let mayEnd = Signal()
+        do {
+            let queue = OperationQueue()
+            queue.reportTelemetry(logger: nil, metrics: metrics, tracer: tracer)
+            queue.add("last") { _ = mayEnd.wait() }
+        }
+        mayEnd.send()
+        #expect(await comesTrue { metrics.counterTotal(label: "operations.ended") == 1 })
+        #expect(await comesTrue { tracer.finishedSpans.map(\.operationName) == ["last"] })
+    }
+
+    /// Backends may use the queue themselves: nothing of it is locked while they are called.
+    @Test func backendsMayCallBack() async {
+        final class Factory: MetricsFactory, CounterHandler, MeterHandler, RecorderHandler,
+            TimerHandler
+        {
+            let queue: OperationQueue
+            let calls = Tally()
+            init(_ queue: OperationQueue) { self.queue = queue }
+            private func look() {
+                calls.increment()
+                _ = (queue.operationCount, queue.operations.count, queue.explain(), queue.name)
+                Operation.current?.name = "seen"
+                _ = Operation.current?.error
+            }
+            func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+                self
+            }
+            func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+                self
+            }
+            func makeRecorder(
+                label: String, dimensions: [(String, String)], aggregate: Bool
+            ) -> any RecorderHandler { self }
+            func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+                self
+            }
+            func destroyCounter(_ handler: any CounterHandler) {}
+            func destroyMeter(_ handler: any MeterHandler) {}
+            func destroyRecorder(_ handler: any RecorderHandler) {}
+            func destroyTimer(_ handler: any TimerHandler) {}
+            func increment(by amount: Int64) { look() }
+            func reset() {}
+            func set(_ value: Int64) {}
+            func set(_ value: Double) {}
+            func increment(by amount: Double) { look() }
+            func decrement(by amount: Double) { look() }
+            func record(_ value: Int64) {}
+            func record(_ value: Double) {}
+            func recordNanoseconds(_ duration: Int64) { look() }
+        }
+        let queue = OperationQueue()
+        let factory = Factory(queue)
+        let reports = queue.reportTelemetry(logger: nil, metrics: factory, tracer: nil)
+        let failing = Recorder<Operation>()
+        for number in 0..<100 { failing.record(queue.add { try queue.fail(number) }) }
+        failing.record(queue.add(.retry(1)) { throw Broken() })
+        await queue.finished()
+        failing.lookAtErrors()
+        reports.end()
+        #expect(factory.calls.value >= 101 * 7)
+    }
+}
+
+extension Recorder<Operation> {
+    /// So that they are not reported.
+    fileprivate func lookAtErrors() {
+        for operation in values { _ = operation.error }
+    }
+}
+
+extension OperationQueue {
+    fileprivate func fail(_ number: Int) throws {
+        if number % 2 == 1 { throw Broken() }
+    }
+}
