@@ -20,10 +20,10 @@ extension BlockedWait {
         if let plan = operation.plannedRun?.plan, plan.timeout != nil || plan.deadline != nil {
             return nil
         }
-        guard TaskContext.queue === queue || !operations(in: queue).isEmpty else {
-            return begin(.room(queue, below: limit), inside: [operation])
-        }
-        return task(.room(queue, below: limit))
+        let wait = begin(.room(queue, below: limit), inside: [operation])
+        let isSearched = TaskContext.queue === queue || !operations(in: queue).isEmpty
+        if isSearched, TaskContext.queue?.driver == nil { wait?.check() }
+        return wait
     }
 
     /// Stops the program if the wait cannot end.
