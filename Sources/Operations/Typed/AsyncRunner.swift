@@ -82,7 +82,7 @@ final class AsyncRunner: @unchecked Sendable {
         guard let following = next else { return nil }
         return following._withUnsafeGuaranteedRef { operation in
             guard operation.status.has(.asynchronous), operation.mayUseRunner(in: queue),
-                !thread.hasUnusualNiceness, !body.isCancelled
+                !thread.hasUnusualNiceness, body.goOn(with: operation)
             else { return nil }
             thread.operation = following
             guard let begun = operation.beginPlain(batch, in: queue) else {
@@ -95,7 +95,6 @@ final class AsyncRunner: @unchecked Sendable {
                 next = operation.endPlain(batch, in: queue) ?? queue.takeNext(from: batch)
                 return nil
             }
-            body.goOn(with: operation)
             return following
         }
     }

@@ -301,13 +301,17 @@ final class AsyncBody: Sendable {
         running.withLock { $0.task = task }
     }
 
-    /// The task goes on with another operation.
-    func goOn(with operation: Operation) {
-        let ended = running.withLock { running in
+    /// The task goes on with another operation; false if it was cancelled for the one before.
+    ///
+    /// Decided in one step: somebody may still be about to cancel it for that one.
+    func goOn(with operation: Operation) -> Bool {
+        let (ended, goesOn) = running.withLock { running -> (Operation?, Bool) in
+            guard !running.isCancelled else { return (nil, false) }
             defer { running.operation = operation }
-            return running.operation
+            return (running.operation, true)
         }
         withExtendedLifetime(ended) {}
+        return goesOn
     }
 
     func end() {
@@ -330,9 +334,6 @@ final class AsyncBody: Sendable {
         unsafeBitCast(task, to: UnsafeCurrentTask.self).cancel()
         running.withLock { $0.cancellers -= 1 }
     }
-
-    /// Whether its task has been cancelled, for one of its operations.
-    var isCancelled: Bool { running.withLock { $0.isCancelled } }
 
     /// The operation, if the current task is the one that runs it.
     var operation: Operation? {
