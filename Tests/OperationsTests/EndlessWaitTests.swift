@@ -110,6 +110,161 @@ struct EndlessWaitTests {
                 + "maxConcurrentOperationCount, or remove this wait")
     }
 
+    // MARK: Units and room
+
+    @Test func forOneThatNeedsTheSameUnits() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let licences = ConcurrencyBudget(3, name: "licences")
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let link = Circle.named("link") {}
+            link.apply(.cost(2, of: licences))
+            net.add("build", .cost(2, of: licences)) {
+                disk.addOperation(link)
+                link.waitUntilFinished()
+            }
+            await net.drain()
+        }
+        expect(
+            result,
+            says:
+                "'build' (executing on queue 'net') waits for 'link', and 'link' cannot start while "
+                + "'build' holds what it needs of 'licences', so none of them would ever finish: give "
+                + "'licences' more units, or remove this wait")
+    }
+
+    @Test func forOneBehindThoseThatHoldAllUnits() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let licences = ConcurrencyBudget(2, name: "licences")
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let (large, small) = (Circle.named("large") {}, Circle.named("small") {})
+            large.apply(.cost(2, of: licences))
+            small.apply(.cost(1, of: licences))
+            let (begun, goOn) = (Signal(), Signal())
+            for _ in 0..<2 {
+                net.add("build", .cost(1, of: licences)) {
+                    begun.send()
+                    goOn.wait()
+                    await small.waitUntilFinished()
+                }
+            }
+            await Task.detached { for _ in 0..<2 { begun.wait() } }.value
+            disk.addOperation(large)
+            while large.isReady { await Task.yield() }
+            disk.addOperation(small)
+            while small.isReady { await Task.yield() }
+            for _ in 0..<2 { goOn.send() }
+            await net.drain()
+        }
+        expect(result, says: "waits for 'small', ")
+        expect(result, says: "cannot start while 'build'")
+        expect(result, says: "so none of them would ever finish")
+    }
+
+    @Test func forOneWithTheSameKey() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net")
+            queue.add("outer", .exclusive(by: "cache")) {
+                try await queue.add("inner", .exclusive(by: "cache")) {}.value
+            }
+            await queue.drain()
+        }
+        expect(result, says: "waits for 'inner', and 'inner' cannot start while 'outer' holds")
+        expect(result, says: "wait outside of what has that key, or remove this wait")
+    }
+
+    @Test func forRoomInItsOwnQueue() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net")
+            queue.add("crawl") { _ = try await queue.add(within: 1) {} }
+            await queue.drain()
+        }
+        expect(
+            result,
+            says:
+                "waits for fewer than 1 operations in its own queue 'net', where no fewer than that "
+                + "wait for this, itself included, and would never finish: let the operations of queue "
+                + "'net' add to another queue, or remove this wait")
+    }
+
+    /// None of the others can start while it has the slot.
+    @Test func forRoomThatWaitsForItsOwnSlot() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net", width: 1)
+            queue.add("crawl") {
+                for _ in 0..<4 { _ = try await queue.add(within: 3) {} }
+            }
+            await queue.drain()
+        }
+        expect(result, says: "waits for fewer than 3 operations in its own queue 'net'")
+    }
+
+    @Test func forRoomInEachOthersQueues() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
+            let (begun, goOn) = (Signal(), Signal())
+            net.add("download") {
+                begun.send()
+                goOn.wait()
+                _ = try await disk.add(within: 1) {}
+            }
+            disk.add("write") {
+                begun.send()
+                goOn.wait()
+                _ = try await net.add(within: 1) {}
+            }
+            await Task.detached { for _ in 0..<2 { begun.wait() } }.value
+            for _ in 0..<2 { goOn.send() }
+            await net.drain()
+        }
+        expect(result, says: "waits for fewer than 1 operations in queue '")
+        expect(result, says: "so none of them would ever finish: let the operations of queue '")
+    }
+
+    /// Each of these ends: by units that another one gives back, by room that comes, or at a deadline.
+    @Test func waitsForUnitsAndRoomThatCome() async throws {
+        let licences = ConcurrencyBudget(2, name: "licences")
+        let (net, disk) = (Circle.queue("net"), Circle.queue("disk", width: 2))
+        let (begun, goOn) = (Signal(), Signal())
+        disk.add(.cost(1, of: licences)) {
+            begun.send()
+            goOn.wait()
+        }
+        #expect(begun.wait())
+        let inner = Circle.named("inner") {}
+        inner.apply(.cost(1, of: licences))
+        let outer = net.add(.cost(1, of: licences)) {
+            net.addOperation(inner)
+            begun.send()
+            await inner.waitUntilFinished()
+        }
+        #expect(begun.wait())
+        goOn.send()
+        await outer.waitUntilFinished()
+
+        let crawl = disk.add {
+            for _ in 0..<50 { _ = try await disk.add(within: 2) { await Task.yield() } }
+            for _ in 0..<50 { _ = try await net.add(within: 1) { await Task.yield() } }
+        }
+        try await crawl.value
+        let late = net.add(.timeout(.milliseconds(20))) { _ = try await net.add(within: 1) {} }
+        await late.waitUntilFinished()
+        #expect(late.error is OperationTimeout)
+
+        let narrow = Circle.queue("narrow", width: 1)
+        let first = narrow.add {
+            let second = narrow.add(.deadline(in: .milliseconds(20))) {}
+            await second.waitUntilFinished()
+        }
+        await first.waitUntilFinished()
+        #expect(!first.isCancelled)
+    }
+
     @Test func onASerialQueueForOneThatItAdds() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {

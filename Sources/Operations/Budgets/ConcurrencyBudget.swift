@@ -11,6 +11,9 @@
 /// come, first served, so that one that needs many is not overtaken for ever by others that need few. It is
 /// passed over only while its queue is suspended or full, and asks again when its queue comes to it.
 /// An operation that needs units of several budgets gets all of them at once, and waits in all lines.
+///
+/// An operation that has units and waits for another one that needs them too would wait for ever: such a wait stops
+/// the program with a sentence, if so many units are held inside of waits that the rest can never be enough.
 public final class ConcurrencyBudget: @unchecked Sendable {
     // Unchecked: guarded by `lock`, but for what is constant.
 
@@ -98,6 +101,11 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         if line.isEmpty { return true }
         return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
     }
+
+    var firstPossible: UnitClaim? { line.first { $0.isPossible }?.member }
+
+    /// How many units may be in use for so many others to be free.
+    func most(beside units: Int) -> Int { total - units }
 
     /// What an operation in line is told.
     func look(ticket: Int) -> (free: Int, before: Int) {

@@ -130,6 +130,36 @@ final class UnitClaim: @unchecked Sendable {
 
     // MARK: For those who look
 
+    struct Need {
+        let budget: ConcurrencyBudget
+        /// It cannot start while others hold more of its units.
+        let mostHeldByOthers: Int
+        /// The first in line, if that is another one.
+        let before: Operation?
+    }
+
+    /// What it needs to start; nil if it has it. Empty if there would have to be more units for that, which
+    /// somebody may change.
+    var needs: [Need]? {
+        ConcurrencyBudget.lock.withLock {
+            guard stage == .idle || stage == .inLine else { return nil }
+            guard isPossible else { return [] }
+            return costs.map { cost in
+                let first = stage == .inLine ? cost.budget.firstPossible : nil
+                return Need(
+                    budget: cost.budget, mostHeldByOthers: cost.budget.most(beside: cost.units),
+                    before: first === self ? nil : first?.operation)
+            }
+        }
+    }
+
+    /// How many units of a budget it has.
+    func held(of budget: ConcurrencyBudget) -> Int {
+        ConcurrencyBudget.lock.withLock {
+            stage == .served ? costs.first { $0.budget === budget }?.units ?? 0 : 0
+        }
+    }
+
     struct Shortage: Sendable {
         let units: Int
         let budget: ConcurrencyBudget

@@ -33,7 +33,7 @@ struct OperationLook {
                 case .operation(let other): next.append(other)
                 case .operations(let others):
                     next += others.filter { $0.status.phase != .finished }
-                case .queue(let queue, _): next += queue.operations
+                case .queue(let queue, _), .room(let queue, _): next += queue.operations
                 }
             }
             return
@@ -239,6 +239,7 @@ extension BlockedWait.Target {
         case .operations(let operations):
             operations.filter { $0.status.phase != .finished }.map(\.label)
         case .queue(let queue, _): ["all operations of \(queue.label)"]
+        case .room(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
         }
     }
 }

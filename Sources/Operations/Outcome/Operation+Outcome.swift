@@ -33,9 +33,15 @@ extension Operation {
             return update { $0.failed() } != nil
         }
         guard isCounted else { return failure.observe() }
-        if let queue = retainedQueue(), let scope = queue.scope {
+        // Another attempt may follow. If none does, or the operation ends at this moment, its end tells.
+        if !mayRunAgain, let queue = retainedQueue(), let scope = queue.scope {
             scope.operationFailed(self, failure, in: queue)
         }
+    }
+
+    /// What it has failed with; to look at it is not to observe it.
+    final var failureRecord: FailureRecord? {
+        existingExtras == nil ? nil : withExtras { $0.failure }
     }
 
     // MARK: Cancelling
@@ -86,6 +92,8 @@ extension Operation {
         if case .requested = reason { return }
         withExtras { extras in
             guard !status.has(.cancelled), extras.cancellationReason == nil else { return }
+            // What depends on it goes by the word, and people by the reason: both say the same.
+            if failure != nil, update({ $0.failedUpstream() }) == nil { return }
             extras.cancellationReason = reason
             extras.upstreamFailure = failure
         }

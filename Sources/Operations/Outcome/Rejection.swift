@@ -25,11 +25,13 @@ struct Rejection {
 
 extension Operation {
     /// Cancels the operation, because a dependency ended otherwise than it had to.
+    ///
+    /// One that is at work had begun before the edge was there: that came too late, and changes nothing.
     func cancel(
         becauseOf dependency: Operation, word: OperationWord, on condition: DependencyCondition
     ) {
+        guard !status.isAtWork else { return }
         let (reason, failure) = dependency.reasonForDependents(word, condition)
-        if failure != nil { update { $0.failedUpstream() } }
         cancel(because: reason, failure: failure)
         // An override may not call `super`.
         markCancelled()

@@ -172,6 +172,7 @@ extension Operation {
                     $0.activeProgress?.completeUnit()
                 }
                 if $0.isWatched { $0.noteEnd(of: self, before) }
+                if before.has(.failed), let scope = $0.scope { tellFailure(to: scope, of: $0) }
                 $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
             claim?.serveOthers()
@@ -189,6 +190,13 @@ extension Operation {
             }
             if let completionBlock { submit(completionBlock, to: driver) }
         }
+    }
+
+    /// It has failed for good, and is still in its queue, which is not over before it has left.
+    @inline(never)
+    private func tellFailure(to scope: QueueScope, of queue: OperationQueue) {
+        guard let failure = failureRecord else { return }
+        scope.operationFailed(self, failure, in: queue)
     }
 
     /// Wakes those who wait for the finished operation, and tells observers; returns the block that is to

@@ -5,11 +5,15 @@ extension OperationQueue {
     public enum Order: Sendable, Hashable, CaseIterable {
         /// Among ready operations that with the highest priority first, and among equals the one that was
         /// added first, or got its priority first.
+        ///
+        /// One that was not ready for want of units of a ``ConcurrencyBudget`` starts when it is given them, if a
+        /// slot is free, and before those that are ready: its turn had come before, also if others with a higher
+        /// priority have been added since. So it is in the order ``lifo``.
         case priority
         /// Strictly as they were added, first in, first out, whatever their priorities.
         ///
-        /// An operation that is not ready holds back all that were added behind it; one that is cancelled does
-        /// not. With a width of 1 each starts after the one before it has finished, with a larger one several
+        /// An operation that is not ready, also for want of units of a ``ConcurrencyBudget``, holds back all that
+        /// were added behind it; one that is cancelled does not. With a width of 1 each starts after the one before it has finished, with a larger one several
         /// may run at a time. An operation that depends on one that was added behind it to the same queue holds
         /// back both: neither ever starts.
         case fifo

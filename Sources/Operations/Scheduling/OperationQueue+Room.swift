@@ -26,6 +26,8 @@ extension OperationQueue {
         try Task.checkCancellation()
         if !snapshot({ $0.room.isUsed }) { eventOffering { $0.beginLeavingOneByOne() } }
         if event({ $0.placeAtOnce(below: limit) }) { return ReservedPlace(queue: self) }
+        let wait = BlockedWait.task(forRoomIn: self, below: limit)
+        defer { wait?.end() }
         let number = roomWaiterNumbers.wrappingAdd(1, ordering: .relaxed).newValue
         let isAdmitted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -375,11 +375,9 @@ struct OperationWord: Sendable, Equatable {
         return true
     }
 
-    /// It cannot start any more, because of a failure of what it depends on.
+    /// A failure of what it depends on is noted as the reason for which it is about to be cancelled.
     mutating func failedUpstream() -> Bool {
-        guard phase != .finished, phase != .executing, !has([.cancelled, .doomed]) else {
-            return false
-        }
+        guard phase != .finished, !has(.cancelled) else { return false }
         insert(.failedUpstream)
         return true
     }

@@ -97,6 +97,7 @@ extension QueueState {
                 || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
             guard !isSingle else {
                 if !hasUnits(first) {
+                    if isStrict { holdsBackRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1
                     // The rest with the next offer: others wait for the lock.

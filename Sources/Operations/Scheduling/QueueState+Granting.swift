@@ -14,6 +14,11 @@ extension QueueState {
         }
     }
 
+    /// The operation was to start next, and waits for units: in a strict order no other is next meanwhile.
+    mutating func holdsBackRest(_ operation: Reference) {
+        front = operation._withUnsafeGuaranteedRef { min(front, $0.place) }
+    }
+
     func retainedIfObserved(_ operation: Reference) -> Reference? {
         let isObserved = operation._withUnsafeGuaranteedRef { $0.status.has(.observed) }
         return isObserved ? operation.retain() : nil
@@ -21,9 +26,9 @@ extension QueueState {
 
     /// Claims an operation that has been given its units; false if it cannot be started now.
     mutating func grant(_ operation: Operation) -> Bool {
-        guard !isSuspended, hasFreeSlot, operation.update({ $0.unitsGranted() }) != nil else {
-            return false
-        }
+        guard !isSuspended, hasFreeSlot, firstStrictly(before: operation.place) == nil,
+            operation.update({ $0.unitsGranted() }) != nil
+        else { return false }
         running += 1
         granted.append(.passRetained(operation))
         return true

@@ -12,6 +12,8 @@ extension OperationQueue {
     ///   - traits: what else is to be said about the operation.
     ///   - body: the work.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; nothing is added then.
+    /// - Precondition: not called in an operation of this queue for which there can never be room, because
+    ///   `limit` operations of the queue, itself included, cannot end before. Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
         within limit: Int, _ name: String? = nil, traits: [OperationTrait] = [],

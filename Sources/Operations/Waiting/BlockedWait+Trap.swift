@@ -10,6 +10,22 @@ extension BlockedWait {
         return wait
     }
 
+    /// As ``task(_:)``, for room in a queue.
+    ///
+    /// Who feeds another queue waits for room often. It is only searched if the caller is in the same queue, or
+    /// somebody waits there who could close a circle with it.
+    static func task(forRoomIn queue: OperationQueue, below limit: Int) -> BlockedWait? {
+        guard let operation = TaskContext.operation else { return nil }
+        // When its time is over the task is cancelled, and with it the wait.
+        if let plan = operation.plannedRun?.plan, plan.timeout != nil || plan.deadline != nil {
+            return nil
+        }
+        let wait = begin(.room(queue, below: limit), inside: [operation])
+        let isSearched = TaskContext.queue === queue || !operations(in: queue).isEmpty
+        if isSearched, TaskContext.queue?.driver == nil { wait?.check() }
+        return wait
+    }
+
     /// Stops the program if the wait cannot end.
     ///
     /// The wait is recorded before, so of two that close a circle at the same time one sees the other.
@@ -38,6 +54,15 @@ extension BlockedWait {
             parts.append(
                 "\(waiter.label) (executing\(place)) waits for all operations of \(queue.label), "
                     + "one of which is \(first.label)")
+        case .room(let queue, let limit) where steps.isEmpty && first === waiter:
+            return "\(waiter) waits for fewer than \(limit) operations in its own \(queue.label), "
+                + "where no fewer than that wait for this, itself included, and would never finish: "
+                + "\(remedy(forRoomIn: queue)), or remove this wait"
+        case .room(let queue, let limit):
+            parts.append(
+                "\(waiter.label) (executing\(place)) waits for fewer than \(limit) operations in "
+                    + "\(queue.label), one of which is \(first.label)")
+            remedies.append(remedy(forRoomIn: queue))
         }
         for step in steps {
             parts.append(sentence(of: step))
@@ -47,17 +72,31 @@ extension BlockedWait {
                     "give \(queue.label) a larger maxConcurrentOperationCount",
                 ]
             }
+            if case .units(let budget) = step.obstacle.kind {
+                remedies = [
+                    budget.isOfKey
+                        ? "wait outside of what has that key" : "give \(budget.label) more units"
+                ]
+            }
         }
         if let last = steps.last?.next, last !== waiter {
             parts.append("\(waiter.label) was started inside of \(last.label)")
         }
         remedies.append("remove this wait")
-        remedies.append("let what comes after it be an operation that depends on \(first.label)")
+        if case .room = target {
+        } else {
+            remedies.append(
+                "let what comes after it be an operation that depends on \(first.label)")
+        }
         let chain =
             parts.count < 2
             ? parts.joined()
             : "\(parts.dropLast().joined(separator: ", ")), and \(parts.last ?? "")"
         return "\(chain), so none of them would ever finish: \(remedies.joined(separator: ", or "))"
+    }
+
+    private static func remedy(forRoomIn queue: OperationQueue) -> String {
+        "let the operations of \(queue.label) add to another queue"
     }
 
     private static func sentence(of step: WaitSearch.Step) -> String {
@@ -70,6 +109,15 @@ extension BlockedWait {
         case .waitForQueue(let queue):
             return "\(name) waits for all operations of \(queue.label), "
                 + "one of which is \(step.next.label)"
+        case .waitForRoom(let queue):
+            return "\(name) waits for room in \(queue.label), one of the operations of which is "
+                + "\(step.next.label)"
+        case .units(let budget):
+            let holders = step.obstacle.operations.map(\.label).sorted()
+            return "\(name) cannot start while \(holders.joined(separator: " and ")) "
+                + "\(holders.count == 1 ? "holds" : "hold") what it needs of \(budget.label)"
+        case .line(let budget):
+            return "\(name) stands in line for \(budget.label) behind \(step.next.label)"
         case .slots(let queue):
             let holders = step.obstacle.operations.map(\.label).sorted()
             let names = holders.joined(separator: " and ")

@@ -12,6 +12,8 @@ struct BlockedWait: Sendable {
         case queue(OperationQueue, end: Int)
         /// All of these.
         case operations([Operation])
+        /// Fewer unfinished operations in the queue than so many.
+        case room(OperationQueue, below: Int)
 
         static func queue(_ queue: OperationQueue) -> Target {
             .queue(queue, end: queue.snapshot { $0.end })
@@ -22,6 +24,7 @@ struct BlockedWait: Sendable {
             case .operation(let operation): operation.status.phase == .finished
             case .queue(let queue, _): queue.snapshot { $0.isEmpty }
             case .operations(let operations): operations.allSatisfy { $0.status.phase == .finished }
+            case .room(let queue, let limit): queue.snapshot { $0.operationCount < limit }
             }
         }
     }
@@ -77,6 +80,11 @@ struct BlockedWait: Sendable {
             registry.byQueue[Unmanaged.passUnretained(queue).toOpaque()].map { Array($0.values) }
                 ?? []
         }
+    }
+
+    /// All operations inside of which somebody waits.
+    static var allOperations: [Operation] {
+        registry.withLock { $0.entries.values.map(\.operation) }
     }
 
     // MARK: The registry

@@ -1,8 +1,9 @@
 /// Finds out whether a wait can never end because it waits for itself.
 ///
 /// An operation is **stuck** if one of its obstacles is, and an obstacle if all operations that it consists
-/// of are: a dependency, a wait inside of it, the holders of all slots of its queue. So are those inside of
-/// which the wait happens, as long as it lasts. Operations that wait for each other in a circle are stuck,
+/// of are: a dependency, a wait inside of it, the holders of all slots of its queue. Of some obstacles it is
+/// enough that so many are: of the holders of units so many that the rest is not enough, of the operations that
+/// fill a queue so many that there is no room. So are those inside of which the wait happens, as long as it lasts. Operations that wait for each other in a circle are stuck,
 /// unless the circle consists of dependencies only: that one was reported, and can be broken.
 ///
 /// Only what nobody but an outsider can change counts: a queue that is suspended or has no width may be
@@ -16,27 +17,51 @@ struct WaitSearch {
             case dependency
             case wait
             case waitForQueue(OperationQueue)
+            case waitForRoom(OperationQueue)
             case slots(OperationQueue)
+            /// Others hold too many of them.
+            case units(ConcurrencyBudget)
+            /// Another one is before it in the line for units.
+            case line(ConcurrencyBudget)
             case barrier(OperationQueue)
             /// A strict order wants it to start before.
             case order(OperationQueue)
         }
         let kind: Kind
-        /// Stuck if all of these are.
         let operations: [Operation]
+        /// How much each of them counts.
+        private let weights: [Int]
+        /// Stuck if those of them that are stuck come to so much together.
+        private let threshold: Int
         fileprivate var places: [Int] = []
 
         /// Whether it does not make a circle that counts, together with others of this sort.
         fileprivate var isEdge: Bool {
             switch kind {
-            case .dependency, .order: true
-            case .wait, .waitForQueue, .slots, .barrier: false
+            case .dependency, .order, .line: true
+            case .wait, .waitForQueue, .waitForRoom, .slots, .units, .barrier: false
             }
         }
 
+        /// Stuck if all of these are.
         init(_ kind: Kind, _ operations: [Operation]) {
+            self.init(kind, operations, atLeast: operations.count)
+        }
+
+        /// - Parameter weights: of each operation; 1 unless given.
+        init(
+            _ kind: Kind, _ operations: [Operation], weights: [Int]? = nil, atLeast threshold: Int
+        ) {
             self.kind = kind
             self.operations = operations
+            self.weights = weights ?? operations.map { _ in 1 }
+            self.threshold = threshold
+        }
+
+        fileprivate func isStuck(_ stuck: [Bool]) -> Bool {
+            var sum = 0
+            for (place, weight) in zip(places, weights) where stuck[place] { sum += weight }
+            return sum >= threshold
         }
     }
 
@@ -64,12 +89,13 @@ struct WaitSearch {
     /// may end.
     static func circle(of wait: BlockedWait) -> (first: Operation, steps: [Step])? {
         var search = WaitSearch(inside: wait.inside)
-        let targets = obstacles(of: wait.target).flatMap(\.operations)
-        for target in targets { _ = search.place(of: target) }
+        let obstacles = search.placed(obstacles(of: wait.target))
         search.explore()
         let stuck = search.stuck()
-        for target in targets where search.isIn(stuck, target) {
-            if let steps = search.way(from: target, stuck) { return (target, steps) }
+        for obstacle in obstacles where obstacle.isStuck(stuck) {
+            for (target, place) in zip(obstacle.operations, obstacle.places) where stuck[place] {
+                if let steps = search.way(from: place, stuck) { return (target, steps) }
+            }
         }
         return nil
     }
@@ -94,14 +120,19 @@ struct WaitSearch {
         while next < nodes.count {
             defer { next += 1 }
             guard !nodes[next].isInside else { continue }
-            nodes[next].obstacles = Self.obstacles(of: nodes[next].operation).compactMap { found in
-                var obstacle = found
-                for operation in found.operations {
-                    guard let place = place(of: operation) else { return nil }
-                    obstacle.places.append(place)
-                }
-                return obstacle
+            nodes[next].obstacles = placed(Self.obstacles(of: nodes[next].operation))
+        }
+    }
+
+    /// Those of which all operations can be looked at.
+    private mutating func placed(_ obstacles: [Obstacle]) -> [Obstacle] {
+        obstacles.compactMap { found in
+            var obstacle = found
+            for operation in found.operations {
+                guard let place = place(of: operation) else { return nil }
+                obstacle.places.append(place)
             }
+            return obstacle
         }
     }
 
@@ -116,6 +147,8 @@ struct WaitSearch {
         case .operations(let operations):
             operations.filter { $0.status.phase != .finished }.prefix(limit)
                 .map { Obstacle(.wait, [$0]) }
+        case .room(let queue, let below):
+            obstacles(in: queue, ofRoomBelow: below)
         }
     }
 
@@ -127,15 +160,39 @@ struct WaitSearch {
             return BlockedWait.targets(in: operation).flatMap { obstacles(of: $0) }
         case .created where !word.has(.plain): return []
         case .created, .waiting, .asking, .filed:
-            if word.isStopped { return [] }
+            // At its deadline it leaves, whatever it waits for.
+            if word.isStopped || operation.plannedRun?.deadline != nil { return [] }
             if word.unfinishedDependencies > 0 {
                 return operation.listedDependencies
                     .filter { $0.status.phase != .finished }
                     .map { Obstacle(.dependency, [$0]) }
             }
+            if let claim = operation.plannedRun?.claim, let needs = claim.needs {
+                return needs.flatMap { obstacles(of: $0) }
+            }
             guard word.phase == .filed, let queue = operation.retainedQueue() else { return [] }
             return obstacles(in: queue, of: operation)
         }
+    }
+
+    private static func obstacles(in queue: OperationQueue, ofRoomBelow count: Int) -> [Obstacle] {
+        let operations = queue.snapshot { $0.operations() }
+        // With fewer there is room, or will be when a place is given back.
+        guard operations.count >= count else { return [] }
+        return [Obstacle(.waitForRoom(queue), operations, atLeast: count)]
+    }
+
+    /// What keeps an operation from its units: those that hold them and wait, and those before it in line.
+    private static func obstacles(of need: UnitClaim.Need) -> [Obstacle] {
+        let holders = BlockedWait.allOperations.compactMap { operation in
+            operation.plannedRun?.claim.map { (operation, $0.held(of: need.budget)) }
+        }.filter { $0.1 > 0 }
+        return need.before.map { [Obstacle(.line(need.budget), [$0])] } ?? []
+            + [
+                Obstacle(
+                    .units(need.budget), holders.map(\.0), weights: holders.map(\.1),
+                    atLeast: need.mostHeldByOthers + 1)
+            ]
     }
 
     /// What in its queue keeps a ready operation from starting.
@@ -167,10 +224,6 @@ struct WaitSearch {
 
     // MARK: Concluding
 
-    private func isIn(_ stuck: [Bool], _ operation: Operation) -> Bool {
-        places[ObjectIdentifier(operation)].map { stuck[$0] } ?? false
-    }
-
     /// Which are stuck.
     ///
     /// Waits and slots count as stuck until the contrary is known, dependencies only when it is known: the
@@ -193,8 +246,7 @@ struct WaitSearch {
             // What was found last is nearest to the ends, from where it follows for the others.
             for place in nodes.indices.reversed() where !certain[place] {
                 let isStuck = nodes[place].obstacles.contains { obstacle in
-                    let known = obstacle.isEdge ? certain : possible
-                    return obstacle.places.allSatisfy { known[$0] }
+                    obstacle.isStuck(obstacle.isEdge ? certain : possible)
                 }
                 guard isStuck else { continue }
                 certain[place] = true
@@ -205,8 +257,7 @@ struct WaitSearch {
     }
 
     /// The shortest way from a stuck operation to one of those inside of which the wait happens.
-    private func way(from first: Operation, _ stuck: [Bool]) -> [Step]? {
-        guard let start = places[ObjectIdentifier(first)] else { return nil }
+    private func way(from start: Int, _ stuck: [Bool]) -> [Step]? {
         var cameBy: [Int: (place: Int, obstacle: Obstacle)] = [:]
         var reached = [start]
         var next = 0
@@ -225,9 +276,9 @@ struct WaitSearch {
                 }
                 return steps.reversed()
             }
-            for obstacle in nodes[place].obstacles
-            where obstacle.places.allSatisfy({ stuck[$0] }) {
-                for other in obstacle.places where other != start && cameBy[other] == nil {
+            for obstacle in nodes[place].obstacles where obstacle.isStuck(stuck) {
+                for other in obstacle.places
+                where stuck[other] && other != start && cameBy[other] == nil {
                     cameBy[other] = (place, obstacle)
                     reached.append(other)
                 }

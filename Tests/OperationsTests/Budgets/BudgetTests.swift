@@ -74,6 +74,49 @@ struct BudgetTests {
         #expect(order.values.first == "large" && order.values.count == 6)
     }
 
+    /// It is not ready, and so holds back those behind it, also when a slot is free.
+    @Test(arguments: [1, -1])
+    func inAStrictQueueOneThatWaitsForUnitsIsNotOvertaken(width: Int) async {
+        let budget = ConcurrencyBudget(1)
+        let holder = hold(1, of: budget)
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = width
+        queue.order = .fifo
+        let order = Recorder<String>()
+        let first = queue.add("first", .cost(1, of: budget)) { order.record("first") }
+        while first.isReady { await Task.yield() }
+        let second = queue.add("second") { order.record("second") }
+        #expect(queue.event { $0.best() == nil } && !second.isFinished)
+        holder.end.send()
+        await queue.drain()
+        #expect(order.values.count == 2)
+        if width == 1 { #expect(order.values == ["first", "second"]) }
+    }
+
+    /// It was in line before the order became strict.
+    @Test func inAStrictQueueUnitsGiveNobodyPrecedence() async {
+        let budget = ConcurrencyBudget(1)
+        let holder = hold(1, of: budget)
+        let queue = OperationQueue()
+        let order = Recorder<String>()
+        let key = Operation()
+        let first = BlockOperation { order.record("first") }
+        first.addDependency(key)
+        queue.addOperation(first)
+        let second = queue.add("second", .cost(1, of: budget)) { order.record("second") }
+        while second.isReady { await Task.yield() }
+        queue.maxConcurrentOperationCount = 1
+        queue.order = .fifo
+        holder.end.send()
+        await holder.operation.waitUntilFinished()
+        // It may be given them for a moment.
+        while budget.inUse > 0 { await Task.yield() }
+        #expect(queue.event { $0.best() == nil } && !second.isFinished)
+        key.start()
+        await queue.drain()
+        #expect(order.values == ["first", "second"] && budget.inUse == 0)
+    }
+
     @Test func oneInASuspendedQueueHoldsBackNobody() async {
         let budget = ConcurrencyBudget(4)
         let holder = hold(4, of: budget)

@@ -98,6 +98,56 @@ struct FailureTests {
         #expect(dependent.isCancelled && upload.error != nil)
     }
 
+    /// An edge that comes when the work has begun is not honoured, whatever it asks.
+    @Test(arguments: [true, false])
+    func oneThatHasStartedIsNotRejected(isFinishedBefore: Bool) async {
+        let queue = OperationQueue()
+        let (begun, goOn) = (Signal(), Signal())
+        let running = BlockOperation {
+            begun.send()
+            goOn.wait()
+        }
+        queue.addOperation(running)
+        #expect(begun.wait())
+        let upload = failing()
+        if isFinishedBefore { upload.start() }
+        running.addDependency(upload, on: .success)
+        if !isFinishedBefore { upload.start() }
+        #expect(upload.error != nil && !running.isCancelled)
+        goOn.send()
+        await queue.drain()
+        #expect(running.cancellationReason == nil)
+    }
+
+    /// What depends on an operation goes by how it ended, and that is what its reason says: whoever else was
+    /// about to cancel it.
+    @Test func theReasonDecidesAboutWhatDependsOnIt() async {
+        final class First: Operation, @unchecked Sendable {
+            nonisolated(unsafe) var whenCancelled: (() -> Void)?
+            override func cancel() {
+                whenCancelled?()
+                super.cancel()
+            }
+        }
+        let (queue, other) = (suspendedQueue(), OperationQueue())
+        let upload = failing()
+        let first = First()
+        // At this moment the whole queue is being cancelled, and `next` does not know it yet.
+        first.whenCancelled = { upload.start() }
+        let next = Operation()
+        next.addDependency(upload, on: .success)
+        let ran = Counter()
+        let cleanUp = BlockOperation { ran.increment() }
+        cleanUp.addDependency(next, on: .failure)
+        other.addOperation(cleanUp)
+        await queue.addOperations([first, next], waitUntilFinished: false)
+        queue.cancelAllOperations()
+        await queue.drain()
+        await other.drain()
+        #expect(next.cancellationReason?.description == "'upload' failed: no connection")
+        #expect(ran.value == 1 && upload.error != nil)
+    }
+
     @Test func dependentsThatNobodyKeepsMayGoMeanwhile() async {
         for _ in 0..<(20_000 / slowness) {
             let queue = OperationQueue()

@@ -221,6 +221,34 @@ struct ScopeTests {
         }
     }
 
+    @Test func anAttemptThatIsFollowedByAnotherIsNoFailure() async throws {
+        let attempts = Counter()
+        let result = try await withOperationQueue { queue in
+            queue.add(.retry(2, backoff: .constant(.zero))) {
+                if attempts.increment() < 3 { throw Broken() }
+            }
+            return 7
+        }
+        #expect(result == 7 && attempts.value == 3)
+    }
+
+    @Test func theFailureOfTheLastAttemptEndsIt() async {
+        let attempts = Counter()
+        let siblings = suspendedQueue()
+        await #expect(throws: Broken()) {
+            try await withOperationQueue { queue in
+                let never = siblings.add {}
+                queue.add("sibling", after: never) { _ in }
+                queue.add(.retry(2, backoff: .constant(.zero))) {
+                    attempts.increment()
+                    throw Broken()
+                }
+            }
+        }
+        #expect(attempts.value == 3)
+        siblings.cancelAllOperations()
+    }
+
     // MARK: Cancellation
 
     @Test func cancellingTheTaskCancelsTheOperations() async {

@@ -167,6 +167,23 @@ struct AsyncRunnerTests {
         #expect(try await after.value == 0)
     }
 
+    /// Whichever comes first: the cancellation for the one before, or the next one.
+    @Test(arguments: [true, false])
+    func aTaskThatWasCancelledTakesNoOther(isCancelledBefore: Bool) async {
+        let (first, second) = (TypedOperation { 1 }, TypedOperation { 2 })
+        let goesOn = await Task {
+            let body = AsyncBody(first, in: nil)
+            body.begin()
+            if isCancelledBefore { body.cancel(first) }
+            let goesOn = body.goOn(with: second)
+            body.cancel(first)
+            #expect(Task.isCancelled == isCancelledBefore)
+            body.end()
+            return goesOn
+        }.value
+        #expect(goesOn == !isCancelledBefore)
+    }
+
     @Test func bodiesAreLetGoOf() async throws {
         weak var token: Counter?
         let queue = OperationQueue()

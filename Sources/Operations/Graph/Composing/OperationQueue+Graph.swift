@@ -140,10 +140,6 @@ private final class GraphRun: Sendable {
 }
 
 extension Operation {
-    fileprivate var failureRecord: FailureRecord? {
-        existingExtras == nil ? nil : withExtras { $0.failure }
-    }
-
     fileprivate var upstreamFailureRecord: FailureRecord? {
         existingExtras == nil ? nil : withExtras { $0.upstreamFailure }
     }
