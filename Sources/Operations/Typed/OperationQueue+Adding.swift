@@ -28,7 +28,7 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
-        body: @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(body: body), name, traits)
     }
@@ -57,7 +57,9 @@ extension OperationQueue {
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
+        body:
+            nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
+            Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(after: first, repeat each rest, body: body), name, traits)
     }
@@ -77,7 +79,7 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
-        body: @escaping @Sendable ([Input]) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(after: inputs, body: body), name, traits)
     }

@@ -20,7 +20,7 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
-        body: @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(body: body), nil, [trait] + traits)
     }
@@ -42,7 +42,9 @@ extension OperationQueue {
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
+        body:
+            nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
+            Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(after: first, repeat each rest, body: body), nil, [trait] + traits)
     }
@@ -62,7 +64,7 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
-        body: @escaping @Sendable ([Input]) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(after: inputs, body: body), nil, [trait] + traits)
     }

@@ -12,7 +12,7 @@ extension OperationQueue {
         _ body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
         guard runsAllInTasks else { return TypedOperation(body: body) }
-        let inTask: @Sendable () async throws -> Output = body
+        let inTask: nonisolated(nonsending) @Sendable () async throws -> Output = body
         return TypedOperation(body: inTask)
     }
 
@@ -24,7 +24,9 @@ extension OperationQueue {
         guard runsAllInTasks else {
             return TypedOperation(after: first, repeat each rest, body: body)
         }
-        let inTask: @Sendable (First, repeat each Rest) async throws -> Output = body
+        let inTask:
+            nonisolated(nonsending) @Sendable (First, repeat each Rest) async throws -> Output =
+                body
         return TypedOperation(after: first, repeat each rest, body: inTask)
     }
 
@@ -34,7 +36,7 @@ extension OperationQueue {
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
         guard runsAllInTasks else { return TypedOperation(after: inputs, body: body) }
-        let inTask: @Sendable ([Input]) async throws -> Output = body
+        let inTask: nonisolated(nonsending) @Sendable ([Input]) async throws -> Output = body
         return TypedOperation(after: inputs, body: inTask)
     }
 

@@ -18,7 +18,9 @@ extension TypedOperation {
     @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @Sendable (First, repeat each Rest) async throws -> Output
+        body:
+            nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
+            Output
     ) {
         self.init { try await body(first.result, repeat (each rest).result) }
         addDependency(first, on: .success)
@@ -39,7 +41,7 @@ extension TypedOperation {
     @inlinable
     public convenience init<Input: Sendable>(
         after inputs: [TypedOperation<Input>],
-        body: @escaping @Sendable ([Input]) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) {
         self.init { try await body(inputs.map { try $0.result }) }
         for input in inputs { addDependency(input, on: .success) }

@@ -18,9 +18,12 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     // Unchecked: `body` is touched while it is made, and then by the one who runs it, as is `returned`; others
     // read `returned` when they have seen in the word that it has finished.
 
+    private typealias AsyncFunction = nonisolated(nonsending) @Sendable () async throws -> Output
+
     private enum Body {
         case function(@Sendable () throws -> Output)
-        case asyncFunction(@Sendable () async throws -> Output)
+        /// Called without a change of executor.
+        case asyncFunction(AsyncFunction)
     }
 
     /// Nil once it has run for the last time, and if a subclass overrides `main()`.
@@ -44,7 +47,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// Makes an operation that runs an async function.
-    public init(body: @escaping @Sendable () async throws -> Output) {
+    public init(body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output) {
         self.body = .asyncFunction(body)
         run = TaskRun()
         super.init()
@@ -52,7 +55,10 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// - Parameter inheriting: false for a queue that gives its operations the task-local values to have.
-    init(inheriting: Bool, body: @escaping @Sendable () async throws -> Output) {
+    init(
+        inheriting: Bool,
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+    ) {
         self.body = .asyncFunction(body)
         run = TaskRun(inherits: inheriting)
         super.init()

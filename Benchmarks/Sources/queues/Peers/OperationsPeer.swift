@@ -114,10 +114,11 @@ struct OperationsPeer: Contender {
     func asyncChain(_ count: Int) -> Duration? {
         let queue = OperationQueue()
         var latest = TypedOperation { 0 }
-        let step: @Sendable (Int) async -> Int = { $0 + 1 }
         let duration = time {
             queue.addOperation(latest)
-            for _ in 0..<count { latest = queue.add(after: latest, body: step) }
+            for _ in 0..<count {
+                latest = queue.add(after: latest) { (number) async -> Int in number + 1 }
+            }
             latest.waitUntilFinished()
         }
         precondition((try? latest.result) == count)
