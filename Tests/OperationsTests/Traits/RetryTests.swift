@@ -24,7 +24,8 @@ struct RetryTests {
         await clock.sleepers(1)
         #expect(!feed.isExecuting && !feed.isReady && !feed.isFinished && feed.error == nil)
         #expect(
-            feed.explain().description == "'feed' waits 0.4 s before attempt 2 of 4: no connection."
+            feed.explain().description
+                == "'feed' waits 400 ms before attempt 2 of 4: no connection."
         )
         #expect(queue.operationCount == 1)
         // The only slot is free meanwhile.
