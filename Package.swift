@@ -97,7 +97,7 @@ let package = Package(
         .executableTarget(
             name: "classicphotos",
             dependencies: [
-                "DemoOrigin", "PhotoGallery", "PhotoPipeline", "Imaging",
+                "DemoOrigin", "PhotoGallery", "PhotoPipeline", "Imaging", "Operations",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

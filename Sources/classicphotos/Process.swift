@@ -7,8 +7,8 @@ struct Process: AsyncParsableCommand {
         abstract: "Puts a filtered copy of each photo into a folder.",
         discussion: """
             Files appear complete or not at all, whatever stops the program. One that exists in the \
-            folder is replaced. Exit codes: 0 if every photo was written, 1 if some were not, 2 if \
-            nothing could be started, 130 if it was interrupted.
+            folder is replaced. Exit codes: 0 if every photo was written, 1 if some were not, or \
+            the timeline was not, 2 if nothing could be started, 130 if it was interrupted.
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")
@@ -29,6 +29,8 @@ struct Process: AsyncParsableCommand {
 
     @Option(help: "The quality of JPEG and WebP files, 1 to 100.")
     var quality: Int = 88
+
+    @OptionGroup var timelineOption: TimelineOption
 
     func validate() throws {
         if let size, !(1...30_000).contains(size) {
@@ -64,14 +66,16 @@ struct Process: AsyncParsableCommand {
             filters: try filtering.filters(),
             size: size.map { PixelSize(width: $0, height: $0) }, format: format, quality: quality,
             folder: folder.path)
-        let batch = PhotoBatch(options: options, downloader: downloader)
-        let report = ProgressReport(total: records.count, remark: loaded.remark)
-        let isInterrupted = await Interrupt.run {
-            await batch.run(records) { record, result in await report.add(record, result) }
+        return try await timelineOption.recording { timeline in
+            let batch = PhotoBatch(options: options, downloader: downloader, timeline: timeline)
+            let report = ProgressReport(total: records.count, remark: loaded.remark)
+            let isInterrupted = await Interrupt.run {
+                await batch.run(records) { record, result in await report.add(record, result) }
+            }
+            return await (
+                report.finish(folder: folder.path, isInterrupted: isInterrupted), isInterrupted
+            )
         }
-        return await (
-            report.finish(folder: folder.path, isInterrupted: isInterrupted), isInterrupted
-        )
     }
 }
 

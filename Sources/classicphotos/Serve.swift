@@ -29,6 +29,8 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the mean time that the origin takes to answer, in milliseconds.")
     var latency: Int = 400
 
+    @OptionGroup var timelineOption: TimelineOption
+
     func validate() throws {
         guard (0...65_535).contains(port) else {
             throw ValidationError("--port must be between 0 and 65535.")
@@ -77,13 +79,16 @@ struct Serve: AsyncParsableCommand {
         options.filters = try filtering.filters()
         options.size = PixelSize(width: size, height: size)
         options.downloads = downloads
-        let gallery = GalleryServer(
-            configuration: .init(title: title, records: records, options: options, port: port),
-            downloader: downloader)
-        try await gallery.run { port in
-            let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
-            print("\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
-            flushStandardOutput()
+        try await timelineOption.recording { timeline in
+            options.timeline = timeline
+            let gallery = GalleryServer(
+                configuration: .init(title: title, records: records, options: options, port: port),
+                downloader: downloader)
+            try await gallery.run { port in
+                let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
+                print("\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
+                flushStandardOutput()
+            }
         }
     }
 }

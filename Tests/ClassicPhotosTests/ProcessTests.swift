@@ -76,6 +76,7 @@ struct ProcessTests {
         (["--size", "0"], "--size must be between 1 and 30000 pixels."),
         (["--quality", "101"], "--quality must be between 1 and 100."),
         (["--format", "heif"], "--format heif can be read, but not written."),
+        (["--timeline", ""], "--timeline must name a file."),
     ])
     func wrongOptionsSayWhatIsRight(options: [String], message: String) async throws {
         let result = try await run(
@@ -83,6 +84,47 @@ struct ProcessTests {
             output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
         #expect(result.terminationStatus == .exited(64))
         #expect(result.standardError.contains(message))
+    }
+
+    @Test func theTimelineHasEveryStageOfEveryPhoto() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, file) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("run.json")
+            )
+            try makePictures(3, in: source)
+            try Data("<html>".utf8).write(to: source.appendingPathComponent("page.jpg"))
+            let outcome = try await classicphotos(
+                "process", source.path, "--out", folder.appendingPathComponent("out").path,
+                "--timeline", file.path)
+            #expect(outcome.code == .exited(1), "one is broken")
+            #expect(
+                outcome.output.hasSuffix(
+                    "The timeline is in \(file.path); ui.perfetto.dev shows it.\n"))
+            let names = try sliceNames(in: file)
+            for name in ["Filter", "Encode", "Write"] {
+                #expect(names.filter { $0 == name }.count == 3, "\(name)")
+            }
+            #expect(names.filter { $0 == "Decode" }.count == 4)
+            #expect(names.filter { $0.hasPrefix("Download ") }.count == 4)
+        }
+    }
+
+    @Test(arguments: ["nowhere/run.json", "."])
+    func aTimelineThatCannotBeWrittenStopsBeforeTheWork(path: String) async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            try makePictures(1, in: source)
+            let file = "\(folder.path)/\(path)"
+            let outcome = try await classicphotos(
+                "process", source.path, "--out", results.path, "--timeline", file)
+            #expect(outcome.code == .exited(2))
+            #expect(
+                outcome.errors.hasPrefix("Error: the timeline could not be written to '\(file)': "))
+            #expect(outcome.output == "")
+            #expect(try files(below: results) == [])
+        }
     }
 
     @Test func theOriginalsAreNeverReplaced() async throws {

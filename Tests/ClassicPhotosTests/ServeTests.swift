@@ -74,6 +74,27 @@ struct ServeTests {
         }
     }
 
+    /// Every page has queues of its own.
+    @Test func theTimelineIsWrittenAtTheEnd() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, file) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("run.json")
+            )
+            try makePictures(2, in: source)
+            let page = String(repeating: "cd", count: 16)
+            let status = try await serving([source.path, "--timeline", file.path]) { port, _ in
+                let events = try await HTTPClient.shared.execute(
+                    HTTPClientRequest(url: "http://localhost:\(port)/api/events?page=\(page)"),
+                    timeout: .seconds(30))
+                withExtendedLifetime(events) {}
+            }
+            #expect(status == .exited(0))
+            let trace = try String(contentsOf: file, encoding: .utf8)
+            #expect(trace.contains("queue 'Download queue'"))
+            #expect(trace.contains("queue 'Image Filtration queue'"))
+        }
+    }
+
     @Test func aTakenPortIsAnErrorThatNamesTheFlag() async throws {
         _ = try await serving([]) { port, _ in
             let second = try await classicphotos("serve", "--port", "\(port)")

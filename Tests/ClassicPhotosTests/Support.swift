@@ -60,3 +60,16 @@ func files(below folder: URL) throws -> [String] {
             && !isFolder.boolValue
     }.sorted()
 }
+
+/// The names of all slices of a timeline.
+func sliceNames(in file: URL) throws -> [String] {
+    struct Trace: Decodable {
+        struct Event: Decodable {
+            let ph: String
+            let name: String
+        }
+        let traceEvents: [Event]
+    }
+    let trace = try JSONDecoder().decode(Trace.self, from: Data(contentsOf: file))
+    return trace.traceEvents.filter { $0.ph == "X" }.map(\.name)
+}

@@ -13,21 +13,6 @@ final class Account: Sendable {
     func withdraw(_ sum: Int) { amount.withLock { $0 -= sum } }
 }
 
-/// How many are inside at the same time.
-final class Occupancy: Sendable {
-    private let counts = Mutex((now: 0, highest: 0))
-
-    func enter() {
-        counts.withLock {
-            $0.now += 1
-            $0.highest = max($0.highest, $0.now)
-        }
-    }
-    func leave() { counts.withLock { $0.now -= 1 } }
-    var now: Int { counts.withLock { $0.now } }
-    var highest: Int { counts.withLock { $0.highest } }
-}
-
 extension TestScheduler {
     var names: [String] { steps.map(\.description) }
 }

@@ -42,7 +42,7 @@ struct ExplanationTests {
     /// The text with times replaced by "T".
     private func text(_ explanation: some CustomStringConvertible) -> String {
         explanation.description.replacing(
-            /for (less than 1 ms|\d+ ms|\d+\.\d s|\d+ min)/, with: "for T")
+            /for (\d+ µs|\d+ ms|\d+\.\d s|\d+ min)/, with: "for T")
     }
 
     // MARK: Not started

@@ -135,10 +135,10 @@ extension Operation.Explanation.Reason {
             "\(name) was cancelled but cannot finish, because it is in no queue and was not started: "
                 + "add it to a queue or call start()"
         case .leaving(let queue): "\(name) was cancelled and is about to leave \(queue)"
-        case .delayed(let time): "\(name) is delayed for \(time.asWait)"
+        case .delayed(let time): "\(name) is delayed for \(time.text)"
         case .waitsBeforeAttempt(let attempt, let limit, let time, let error):
-            "\(name) waits \(time.asWait) before attempt \(attempt) of \(limit): \(error)"
-        case .waitsForNextRun(let time): "\(name) waits \(time.asWait) for its next run"
+            "\(name) waits \(time.text) before attempt \(attempt) of \(limit): \(error)"
+        case .waitsForNextRun(let time): "\(name) waits \(time.text) for its next run"
         case .waitsForUnits(let units, let budget, let free, let before):
             "\(name) waits for \(units) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"
                 + before.others
@@ -180,7 +180,7 @@ extension Operation.Explanation.Reason {
         case .finished, .cancelled: return "finished"
         case .failed: return "failed"
         case .executing(let time, let queue):
-            let time = time.map { " for \($0.rounded)" } ?? ""
+            let time = time.map { " for \($0.text)" } ?? ""
             let place = queue.map { " on \($0)" } ?? ""
             return "executing\(time)\(place)"
         case .waitsInside: return "executing, waiting itself"
@@ -211,16 +211,5 @@ extension [String] {
         count <= 5
             ? joined(separator: ", ")
             : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
-    }
-}
-
-extension Duration {
-    /// As people say it: "85 ms", "3.2 s", "4 min".
-    var rounded: String {
-        let milliseconds = wholeMilliseconds
-        if milliseconds < 1 { return "less than 1 ms" }
-        if milliseconds < 1000 { return "\(milliseconds) ms" }
-        if milliseconds < 120_000 { return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }
-        return "\(milliseconds / 60_000) min"
     }
 }

@@ -1,16 +1,20 @@
 /// Writes a timeline in Chrome's trace format.
 ///
-/// The process' threads are the tracks of one process of the trace, and each queue is another process with
-/// asynchronous tracks: there any number of operations wait at the same time. Times are microseconds since
-/// the recording began. Source of the format: "Trace Event Format", the Chromium project.
+/// What ran is on tracks of threads, which ``TimelineTracks`` hands out; what waited is on asynchronous tracks
+/// of its queue, where any number may do so at the same time. Times are microseconds since the recording began.
+/// Source of the format: "Trace Event Format", the Chromium project.
+///
+/// There is no `displayTimeUnit`: older versions of Perfetto take it for the unit of the times.
 struct ChromeTrace {
-    private static let process = 1
-    private static let firstQueue = 100_000
     private static let portion = 1 << 16
 
     private let picture: TimelinePicture
+    private let tracks: TimelineTracks
 
-    init(_ picture: TimelinePicture) { self.picture = picture }
+    init(_ picture: TimelinePicture) {
+        self.picture = picture
+        tracks = TimelineTracks(picture)
+    }
 
     /// - Parameter sink: gets the text in portions.
     func write<Failure: Error>(
@@ -18,7 +22,6 @@ struct ChromeTrace {
     ) throws(Failure) {
         var json = JSONText()
         json.open("{")
-        json.field("displayTimeUnit", "ns")
         json.key("otherData")
         json.open("{")
         json.field("clock", "monotonic")
@@ -27,21 +30,22 @@ struct ChromeTrace {
         json.close("}")
         json.key("traceEvents")
         json.open("[")
-        var number = 0
-        writeNames(&json)
-        let onThreads = writeSlices(&json)
-        try flush(&json, sink, isLast: false)
-        for index in picture.lives.indices {
-            writeWaiting(picture.lives[index], &number, &json)
-            if picture.lives[index].start > 0, !onThreads.contains(index) {
-                writeTask(picture.lives[index], &number, &json)
+        for process in tracks.processes {
+            writeNames(of: process, &json)
+            for track in process.tracks {
+                write(track, of: process, &json)
+                try flush(&json, sink, isLast: false)
             }
+        }
+        var number = 0
+        for life in picture.lives {
+            writeTimeBefore(life, &number, &json)
             try flush(&json, sink, isLast: false)
         }
-        for interval in picture.queued {
+        for interval in picture.waiting {
             let name = interval.life.map { picture.lives[$0].name }
             writeInterval(
-                "queued", of: name, in: interval.queue, from: interval.from, to: interval.to,
+                "waiting", of: name, in: interval.queue, from: interval.from, to: interval.to,
                 &number, &json)
             try flush(&json, sink, isLast: false)
         }
@@ -67,39 +71,22 @@ struct ChromeTrace {
 
     // MARK: Names
 
-    private func writeNames(_ json: inout JSONText) {
-        writeName("process_name", programName, process: Self.process, thread: nil, &json)
-        writeOrder("process_sort_index", 0, process: Self.process, thread: nil, &json)
-        for (index, label) in picture.queues.enumerated() {
-            let process = Self.firstQueue + index
-            writeName("process_name", label, process: process, thread: nil, &json)
-            writeOrder("process_sort_index", index + 1, process: process, thread: nil, &json)
+    private func writeNames(of process: TimelineTracks.Process, _ json: inout JSONText) {
+        // They are numbered in the order in which they are shown.
+        let number = process.number
+        writeMetadata("process_name", process: number, thread: nil, &json) {
+            $0.field("name", process.name)
         }
-        let threads = picture.threads.sorted { ($0.name, $0.number) < ($1.name, $1.number) }
-        for (index, thread) in threads.enumerated() {
-            writeName(
-                "thread_name", thread.name, process: Self.process, thread: thread.number, &json)
-            writeOrder(
-                "thread_sort_index", index, process: Self.process, thread: thread.number, &json)
+        writeMetadata("process_sort_index", process: number, thread: nil, &json) {
+            $0.field("sort_index", number)
         }
-    }
-
-    private var programName: String {
-        let path = CommandLine.arguments.first ?? ""
-        return path.split(separator: "/").last.map(String.init) ?? "program"
-    }
-
-    private func writeName(
-        _ kind: String, _ name: String, process: Int, thread: Int?, _ json: inout JSONText
-    ) {
-        writeMetadata(kind, process: process, thread: thread, &json) { $0.field("name", name) }
-    }
-
-    private func writeOrder(
-        _ kind: String, _ order: Int, process: Int, thread: Int?, _ json: inout JSONText
-    ) {
-        writeMetadata(kind, process: process, thread: thread, &json) {
-            $0.field("sort_index", order)
+        for track in process.tracks {
+            writeMetadata("thread_name", process: number, thread: track.number, &json) {
+                $0.field("name", track.name)
+            }
+            writeMetadata("thread_sort_index", process: number, thread: track.number, &json) {
+                $0.field("sort_index", track.number)
+            }
         }
     }
 
@@ -115,55 +102,43 @@ struct ChromeTrace {
         json.close("}")
     }
 
-    // MARK: What threads did
+    // MARK: What ran
 
-    private struct Slice {
-        /// Nil: the thread was blocked.
-        let life: Int?
-        let from: UInt64
-        let to: UInt64
-    }
-
-    /// Slices of a thread lie inside of each other or apart; others would break its track. Returns the
-    /// operations that are on tracks of threads.
-    private func writeSlices(_ json: inout JSONText) -> Set<Int> {
-        var byThread: [Int: [Slice]] = [:]
-        for (index, life) in picture.lives.enumerated() {
-            guard life.start > 0, !life.isTask, let thread = life.startThread,
-                life.endThread == thread
-            else { continue }
-            byThread[thread, default: []].append(
-                Slice(life: index, from: life.start, to: max(life.start, life.end)))
-        }
-        for wait in picture.waits {
-            byThread[wait.thread, default: []].append(
-                Slice(life: nil, from: wait.from, to: wait.to))
-        }
-        var written: Set<Int> = []
-        for (thread, slices) in byThread.sorted(by: { $0.key < $1.key }) {
-            let sorted = slices.sorted { ($0.from, $1.to) < ($1.from, $0.to) }
-            var open: [UInt64] = []
-            for slice in sorted {
-                while let last = open.last, last <= slice.from { open.removeLast() }
-                if let last = open.last, slice.to > last { continue }
-                open.append(slice.to)
-                if let life = slice.life { written.insert(life) }
-                write(slice, thread: thread, &json)
+    /// A slice inside of another one is written as a beginning and an end: viewers that read events in the
+    /// order of time would else take it for the place of arrows that lead from the outer one's end.
+    private func write(
+        _ track: TimelineTracks.Track, of process: TimelineTracks.Process, _ json: inout JSONText
+    ) {
+        var open: [TimelineTracks.Slice] = []
+        func close(until time: UInt64) {
+            while let last = open.last, last.to <= time {
+                open.removeLast()
+                guard !open.isEmpty else { return }
+                begin(
+                    "E", name(of: last), process: process.number, thread: track.number,
+                    time: last.to, &json)
+                json.close("}")
             }
         }
-        return written
+        for slice in track.slices {
+            close(until: slice.from)
+            begin(
+                open.isEmpty ? "X" : "B", name(of: slice), process: process.number,
+                thread: track.number, time: slice.from, &json)
+            json.field("cat", slice.life == nil ? "blocked" : "operation")
+            if open.isEmpty {
+                json.key("dur")
+                json.microseconds(slice.to - slice.from)
+            }
+            if let life = slice.life { writeArguments(of: picture.lives[life], &json) }
+            json.close("}")
+            open.append(slice)
+        }
+        close(until: .max)
     }
 
-    private func write(_ slice: Slice, thread: Int, _ json: inout JSONText) {
-        let life = slice.life.map { picture.lives[$0] }
-        begin(
-            "X", life?.name ?? "blocked", process: Self.process, thread: thread, time: slice.from,
-            &json)
-        json.field("cat", life == nil ? "blocked" : "operation")
-        json.key("dur")
-        json.microseconds(slice.to - slice.from)
-        if let life { writeArguments(of: life, &json) }
-        json.close("}")
+    private func name(of slice: TimelineTracks.Slice) -> String {
+        slice.life.map { picture.lives[$0].name } ?? "blocked"
     }
 
     private func writeArguments(of life: TimelinePicture.Life, _ json: inout JSONText) {
@@ -179,9 +154,9 @@ struct ChromeTrace {
         json.close("}")
     }
 
-    // MARK: What queues did
+    // MARK: What waited
 
-    private func writeWaiting(
+    private func writeTimeBefore(
         _ life: TimelinePicture.Life, _ number: inout Int, _ json: inout JSONText
     ) {
         if life.ready > 0 {
@@ -190,7 +165,7 @@ struct ChromeTrace {
                 &number, &json)
         } else if life.added > 0 {
             writeInterval(
-                "queued", of: life.name, in: life.queue, from: life.added, to: life.beginning,
+                "waiting", of: life.name, in: life.queue, from: life.added, to: life.beginning,
                 &number, &json)
         }
     }
@@ -200,11 +175,15 @@ struct ChromeTrace {
         _ number: inout Int, _ json: inout JSONText
     ) {
         number += 1
-        let process = Self.firstQueue + queue
+        let process = tracks.queues[queue].number
         for (phase, time) in [("b", from), ("e", max(from, to))] {
             begin(phase, kind, process: process, thread: process, time: time, &json)
             json.field("cat", kind)
-            json.field("id", number)
+            // An id that is not of its process alone would make it a track of no process in Perfetto.
+            json.key("id2")
+            json.open("{")
+            json.field("local", "\(number)")
+            json.close("}")
             if phase == "b", let name {
                 json.key("args")
                 json.open("{")
@@ -215,63 +194,29 @@ struct ChromeTrace {
         }
     }
 
-    /// What runs on no one thread.
-    private func writeTask(
-        _ life: TimelinePicture.Life, _ number: inout Int, _ json: inout JSONText
-    ) {
-        number += 1
-        let process = Self.firstQueue + life.queue
-        for (phase, time) in [("b", life.start), ("e", max(life.start, life.end))] {
-            begin(phase, life.name, process: process, thread: process, time: time, &json)
-            json.field("cat", "running")
-            json.field("id", number)
-            if phase == "b" { writeArguments(of: life, &json) }
-            json.close("}")
-        }
-    }
-
     // MARK: Arrows
 
-    private func writeFlow(
-        _ flow: (from: Int, to: Int), number: Int, _ json: inout JSONText
-    ) {
-        let (from, to) = (picture.lives[flow.from], picture.lives[flow.to])
-        guard let fromThread = from.endThread, let toThread = to.startThread, to.start > 0 else {
-            return
-        }
-        // An arrow leads between slices of threads: one that had none gets a point there.
-        if from.isTask { writePoint(from, "ends", thread: fromThread, time: from.end, &json) }
-        if to.isTask { writePoint(to, "begins", thread: toThread, time: to.start, &json) }
+    private func writeFlow(_ flow: (from: Int, to: Int), number: Int, _ json: inout JSONText) {
+        guard let from = tracks.places[flow.from], let to = tracks.places[flow.to] else { return }
+        let (dependency, dependent) = (picture.lives[flow.from], picture.lives[flow.to])
         // The end of a slice does not belong to it.
-        let end = !from.isTask && from.end > from.start ? from.end - 1 : from.end
-        begin("s", "dependency", process: Self.process, thread: fromThread, time: end, &json)
-        json.field("cat", "dependency")
-        json.field("id", number)
-        json.close("}")
-        begin("f", "dependency", process: Self.process, thread: toThread, time: to.start, &json)
-        json.field("cat", "dependency")
-        json.field("id", number)
-        json.field("bp", "e")
-        json.close("}")
-    }
-
-    private func writePoint(
-        _ life: TimelinePicture.Life, _ what: String, thread: Int, time: UInt64,
-        _ json: inout JSONText
-    ) {
-        begin(
-            "X", "\(life.name) \(what)", process: Self.process, thread: thread, time: time, &json)
-        json.field("cat", "operation")
-        json.key("dur")
-        json.microseconds(0)
-        json.close("}")
+        let end = dependency.end > dependency.start ? dependency.end - 1 : dependency.end
+        for (phase, place, time) in [("s", from, end), ("f", to, dependent.start)] {
+            begin(
+                phase, "dependency", process: place.process, thread: place.track, time: time, &json)
+            json.field("cat", "dependency")
+            json.field("id", number)
+            // It leads to the slice that begins there, not to the one after that.
+            if phase == "f" { json.field("bp", "e") }
+            json.close("}")
+        }
     }
 
     private func writeDropped(_ json: inout JSONText) {
         guard picture.dropped > 0 else { return }
         begin(
             "i", "\(picture.dropped) events were dropped: the timeline's limit is \(picture.limit)",
-            process: Self.process, thread: nil, time: picture.end, &json)
+            process: tracks.program.number, thread: nil, time: picture.end, &json)
         json.field("s", "g")
         json.close("}")
     }
@@ -310,83 +255,4 @@ extension Operation.QueuePriority {
         case .veryHigh: "veryHigh"
         }
     }
-}
-
-/// JSON that is written from its beginning to its end. Whoever writes sees to it that what is opened is
-/// closed, and that objects get keys.
-struct JSONText {
-    var bytes: [UInt8] = []
-    private var needsComma = false
-    private var lineIsDue = false
-
-    /// The next value begins a line.
-    mutating func newline() { lineIsDue = true }
-
-    private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
-        if lineIsDue { bytes.append(UInt8(ascii: "\n")) }
-        lineIsDue = false
-        needsComma = false
-    }
-
-    mutating func open(_ bracket: Unicode.Scalar) {
-        separate()
-        bytes.append(UInt8(ascii: bracket))
-    }
-
-    mutating func close(_ bracket: Unicode.Scalar) {
-        bytes.append(UInt8(ascii: bracket))
-        needsComma = true
-    }
-
-    mutating func key(_ key: String) {
-        string(key)
-        bytes.append(UInt8(ascii: ":"))
-        needsComma = false
-    }
-
-    mutating func field(_ key: String, _ value: String) {
-        self.key(key)
-        string(value)
-    }
-
-    mutating func field(_ key: String, _ value: Int) {
-        self.key(key)
-        separate()
-        bytes += String(value).utf8
-        needsComma = true
-    }
-
-    /// Nanoseconds as microseconds, exactly.
-    mutating func microseconds(_ nanoseconds: UInt64) {
-        separate()
-        bytes += String(nanoseconds / 1_000).utf8
-        let rest = nanoseconds % 1_000
-        if rest > 0 {
-            bytes.append(UInt8(ascii: "."))
-            for digit in [rest / 100, rest / 10 % 10, rest % 10] {
-                bytes.append(UInt8(ascii: "0") + UInt8(digit))
-            }
-        }
-        needsComma = true
-    }
-
-    mutating func string(_ text: String) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes += [UInt8(ascii: "\\"), byte]
-            case 0..<0x20:
-                bytes += "\\u00".utf8
-                bytes += [Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-        needsComma = true
-    }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 }

@@ -186,7 +186,7 @@ extension OperationGraphPicture.State {
         case .notStarted: "in no queue"
         case .waiting: "waiting"
         case .ready: "ready"
-        case .executing(let time): time.map { "executing for \($0.rounded)" } ?? "executing"
+        case .executing(let time): time.map { "executing for \($0.text)" } ?? "executing"
         case .finished: "finished"
         case .cancelled: "cancelled"
         }

@@ -86,7 +86,7 @@ extension OperationQueue {
         guard !before.isNothing, careNow.contains(.timeline), now > before.time else { return }
         withInsight { insight in
             insight.record { event in
-                event.kind = .queued
+                event.kind = .waited
                 event.operation = operation.identity
                 event.first = before.time
                 event.second = now

@@ -14,7 +14,7 @@ extension OperationQueue {
 
         /// A line that says what happened, and the explanation.
         public var description: String {
-            "\(queue): nothing has finished for \(duration.rounded), and "
+            "\(queue): nothing has finished for \(duration.text), and "
                 + "\(unfinishedCount) operation\(unfinishedCount == 1 ? " has" : "s have") not.\n"
                 + "\(explanation)"
         }

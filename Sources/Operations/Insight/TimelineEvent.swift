@@ -7,7 +7,7 @@ import Synchronization
 struct TimelineEvent {
     enum Kind: UInt8 {
         /// One that waited became ready: since `first`, at `second`.
-        case queued
+        case waited
         /// Its work ran on the thread: added `first`, ready `second`, from `third` to `fourth`.
         case ran
         /// Its work began: added `first`, ready `second`, at `third`.
@@ -38,7 +38,7 @@ struct TimelineEvent {
     var name: UInt32 = 0
     /// The number of its queue in the timeline.
     var queue: UInt16 = 0
-    var kind = Kind.queued
+    var kind = Kind.waited
     /// Outcome, priority and whether it is a barrier.
     private var traits: UInt8 = 0
 

@@ -57,7 +57,8 @@ struct TimelinePicture {
     let queues: [String]
     let threads: [Thread]
     private(set) var lives: [Life] = []
-    private(set) var queued: [Interval] = []
+    /// From when operations were added until nothing but their queue held them back.
+    private(set) var waiting: [Interval] = []
     private(set) var waits: [Wait] = []
     private(set) var dropped = 0
     /// From the one that was waited for to the one that waited.
@@ -104,7 +105,7 @@ struct TimelinePicture {
                 case .blocked:
                     waits.append(
                         Wait(thread: thread.number, from: event.first, to: event.second))
-                case .queued, .ended, .edge: break
+                case .waited, .ended, .edge: break
                 }
             }
         }
@@ -120,7 +121,7 @@ struct TimelinePicture {
                 guard let index = begun[Key(operation: event.operation, start: event.first)]
                 else { continue }
                 lives[index].dependencies.append(event.dependency)
-            case .queued, .ran, .started, .startedTask, .dropped, .blocked: break
+            case .waited, .ran, .started, .startedTask, .dropped, .blocked: break
             }
         }
     }
@@ -171,11 +172,11 @@ struct TimelinePicture {
         for (address, indices) in byAddress where indices.count > 1 {
             byAddress[address] = indices.sorted { lives[$0].beginning < lives[$1].beginning }
         }
-        for (_, event) in raw where event.kind == .queued {
+        for (_, event) in raw where event.kind == .waited {
             // The first who had the address and began after that.
             let indices = byAddress[event.operation] ?? []
             let place = indices.firstPlace { lives[$0].beginning >= event.second }
-            queued.append(
+            waiting.append(
                 Interval(
                     life: place < indices.count ? indices[place] : nil, queue: Int(event.queue),
                     from: event.first, to: event.second))

@@ -12,7 +12,7 @@ public struct OperationTimeout: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// A sentence.
-    public var description: String { "\(operation) took longer than \(duration.asWait)" }
+    public var description: String { "\(operation) took longer than \(duration.text)" }
 }
 
 /// The failure of an operation that had not ended by its deadline; see ``OperationTrait/deadline(in:)``.
@@ -31,15 +31,5 @@ public struct OperationDeadlineExceeded: Error, Sendable, Hashable, CustomString
     /// A sentence.
     public var description: String {
         "\(operation) had not \(hasStarted ? "ended" : "started") by its deadline"
-    }
-}
-
-extension Duration {
-    /// As people say it when they wait: "0.4 s", "85 ms", "4 min".
-    var asWait: String {
-        let milliseconds = wholeMilliseconds
-        if milliseconds < 100 { return "\(milliseconds) ms" }
-        if milliseconds < 120_000 { return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }
-        return "\(milliseconds / 60_000) min"
     }
 }

@@ -19,12 +19,8 @@ extension Sequence where Element: Sendable {
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
-        let map = ConcurrentMap<Output>(width: width, "concurrentMap")
-        defer { map.close() }
-        try await map.window.feed(self, isolation: isolation) { element in
-            map.operation { try await transform(element) }
-        }
-        return map.outputs
+        try await Immediate(self).concurrentMap(
+            width: width, isolation: isolation, transform)
     }
 
     /// Calls a function with each element, a few at a time; returns when all calls have returned.
@@ -35,11 +31,8 @@ extension Sequence where Element: Sendable {
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
-        let map = ConcurrentMap<Void>(width: width, "concurrentForEach")
-        defer { map.close() }
-        try await map.window.feed(self, isolation: isolation) { element in
-            (TypedOperation(inheriting: false) { try await body(element) }, nil)
-        }
+        try await Immediate(self).concurrentForEach(
+            width: width, isolation: isolation, body)
     }
 }
 

@@ -145,27 +145,6 @@ final class FeedWindow: Sendable {
     /// Turns the elements into operations, and returns when all of these have ended.
     ///
     /// - Throws: what ended it early.
-    func feed<Elements: Sequence, Output>(
-        _ elements: Elements, isolation: isolated (any Actor)?,
-        make: (Elements.Element) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?)
-    ) async throws {
-        try await withTaskCancellationHandler {
-            _ = isolation
-            try await withTaskExecutorPreference(PoolExecutor.shared) {
-                _ = isolation
-                var iterator = elements.makeIterator()
-                while await hasRoom(isolation: isolation), let element = iterator.next() {
-                    let (operation, tell) = make(element)
-                    add(operation, tell)
-                }
-                try await finish(isolation: isolation)
-            }
-        } onCancel: {
-            end(.taskCancelled)
-        }
-    }
-
-    /// As the one for sequences that are not async.
     func feed<Elements: AsyncSequence, Output>(
         _ elements: Elements, isolation: isolated (any Actor)?,
         make: (Elements.Element) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?)

@@ -27,10 +27,8 @@ extension OperationQueue {
         within count: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
-        let window = window(of: count)
-        try await window.feed(elements, isolation: isolation) { element in
-            (made(name, traits) { try await body(element) }, nil)
-        }
+        try await feed(
+            Immediate(elements), within: count, name, traits, isolation: isolation, body: body)
     }
 
     /// Adds an operation for each element of an async sequence, no more than a number at a time, and returns
@@ -44,19 +42,23 @@ extension OperationQueue {
         within count: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
-        let window = window(of: count)
-        try await window.feed(elements, isolation: isolation) { element in
-            (made(name, traits) { try await body(element) }, nil)
-        }
+        try await feed(elements, within: count, name, traits, isolation: isolation, body: body)
     }
 
-    private func window(of count: Int) -> FeedWindow {
+    private func feed<Elements: AsyncSequence>(
+        _ elements: Elements, within count: Int, _ name: String?, _ traits: [OperationTrait],
+        isolation: isolated (any Actor)?,
+        body: @escaping @Sendable (Elements.Element) async throws -> Void
+    ) async throws where Elements.Element: Sendable {
         if count < 1 {
             misuse(
                 "\(label) cannot be fed within \(count) operations: nothing would ever be added; "
                     + "use 1 or more")
         }
-        return FeedWindow(of: self, limit: count)
+        let window = FeedWindow(of: self, limit: count)
+        try await window.feed(elements, isolation: isolation) { element in
+            (made(name, traits) { try await body(element) }, nil)
+        }
     }
 
     private func made(

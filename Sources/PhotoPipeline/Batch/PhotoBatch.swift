@@ -1,6 +1,6 @@
 import FoundationEssentials
 public import Imaging
-import Operations
+public import Operations
 
 /// Works through a whole list of photos and puts the results into a folder.
 public struct PhotoBatch: Sendable {
@@ -49,12 +49,17 @@ public struct PhotoBatch: Sendable {
     private let pixelQueue = OperationQueue()
 
     /// Makes a batch; nothing happens yet.
-    public init(options: Options, downloader: PhotoDownloader) {
+    ///
+    /// - Parameter timeline: records the batch's queues.
+    public init(
+        options: Options, downloader: PhotoDownloader, timeline: OperationTimeline? = nil
+    ) {
         self.options = options
         self.downloader = downloader
         downloadQueue.name = "Download queue"
         downloadQueue.maxConcurrentOperationCount = 6
         pixelQueue.name = "Image Filtration queue"
+        for queue in [downloadQueue, pixelQueue] { timeline?.record(queue) }
     }
 
     /// Works through the list; returns when every photo is done, or the task was cancelled.

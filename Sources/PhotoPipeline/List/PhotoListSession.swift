@@ -1,5 +1,5 @@
 public import Imaging
-import Operations
+public import Operations
 
 /// One page's list of photos: a controller that decides, queues that work, and the pictures made.
 ///
@@ -20,6 +20,8 @@ public actor PhotoListSession {
         public var filtrations: Int?
         /// Bytes of pictures that are kept in memory.
         public var pictureBytes: Int
+        /// Records the session's queues, if there is one.
+        public var timeline: OperationTimeline?
 
         /// Makes options: sepia at 0.8, 320 × 320 pixels, 6 downloads, 256 MiB.
         public init(
@@ -53,6 +55,9 @@ public actor PhotoListSession {
         self.controller = PhotoListController(records: records)
         self.pending = PendingOperations(
             downloads: options.downloads, filtrations: options.filtrations)
+        for queue in [pending.downloadQueue, pending.filtrationQueue] {
+            options.timeline?.record(queue)
+        }
         self.pictures = PictureStore(byteLimit: options.pictureBytes)
     }
 

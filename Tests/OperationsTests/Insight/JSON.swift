@@ -187,10 +187,15 @@ struct Trace {
         var category: String { json["cat"]?.string ?? "" }
         var process: Double { json["pid"]?.number ?? -1 }
         var thread: Double { json["tid"]?.number ?? -1 }
-        var id: Double { json["id"]?.number ?? -1 }
+        /// Those of asynchronous slices belong to their process.
+        var id: Double {
+            json["id"]?.number ?? json["id2"]?["local"]?.string.flatMap { Double($0) } ?? -1
+        }
         var start: Double { json["ts"]?.number ?? -1 }
         var duration: Double { json["dur"]?.number ?? 0 }
-        var end: Double { start + duration }
+        /// Of a slice that is written as two events it is that of the second.
+        var end: Double { laterEnd ?? start + duration }
+        fileprivate var laterEnd: Double?
         func argument(_ name: String) -> String? { json["args"]?[name]?.string }
     }
 
@@ -199,12 +204,24 @@ struct Trace {
 
     init(_ text: String) throws {
         json = try JSON(parsing: text)
-        events = (json["traceEvents"]?.array ?? []).map(Event.init)
+        events = (json["traceEvents"]?.array ?? []).map { Event(json: $0) }
+        (slices, arrows, problems) = Self.replay(events)
     }
 
     /// Slices on tracks of threads.
-    var runs: [Event] { events.filter { $0.phase == "X" && $0.category == "operation" } }
-    var blocked: [Event] { events.filter { $0.phase == "X" && $0.category == "blocked" } }
+    let slices: [Event]
+    var runs: [Event] { slices.filter { $0.category == "operation" } }
+    var blocked: [Event] { slices.filter { $0.category == "blocked" } }
+
+    /// The names of tracks that have slices with this name.
+    func tracks(of name: String) -> Set<String> {
+        Set(slices.filter { $0.name == name }.compactMap { trackName($0.thread) })
+    }
+
+    private func trackName(_ thread: Double) -> String? {
+        events.first { $0.phase == "M" && $0.name == "thread_name" && $0.thread == thread }?
+            .argument("name")
+    }
 
     func run(_ name: String) -> Event? { runs.first { $0.name == name } }
 
@@ -219,51 +236,100 @@ struct Trace {
     }
 
     /// Names of the operations at both ends of each arrow.
-    var arrows: Set<String> {
-        let starts = events.filter { $0.phase == "s" }
-        return Set(
-            starts.compactMap { start in
-                guard let finish = events.first(where: { $0.phase == "f" && $0.id == start.id })
-                else { return nil }
-                return "\(enclosing(start)) → \(enclosing(finish))"
-            })
-    }
+    let arrows: Set<String>
 
-    private func enclosing(_ point: Event) -> String {
-        runs.last {
-            $0.thread == point.thread && $0.start <= point.start && point.start <= $0.end
-                && ($0.duration == 0 || point.start < $0.end)
-        }?.name ?? "nothing"
-    }
+    /// What a viewer would reject or draw wrongly.
+    let problems: [String]
 
     func names(_ kind: String) -> [String] {
         events.filter { $0.phase == "M" && $0.name == kind }.compactMap { $0.argument("name") }
     }
 
-    /// What a viewer would reject or draw wrongly.
-    var problems: [String] {
-        var problems: [String] = []
-        for event in events {
-            if event.name.isEmpty { problems.append("no name: \(event.json)") }
-            if event.process < 0 || event.thread < 0 { problems.append("no track: \(event.json)") }
-            if event.phase != "M", event.start < 0 { problems.append("no time: \(event.json)") }
-        }
-        let begins = events.filter { $0.phase == "b" }.count
-        let ends = events.filter { $0.phase == "e" }.count
-        let pairs = ["queued", "ready", "running"].reduce(0) { $0 + intervals($1).count }
-        if begins != ends || pairs != begins { problems.append("\(begins) begin, \(ends) end") }
-        for thread in Set(events.filter { $0.phase == "X" }.map(\.thread)) {
-            let slices = events.filter { $0.phase == "X" && $0.thread == thread }
-                .sorted { ($0.start, -$0.end) < ($1.start, -$1.end) }
-            var open: [Double] = []
-            for slice in slices {
-                while let last = open.last, last <= slice.start + 0.000_5 { open.removeLast() }
-                if let last = open.last, slice.end > last + 0.000_5 {
-                    problems.append("\(slice.name) overlaps another one of its thread")
-                }
-                open.append(slice.end)
+    /// Reads events as Perfetto does: in the order of time, those of one moment in the order of the file. An arrow
+    /// belongs to the slice of its thread that began last and was not ended by an event of its own.
+    private static func replay(
+        _ events: [Event]
+    ) -> (slices: [Event], arrows: Set<String>, problems: [String]) {
+        var (slices, problems): ([Event], [String]) = ([], [])
+        var arrows: Set<String> = []
+        var open: [Double: [Int]] = [:]
+        var arrowStarts: [Double: String] = [:]
+        var asynchronous: [Double: Event] = [:]
+        var tracks: Set<Double> = []
+        /// Ends what has ended by its duration.
+        func settle(_ thread: Double, _ time: Double) {
+            while let last = open[thread]?.last, slices[last].laterEnd != -1,
+                slices[last].end <= time + 0.000_5
+            {
+                open[thread]?.removeLast()
             }
         }
-        return problems
+        let inTime = events.enumerated().sorted {
+            ($0.element.start, $0.offset) < ($1.element.start, $1.offset)
+        }
+        for event in inTime.map(\.element) {
+            let (thread, isNamed) = (event.thread, !event.name.isEmpty)
+            if !isNamed { problems.append("no name: \(event.json)") }
+            if event.process < 0 || thread < 0 { problems.append("no track: \(event.json)") }
+            if event.phase != "M", event.start < 0 { problems.append("no time: \(event.json)") }
+            switch event.phase {
+            case "M":
+                if event.name == "thread_name", !tracks.insert(thread).inserted {
+                    problems.append("two tracks have number \(thread)")
+                }
+                if event.name == "process_name", !tracks.insert(event.process).inserted {
+                    problems.append("two processes or tracks have number \(event.process)")
+                }
+            case "X", "B":
+                settle(thread, event.start)
+                if let last = open[thread]?.last, slices[last].laterEnd != -1,
+                    slices[last].end + 0.000_5 < event.end
+                {
+                    problems.append("\(event.name) overlaps another one of its thread")
+                }
+                if !tracks.contains(thread) { problems.append("\(thread) has no name") }
+                open[thread, default: []].append(slices.count)
+                slices.append(event)
+                if event.phase == "B" { slices[slices.count - 1].laterEnd = -1 }
+            case "E":
+                guard let last = open[thread]?.popLast(), slices[last].name == event.name,
+                    slices[last].laterEnd == -1
+                else {
+                    problems.append("\(event.name) ends, but does not run")
+                    continue
+                }
+                slices[last].laterEnd = event.start
+            case "s":
+                guard let last = open[thread]?.last else {
+                    problems.append("an arrow begins nowhere")
+                    continue
+                }
+                arrowStarts[event.id] = slices[last].name
+            case "f":
+                guard let start = arrowStarts.removeValue(forKey: event.id),
+                    let last = open[thread]?.last
+                else {
+                    problems.append("an arrow ends, but does not begin, or ends nowhere")
+                    continue
+                }
+                arrows.insert("\(start) → \(slices[last].name)")
+            case "b":
+                if asynchronous.updateValue(event, forKey: event.id) != nil {
+                    problems.append("\(event.id) begins twice")
+                }
+            case "e":
+                guard let begin = asynchronous.removeValue(forKey: event.id),
+                    begin.name == event.name, begin.category == event.category,
+                    begin.process == event.process
+                else {
+                    problems.append("\(event.name) ends, but has not begun")
+                    continue
+                }
+            default: break
+            }
+        }
+        let unended = asynchronous.count + arrowStarts.count
+        if unended > 0 { problems.append("\(unended) asynchronous slices or arrows do not end") }
+        return (slices, arrows, problems)
     }
 }

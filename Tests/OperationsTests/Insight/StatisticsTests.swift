@@ -103,6 +103,7 @@ struct StatisticsTests {
         queue.addBarrierBlock {}
         queue.isSuspended = false
         await queue.drain()
+        #expect(failing.allSatisfy { $0.error is Failed })
         let statistics = queue.statistics
         #expect(statistics.addedCount == 562)
         #expect(statistics.cancelledCount == 23)

@@ -72,8 +72,8 @@ struct TimelineTests {
 
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
-        let queued = trace.intervals("queued").map { $0.begin.argument("operation") }
-        #expect(queued == ["second"])
+        let waiting = trace.intervals("waiting").map { $0.begin.argument("operation") }
+        #expect(waiting == ["second"])
         let ready = trace.intervals("ready").compactMap { $0.begin.argument("operation") }
         #expect(Set(ready) == ["first", "second"])
         #expect(trace.arrows == ["first → second"])
@@ -106,7 +106,7 @@ struct TimelineTests {
         #expect(sorted == stride(from: 0, to: 300, by: 3).map { "\($0)" })
     }
 
-    @Test func asynchronousWorkHasATrackOfItsOwn() async throws {
+    @Test func asynchronousWorkIsOnTheLanesOfItsQueue() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -125,11 +125,55 @@ struct TimelineTests {
         await queue.drain()
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
-        let running = trace.intervals("running").map(\.begin)
-        #expect(Set(running.map(\.name)) == ["fetch", "fail"])
-        #expect(running.first { $0.name == "fail" }?.argument("outcome") == "failed")
-        #expect(running.first { $0.name == "fetch" }?.argument("outcome") == "finished")
-        #expect(trace.arrows == ["fetch ends → after"])
+        #expect(fail.error is Failed && trace.run("fail")?.argument("outcome") == "failed")
+        #expect(trace.run("fetch")?.argument("outcome") == "finished")
+        let lanes = trace.tracks(of: "fetch").union(trace.tracks(of: "fail"))
+        #expect(lanes.allSatisfy { ["async 1", "async 2"].contains($0) }, "\(lanes)")
+        #expect(trace.run("fetch")?.process != trace.run("after")?.process)
+        #expect(trace.tracks(of: "after").allSatisfy { $0.hasPrefix("worker ") })
+        #expect(trace.arrows == ["fetch → after"])
+    }
+
+    @Test func asManyLanesAsRunAtTheSameTime() async throws {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 3
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let operations = (0..<12).map { _ in AsyncOperation { await Task.yield() } }
+        await queue.addOperations(operations, waitUntilFinished: true)
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.count == 12)
+        let lanes = trace.names("thread_name").filter { $0.hasPrefix("async") }
+        #expect(!lanes.isEmpty && lanes.count <= 3, "\(lanes)")
+    }
+
+    @Test func tracksAreInOrder() {
+        let names = ["worker 10", "main thread", "worker 9", "thread 3"]
+        let threads = names.enumerated().map { number, name in
+            TimelinePicture.Thread(
+                number: number, name: name,
+                contents: TimelineBuffer.Contents(events: [event], names: [], dropped: 0))
+        }
+        let picture = TimelinePicture(
+            start: 0, end: 10, limit: 10, queues: ["first", "second"], threads: threads, running: []
+        )
+        let tracks = TimelineTracks(picture)
+        #expect(
+            tracks.program.tracks.map(\.name) == [
+                "main thread", "thread 3", "worker 9", "worker 10",
+            ])
+        #expect(tracks.queues.map(\.name) == ["first", "second"])
+        let numbers = tracks.processes.flatMap { [$0.number] + $0.tracks.map(\.number) }
+        #expect(numbers == Array(1...7))
+    }
+
+    private var event: TimelineEvent {
+        var event = TimelineEvent()
+        event.kind = .ran
+        (event.third, event.fourth) = (1, 2)
+        return event
     }
 
     private struct Failed: Error {}
@@ -163,7 +207,7 @@ struct TimelineTests {
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
         #expect(trace.run("Plain")?.argument("outcome") == "finished")
-        #expect(trace.intervals("running").map(\.begin.name) == ["dispatched"])
+        #expect(trace.run("dispatched")?.process != trace.run("Plain")?.process)
     }
 
     @Test func aCancelledOperationIsShownOnlyWhereItWaited() async throws {
@@ -179,7 +223,7 @@ struct TimelineTests {
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
         #expect(trace.runs.isEmpty)
-        let waited = (trace.intervals("ready") + trace.intervals("queued"))
+        let waited = (trace.intervals("ready") + trace.intervals("waiting"))
             .compactMap { $0.begin.argument("operation") }
         #expect(Set(waited) == ["other", "plain", "waits"])
     }
@@ -231,11 +275,13 @@ struct TimelineTests {
         let (mayEnd, waits) = (Signal(), Signal())
         let part = block("part") { mayEnd.wait() }
         inner.addOperation(part)
-        queue.addOperation(
-            block("whole") {
-                waits.send()
-                part.waitUntilFinished()
-            })
+        let whole = block("whole") {
+            waits.send()
+            part.waitUntilFinished()
+        }
+        let after = block("after")
+        after.addDependency(whole)
+        await queue.addOperations([whole, after], waitUntilFinished: false)
         await onThread {
             _ = waits.wait()
             // Until it is known to wait.
@@ -248,9 +294,10 @@ struct TimelineTests {
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
         #expect(trace.blocked.count == 1)
-        let (wait, whole) = (trace.blocked.first, trace.run("whole"))
-        #expect(wait?.thread == whole?.thread)
-        #expect((wait?.start ?? 0) >= (whole?.start ?? 1) && (wait?.end ?? 1) <= (whole?.end ?? 0))
+        #expect(trace.arrows == ["whole → after"], "it leads from the operation, not from its wait")
+        let (wait, run) = (trace.blocked.first, trace.run("whole"))
+        #expect(wait?.thread == run?.thread)
+        #expect((wait?.start ?? 0) >= (run?.start ?? 1) && (wait?.end ?? 1) <= (run?.end ?? 0))
         #expect(trace.run("part") == nil, "its queue is not recorded")
     }
 
@@ -453,8 +500,8 @@ struct TimelineTests {
         }
         timeline.stop()
         let trace = try Trace(timeline.chromeTrace())
-        let ends = trace.runs.filter { !$0.name.hasSuffix("s") }.count
-        #expect(ends + trace.intervals("running").count == 3 * 40 * 10)
+        #expect(trace.problems == [])
+        #expect(trace.runs.count == 3 * 40 * 10)
         #expect(timeline.droppedEventCount == 0)
     }
 }

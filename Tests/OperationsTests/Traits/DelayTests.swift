@@ -16,7 +16,7 @@ struct DelayTests {
         await early.waitUntilFinished()
         await clock.sleepers(1)
         clock.advance(by: .milliseconds(1_600))
-        #expect(late.explain().description == "'late' is delayed for 0.4 s.")
+        #expect(late.explain().description == "'late' is delayed for 400 ms.")
         #expect(!late.isReady && !late.isFinished)
         await clock.advance(by: .milliseconds(400), whenSleepers: 1)
         await late.waitUntilFinished()

@@ -24,7 +24,8 @@ struct RetryTests {
         await clock.sleepers(1)
         #expect(!feed.isExecuting && !feed.isReady && !feed.isFinished && feed.error == nil)
         #expect(
-            feed.explain().description == "'feed' waits 0.4 s before attempt 2 of 4: no connection."
+            feed.explain().description
+                == "'feed' waits 400 ms before attempt 2 of 4: no connection."
         )
         #expect(queue.operationCount == 1)
         // The only slot is free meanwhile.
@@ -234,13 +235,13 @@ struct RetryTests {
         queue.progress.totalUnitCount = 4
         for isAsync in [true, false] {
             let trait = OperationTrait.retry(2, backoff: .none)
-            if isAsync {
-                queue.add(trait) { () async throws in throw NoConnection() }
-            } else {
-                queue.add(trait) { throw NoConnection() }
-            }
+            let operation =
+                isAsync
+                ? queue.add(trait) { () async throws in throw NoConnection() }
+                : queue.add(trait) { throw NoConnection() }
+            await operation.finished()
+            #expect(operation.error is NoConnection)
         }
-        await queue.drain()
         #expect(queue.progress.completedUnitCount == 2)
     }
 

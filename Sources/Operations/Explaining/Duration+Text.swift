@@ -1,0 +1,11 @@
+extension Duration {
+    /// As people say it, rounded down: "300 µs", "85 ms", "3.2 s", "4 min".
+    var text: String {
+        let microseconds = wholeNanoseconds / 1000
+        if microseconds < 1000 { return "\(microseconds) µs" }
+        let milliseconds = microseconds / 1000
+        if milliseconds < 1000 { return "\(milliseconds) ms" }
+        if milliseconds < 120_000 { return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s" }
+        return "\(milliseconds / 60_000) min"
+    }
+}

@@ -1,0 +1,166 @@
+/// Where a viewer shows what a timeline recorded.
+///
+/// Every operation that ran has a place on one track, so that arrows can lead from it and to it:
+///
+/// - on its thread's, in the process of the program; or
+/// - if it went on after its thread had left it, in the process of its queue, on the first lane that is free.
+///
+/// Slices of a track lie inside of each other or apart. One that would cross another one of its thread, because
+/// a thread left it without our knowledge, is on a lane, too.
+struct TimelineTracks {
+    struct Slice {
+        /// Which of the picture's lives; nil: the thread was blocked.
+        let life: Int?
+        let from: UInt64
+        let to: UInt64
+    }
+
+    struct Track {
+        let number: Int
+        let name: String
+        /// In the order of time, outer ones before those inside of them.
+        let slices: [Slice]
+    }
+
+    struct Process {
+        let number: Int
+        let name: String
+        fileprivate(set) var tracks: [Track] = []
+    }
+
+    /// The numbers of a track.
+    struct Place {
+        let process: Int
+        let track: Int
+    }
+
+    let program: Process
+    /// As many as the picture has, in its order.
+    let queues: [Process]
+    /// Those of the picture's lives that ran.
+    let places: [Int: Place]
+
+    var processes: [Process] { [program] + queues }
+
+    init(_ picture: TimelinePicture) {
+        var builder = Builder()
+        var (onThreads, inQueues) = Self.division(of: picture)
+        var program = builder.process(Self.programName)
+        let threads = picture.threads.map { (order: Self.order(of: $0.name), thread: $0) }
+        for (_, thread) in threads.sorted(by: { $0.order < $1.order }) {
+            let (nested, crossing) = Self.nest(onThreads.removeValue(forKey: thread.number) ?? [])
+            builder.add(nested, named: thread.name, to: &program)
+            for slice in crossing {
+                guard let life = slice.life else { continue }
+                inQueues[picture.lives[life].queue, default: []].append(slice)
+            }
+        }
+        self.program = program
+        queues = picture.queues.enumerated().map { index, label in
+            var process = builder.process(label)
+            for (lane, slices) in Self.lanes(inQueues[index] ?? []).enumerated() {
+                builder.add(slices, named: "async \(lane + 1)", to: &process)
+            }
+            return process
+        }
+        places = builder.places
+    }
+
+    /// Processes and their tracks share one numbering, in the order in which they are shown. So it is right for
+    /// viewers that sort by it, and no track has the number of its process, which would make it a main thread's.
+    private struct Builder {
+        private var lastNumber = 0
+        private(set) var places: [Int: Place] = [:]
+
+        mutating func process(_ name: String) -> Process {
+            lastNumber += 1
+            return Process(number: lastNumber, name: name)
+        }
+
+        mutating func add(_ slices: [Slice], named name: String, to process: inout Process) {
+            guard !slices.isEmpty else { return }
+            lastNumber += 1
+            process.tracks.append(Track(number: lastNumber, name: name, slices: slices))
+            for slice in slices {
+                guard let life = slice.life else { continue }
+                places[life] = Place(process: process.number, track: lastNumber)
+            }
+        }
+    }
+
+    private static var programName: String {
+        let path = CommandLine.arguments.first ?? ""
+        return path.split(separator: "/").last.map(String.init) ?? "program"
+    }
+
+    /// So that 'worker 10' comes after 'worker 9'.
+    private static func order(of name: String) -> (String, Int) {
+        let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
+        return (String(name.dropLast(digits)), Int(name.suffix(digits)) ?? 0)
+    }
+
+    /// Slices by their thread's and by their queue's number.
+    private static func division(
+        of picture: TimelinePicture
+    ) -> (onThreads: [Int: [Slice]], inQueues: [Int: [Slice]]) {
+        var (onThreads, inQueues): ([Int: [Slice]], [Int: [Slice]]) = ([:], [:])
+        for (index, life) in picture.lives.enumerated() where life.start > 0 {
+            let slice = Slice(life: index, from: life.start, to: max(life.start, life.end))
+            if !life.isTask, let thread = life.startThread, life.endThread == thread {
+                onThreads[thread, default: []].append(slice)
+            } else {
+                inQueues[life.queue, default: []].append(slice)
+            }
+        }
+        for wait in picture.waits {
+            onThreads[wait.thread, default: []].append(
+                Slice(life: nil, from: wait.from, to: wait.to))
+        }
+        return (onThreads, inQueues)
+    }
+
+    private static func nest(_ slices: [Slice]) -> (nested: [Slice], crossing: [Slice]) {
+        var (nested, crossing): ([Slice], [Slice]) = ([], [])
+        var open: [UInt64] = []
+        for slice in slices.sorted(by: { ($0.from, $1.to) < ($1.from, $0.to) }) {
+            while let last = open.last, last <= slice.from { open.removeLast() }
+            if let last = open.last, slice.to > last {
+                crossing.append(slice)
+            } else {
+                open.append(slice.to)
+                nested.append(slice)
+            }
+        }
+        return (nested, crossing)
+    }
+
+    private struct BusyLane: Comparable {
+        let until: UInt64
+        let lane: Int
+
+        static func < (one: Self, other: Self) -> Bool {
+            (one.until, one.lane) < (other.until, other.lane)
+        }
+    }
+
+    /// As few lanes as possible, the first ones fullest.
+    ///
+    /// - Complexity: O(n log n).
+    private static func lanes(_ slices: [Slice]) -> [[Slice]] {
+        var lanes: [[Slice]] = []
+        var (busy, free) = (Heap<BusyLane>(), Heap<Int>())
+        for slice in slices.sorted(by: { ($0.from, $0.to) < ($1.from, $1.to) }) {
+            while let first = busy.first, first.until <= slice.from {
+                free.insert(busy.removeFirst().lane)
+            }
+            if free.count == 0 {
+                free.insert(lanes.count)
+                lanes.append([])
+            }
+            let lane = free.removeFirst()
+            lanes[lane].append(slice)
+            busy.insert(BusyLane(until: slice.to, lane: lane))
+        }
+        return lanes
+    }
+}
