@@ -50,7 +50,10 @@ public struct PhotoBatch: Sendable {
 
     /// Makes a batch; nothing happens yet.
     ///
-    /// - Parameter timeline: records the batch's queues.
+    /// - Parameters:
+    ///   - options: what is made of each photo, and where it goes.
+    ///   - downloader: gets the photos; the batch does not close it.
+    ///   - timeline: records the batch's queues; nil for none.
     public init(
         options: Options, downloader: PhotoDownloader, timeline: OperationTimeline? = nil
     ) {
