@@ -56,9 +56,12 @@ snippets:
 	$(ALONE) build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
 
+# Few tests at a time: when all of them begin at once, those that wait for a moment wait for all the others.
+thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
+thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 thread-sanitizer:
 	$(ALONE) build --build-tests $(SANITIZED)
-	TSAN_OPTIONS=halt_on_error=1 $(ALONE) test --skip-build --disable-xctest $(SANITIZED)
+	$(ALONE) test --skip-build --disable-xctest $(SANITIZED)
 
 # The random graphs of the tests at the size of a night; OPERATIONS_STRESS_SEED=… repeats one round.
 STRESS_OPERATIONS ?= 10000000

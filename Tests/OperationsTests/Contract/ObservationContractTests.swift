@@ -265,7 +265,8 @@ struct ObservationContractTests {
         ]
         let queue = OperationQueue()
         queue.addOperation(operation)
-        #expect(await comesTrue { operation.stage == .executing })
+        // The whole announcement: the stage alone changes before its end.
+        #expect(await comesTrue { changes.values.count == 1 })
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }
             operation.stage = .finished
