@@ -11,14 +11,14 @@ struct LogTests {
         let observed = Observed()
         let queue = observed.queue
         await queue.add("fine") {}.finished()
-        await queue.add("broken") { throw Broken() }.finished()
+        await queue.add("broken") { throw Broken() }.fails()
         let attempts = Tally()
         await queue.add("flaky", .retry(1, backoff: .constant(.milliseconds(1)))) {
             if attempts.increment() == 1 { throw Broken() }
         }
         .finished()
         await queue.add("slow", .timeout(.milliseconds(5))) { try await untilCancelled() }
-            .finished()
+            .fails()
         queue.isSuspended = true
         queue.add("unwanted") {}.cancel(because: "the row scrolled away")
         await observed.drain()
@@ -49,6 +49,7 @@ struct LogTests {
         let upload = observed.queue.add("upload") { () throws -> Int in throw Broken() }
         let receipt = observed.queue.add("receipt", after: upload) { _ in }
         await receipt.finished()
+        await upload.fails()
         await observed.drain()
         let entry = observed.log.entries.first { $0.metadata["operation"] == "receipt" }
         #expect(entry?.level == .debug)
@@ -88,12 +89,12 @@ struct LogTests {
         let (tracer, queue) = (InMemoryTracer(), OperationQueue())
         let logger = Logger(label: "tests") { [handler] _ in handler }
         queue.reportTelemetry(logger: logger, metrics: nil, tracer: tracer)
-        await queue.add("block") { () throws -> Void in throw Broken() }.finished()
+        await queue.add("block") { () throws -> Void in throw Broken() }.fails()
         await queue.add("async") {
             await Task.yield()
             throw Broken()
         }
-        .finished()
+        .fails()
         let spans = tracer.finishedSpans.map { Logger.MetadataValue.string($0.spanID) }
         #expect(spans.count == 2)
         #expect(handler.entries.compactMap { $0.metadata["span"] } == spans)

@@ -10,12 +10,12 @@ struct MetricsTests {
         let queue = observed.queue
         queue.addOperation {}
         await queue.add { await Task.yield() }.finished()
-        queue.add("broken") { throw Broken() }
-        queue.add("late", .timeout(.milliseconds(5))) { try await untilCancelled() }
+        await queue.add("broken") { throw Broken() }.fails()
+        await queue.add("late", .timeout(.milliseconds(5))) { try await untilCancelled() }.fails()
         await observed.drain()
         queue.isSuspended = true
         queue.add {}.cancel()
-        queue.add(.deadline(in: .milliseconds(5))) {}
+        await queue.add(.deadline(in: .milliseconds(5))) {}.fails()
         await observed.drain()
         #expect(observed.count("operations.added") == 6)
         #expect(observed.ended("finished") == 2)

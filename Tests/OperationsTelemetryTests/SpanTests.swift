@@ -30,11 +30,11 @@ struct SpanTests {
     @Test func aSpanSaysWhatBecameOfTheOperation() async throws {
         let observed = Observed()
         await observed.queue.add("fine") {}.finished()
-        await observed.queue.add("broken") { throw Broken() }.finished()
+        await observed.queue.add("broken") { throw Broken() }.fails()
         await observed.queue.add("slow", .timeout(.milliseconds(5))) {
             try await untilCancelled()
         }
-        .finished()
+        .fails()
         let runs = Signal()
         let stopped = observed.queue.add("stopped") {
             runs.send()

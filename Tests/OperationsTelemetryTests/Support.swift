@@ -7,6 +7,7 @@ import MetricsTestKit
 import Operations
 import OperationsTelemetry
 import Synchronization
+import Testing
 
 /// A queue and what it reported, to backends that keep it all.
 struct Observed {
@@ -97,6 +98,14 @@ func comesTrue(_ condition: () -> Bool) async -> Bool {
         await Task.yield()
     }
     return true
+}
+
+extension TypedOperation {
+    /// Waits for a failure that is made on purpose, and looks at it, so that nobody is told of it.
+    func fails() async {
+        await finished()
+        #expect(error != nil)
+    }
 }
 
 /// Suspends until the task is cancelled; the hour only bounds a test that fails.

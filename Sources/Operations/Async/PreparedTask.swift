@@ -5,21 +5,20 @@
 ///
 /// Unchecked: `task` is set before anybody else sees this.
 final class PreparedTask: ImmediateTask, @unchecked Sendable {
-    typealias Work = @Sendable () async -> Void
+    typealias Work = nonisolated(nonsending) @Sendable () async -> Void
+
+    private struct Told {
+        /// Nil if there is nothing left to run.
+        let work: Work?
+        let isLast: Bool
+    }
 
     private struct State {
         /// Its first job, until it has something to do.
         var job: UnownedJob?
-        var waiting: UnsafeContinuation<Work?, Never>?
-        /// What it runs next; nil in it to end.
-        var told: Work??
-        var isLast = false
-
-        mutating func takeTold() -> Work?? {
-            guard let told else { return nil }
-            self.told = isLast ? .some(nil) : nil
-            return told
-        }
+        var waiting: UnsafeContinuation<Told, Never>?
+        var told: Told?
+        var isClosed = false
     }
 
     private let state = Protected(State())
@@ -36,7 +35,14 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
         executor = BodyExecutor.areNeeded ? BodyExecutor() : nil
         super.init()
         let loop: @Sendable () async -> Void = { [self] in
-            while let work = await next() { await work() }
+            while true {
+                // As a rule it has been told when it begins.
+                var told = state.withLock { $0.told.take() }
+                if told == nil { told = await wait() }
+                guard let told, let work = told.work else { return }
+                await work()
+                if told.isLast { return }
+            }
         }
         guard let executor else {
             let job = PoolExecutor.shared.firstJob {
@@ -54,28 +60,22 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     /// Lets the task run `work`, or end; the first call that is the last counts. Up to where it is suspended
     /// for the first time it runs on the calling thread.
     func run(isLast: Bool = true, _ work: Work?) {
-        let (job, waiting): (UnownedJob?, UnsafeContinuation<Work?, Never>?) = state.withLock {
+        let told = Told(work: work, isLast: isLast || work == nil)
+        let (job, waiting): (UnownedJob?, UnsafeContinuation<Told, Never>?) = state.withLock {
             state in
-            guard !state.isLast else { return (nil, nil) }
-            state.isLast = isLast
-            // Not kept for one that waits: the work holds the operation, which holds this.
-            if state.waiting == nil {
-                state.told = .some(work)
-            } else if isLast {
-                state.told = .some(nil)
-            }
+            guard !state.isClosed else { return (nil, nil) }
+            state.isClosed = told.isLast
+            if state.waiting == nil { state.told = told }
             return (state.job.take(), state.waiting.take())
         }
         if let job { return PoolExecutor.shared.run(job) }
-        waiting?.resume(returning: work)
+        waiting?.resume(returning: told)
     }
 
-    nonisolated(nonsending) private func next() async -> Work? {
-        // As a rule it has been told when it begins.
-        if let told = state.withLock({ $0.takeTold() }) { return told }
-        return await withUnsafeContinuation { continuation in
-            let told: Work?? = state.withLock { state in
-                let told = state.takeTold()
+    nonisolated(nonsending) private func wait() async -> Told {
+        await withUnsafeContinuation { continuation in
+            let told: Told? = state.withLock { state in
+                let told = state.told.take()
                 if told == nil { state.waiting = continuation }
                 return told
             }
