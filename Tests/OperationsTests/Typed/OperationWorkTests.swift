@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Operations
+
+/// Work that has a type of its own.
+@Suite(.timeLimit(.minutes(5)))
+struct OperationWorkTests {
+    private struct Failed: Error {}
+
+    private struct Sum: OperationWork {
+        let numbers: [Int]
+        func run() -> Int { numbers.reduce(0, +) }
+    }
+
+    private struct Flaky: OperationWork {
+        let attempts = Counter()
+        func run() async throws -> Int {
+            await Task.yield()
+            if attempts.increment() < 3 { throw Failed() }
+            return attempts.value
+        }
+    }
+
+    @Test func itsResultFlows() async throws {
+        let queue = OperationQueue()
+        let sum = queue.add(Sum(numbers: [1, 2, 3]))
+        let text = queue.add(after: sum) { "\($0)" }
+        #expect(try await text.value == "6")
+    }
+
+    @Test func itHasTheNameOfItsTypeUnlessItIsGivenOne() async {
+        let queue = OperationQueue()
+        let named = queue.add(Sum(numbers: []), named: "nothing", .priority(.high))
+        #expect(TypedOperation(Sum(numbers: [])).name == "Sum")
+        #expect(named.name == "nothing" && named.queuePriority == .high)
+        await queue.drain()
+    }
+
+    @Test func eachAttemptRunsIt() async throws {
+        let flaky = OperationQueue().add(Flaky(), .retry(2, backoff: .none))
+        #expect(try await flaky.value == 3)
+    }
+
+    @Test func itRunsInAScope() async throws {
+        let sum = try await withOperationQueue { queue in
+            try await queue.add(Sum(numbers: [4, 5])).value
+        }
+        #expect(sum == 9)
+    }
+}
