@@ -1,5 +1,5 @@
 // snippet.hide
-// 1. Await inside an operation (A1)
+// 1. Await inside an operation
 import Operations
 
 func fetch(_ name: String) async throws -> String {

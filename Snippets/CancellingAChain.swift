@@ -1,5 +1,5 @@
 // snippet.hide
-// 5. Cancelling, all the way down (A5)
+// 5. Cancelling, all the way down
 import Dispatch
 import Operations
 

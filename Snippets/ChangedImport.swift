@@ -1,5 +1,5 @@
 // snippet.hide
-// 17. The file that moves over (A16)
+// 17. The file that moves over
 import Dispatch
 // snippet.show
 import Operations  // was: import Foundation

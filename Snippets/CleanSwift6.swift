@@ -1,5 +1,5 @@
 // snippet.hide
-// 9. Swift 6, without @unchecked (A9)
+// 9. Swift 6, without @unchecked
 import Operations
 
 // snippet.show

@@ -12,8 +12,8 @@ let queue = OperationQueue()
 try await queue.add(each: lines, within: 100) { line in try await index(line) }
 
 let page = try await queue.add(within: 100) { "rendered" }  // waits for room, then adds
-// snippet.hide
 print(indexed.load(ordering: .relaxed), try await page.value)
+// snippet.hide
 
 // Prints:
 // 10000 rendered

@@ -1,5 +1,5 @@
 // snippet.hide
-// 14. Keys (A13)
+// 14. Keys
 import Operations
 import Synchronization
 
@@ -31,10 +31,10 @@ queue.isSuspended = false
 await queue.finished()
 print(try first.result, first === second, try newer.result)
 if let reason = search.cancellationReason { print(reason) }
+print(fetches.load(ordering: .relaxed), "fetches, balance", account.withLock { $0 })
 // snippet.hide
-print(fetches.load(ordering: .relaxed), account.withLock { $0 })
 
 // Prints:
 // <photo.jpg> true sepia
 // 'sepia' took its place
-// 11 55
+// 11 fetches, balance 55

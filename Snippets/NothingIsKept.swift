@@ -1,5 +1,5 @@
 // snippet.hide
-// 11. Nothing is kept (A11)
+// 11. Nothing is kept
 import Operations
 
 // snippet.show

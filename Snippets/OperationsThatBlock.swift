@@ -1,5 +1,5 @@
 // snippet.hide
-// 10. Operations that block (A10)
+// 10. Operations that block
 import Operations
 
 // snippet.show

@@ -1,5 +1,5 @@
 // snippet.hide
-// 12. Order (A12)
+// 12. Order
 import Operations
 
 // snippet.show

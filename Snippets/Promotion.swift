@@ -1,5 +1,5 @@
 // snippet.hide
-// 15. What is waited for gets on (A14)
+// 15. What is waited for gets on
 import Operations
 
 let queue = OperationQueue()

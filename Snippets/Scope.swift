@@ -16,9 +16,7 @@ let pictures = try await withOperationQueue { queue in
     }
     return try await pictures.values()
 }
-// snippet.hide
 print(pictures.count, pictures.last ?? "")
-// snippet.show
 
 do {
     try await withOperationQueue { queue in

@@ -1,5 +1,5 @@
 // snippet.hide
-// 8. Tell me when all is done (A8)
+// 8. Tell me when all is done
 import Operations
 
 let names = ["a", "b", "c"]

@@ -1,5 +1,5 @@
 // snippet.hide
-// 13. Time (A13)
+// 13. Time
 import Operations
 import Synchronization
 

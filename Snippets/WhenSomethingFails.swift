@@ -1,5 +1,5 @@
 // snippet.hide
-// 4. When something fails (A4)
+// 4. When something fails
 import Operations
 
 struct NoConnection: Error, CustomStringConvertible {

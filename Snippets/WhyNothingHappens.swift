@@ -1,5 +1,5 @@
 // snippet.hide
-// 6. Why does nothing happen? (A6)
+// 6. Why does nothing happen?
 import Operations
 
 let queue = OperationQueue()

@@ -4,8 +4,8 @@ import Synchronization
 /// A queue that runs operations, as soon as they are ready and as many at a time as it is told.
 ///
 /// Among ready operations the one with the highest ``Operation/queuePriority`` starts first, and among
-/// equals the one that was added first, unless another ``order`` is set. A queue keeps its operations until they have finished, and
-/// they keep the queue, so it may be dropped while they run.
+/// equals the one that was added first, unless another ``order`` is set. A queue keeps its operations
+/// until they have finished, and they keep the queue, so it may be dropped while they run.
 ///
 /// Every property and method can be used from any thread.
 open class OperationQueue: @unchecked Sendable {

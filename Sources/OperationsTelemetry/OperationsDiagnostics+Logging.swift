@@ -5,9 +5,10 @@ extension OperationsDiagnostics {
     /// Writes what the library notices about the program to a logger, as warnings, from now on and in place of
     /// standard error.
     ///
-    /// These are failures that nobody looked at, dependencies that form a cycle, and waits that keep the main
-    /// thread from the work that it is needed for. It sets `OperationsDiagnostics.handler`, so it holds for the whole process. Mistakes that stop the program are not among them: they are written to
-    /// standard error, which is still there when a logger may not get to write any more.
+    /// These are failures that nobody looked at, dependencies that form a cycle, and waits that keep the
+    /// main thread from the work that it is needed for. It sets `OperationsDiagnostics.handler`, so it
+    /// holds for the whole process. Mistakes that stop the program are not among them: they are written
+    /// to standard error, which is still there when a logger may not get to write any more.
     ///
     /// - Parameter logger: called on the thread where something was found.
     public static func report(to logger: Logger) {

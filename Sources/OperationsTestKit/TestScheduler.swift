@@ -23,7 +23,7 @@ public import Operations
 public final class TestScheduler: Sendable {
     let core: SchedulerCore
 
-    /// Makes a scheduler that chooses by chance, the same each time for the same seed.
+    /// Makes a scheduler that chooses at random, the same each time for the same seed.
     ///
     /// - Parameters:
     ///   - seed: any number; with the same one the same is chosen.

@@ -159,6 +159,14 @@ struct ExploreTests {
         #expect(failure.description.contains("does not do the same each time"))
     }
 
+    @Test func anExplorationOfNothingIsAMistake() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            try explore(schedules: 0) { _ in }
+        }
+        expect(result, says: "an exploration of 0 schedules finds nothing: give it 1 or more")
+    }
+
     @Test func checksSayWhereTheyAre() {
         let failure = #expect(throws: CheckFailure.self) { try check(false, "wrong") }
         #expect(failure?.file == "OperationsTestKitTests/ExploreTests.swift")

@@ -133,12 +133,4 @@ struct StuckTests {
         }
         #expect(error?.kind == .queueOfTestScheduler)
     }
-
-    private func expect(
-        _ result: ExitTest.Result?, says sentence: String,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) {
-        let output = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(output.contains(sentence), "\(output)", sourceLocation: sourceLocation)
-    }
 }

@@ -14,6 +14,36 @@ struct SubclassTests {
         #expect(order.values == Array(0..<50))
     }
 
+    /// As in files that come from Foundation.
+    private class Upload: Operation, @unchecked Sendable {
+        struct Refused: Error {}
+
+        private(set) var error: (any Error)?
+        private(set) var attempt = 0
+
+        override func main() {
+            attempt += 7
+            fail(Refused())
+        }
+
+        func fail(_ error: any Error) { self.error = error }
+    }
+
+    @Test func aSubclassMayHaveAnErrorOfItsOwn() async {
+        final class Told: Upload, @unchecked Sendable {
+            override func fail(_ error: any Error) {
+                super.fail(error)
+                (self as Operation).fail(error)
+            }
+        }
+        let queue = OperationQueue()
+        let (own, told) = (Upload(), Told())
+        await queue.addOperations([own, told], waitUntilFinished: true)
+        #expect(own.error is Upload.Refused && told.error is Upload.Refused && own.attempt == 7)
+        #expect((own as Operation).error == nil && (own as Operation).attempt == 1)
+        #expect((told as Operation).error is Upload.Refused)
+    }
+
     @Test func itKeepsItsSlotUntilItIsFinished() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 3

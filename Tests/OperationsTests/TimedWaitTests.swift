@@ -34,4 +34,19 @@ struct TimedWaitTests {
         let all = await [first, second, third, fourth]
         #expect(all == [true, true, true, true])
     }
+
+    @Test func timesThatNoClockCanSayAreForEver() async {
+        let forever = Duration.seconds(Int64.max)
+        let queue = suspendedQueue()
+        let limited = queue.add(.timeout(forever), .deadline(in: forever)) {}
+        let delayed = queue.add(.delay(forever)) {}
+        async let inTime = limited.finished(within: forever)
+        async let onTime = onThread { limited.waitUntilFinished(timeout: forever) }
+        queue.isSuspended = false
+        let both = await [inTime, onTime]
+        #expect(both == [true, true])
+        #expect(await !delayed.finished(within: .milliseconds(1)))
+        delayed.cancel()
+        await queue.finished()
+    }
 }

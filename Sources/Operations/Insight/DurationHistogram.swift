@@ -71,13 +71,15 @@ public struct DurationHistogram: Sendable, Equatable {
     public private(set) var count = 0
 
     /// The arithmetic mean, exactly; nil if there is nothing.
-    public var mean: Duration? { count == 0 ? nil : .nanoseconds(Int64(sum / UInt64(count))) }
+    public var mean: Duration? {
+        count == 0 ? nil : .nanoseconds(Int64(clamping: sum / UInt64(count)))
+    }
 
     /// The shortest, exactly; nil if there is nothing.
-    public var min: Duration? { count == 0 ? nil : .nanoseconds(Int64(least)) }
+    public var min: Duration? { count == 0 ? nil : .nanoseconds(Int64(clamping: least)) }
 
     /// The longest, exactly; nil if there is nothing.
-    public var max: Duration? { count == 0 ? nil : .nanoseconds(Int64(most)) }
+    public var max: Duration? { count == 0 ? nil : .nanoseconds(Int64(clamping: most)) }
 
     /// The length that so many of a hundred do not exceed; nil if there is nothing.
     ///
@@ -98,7 +100,7 @@ public struct DurationHistogram: Sendable, Equatable {
             let start = Self.start(of: bucket)
             let end = bucket + 1 < Self.bucketCount ? Self.start(of: bucket + 1) - 1 : most
             let middle = start + (Swift.max(end, start) - start) / 2
-            return .nanoseconds(Int64(Swift.min(Swift.max(middle, least), most)))
+            return .nanoseconds(Int64(clamping: Swift.min(Swift.max(middle, least), most)))
         }
         return max
     }

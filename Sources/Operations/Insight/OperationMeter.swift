@@ -148,12 +148,8 @@ private struct Shard {
             let (least, most) = (
                 DurationHistogram.bucketCount + 1, DurationHistogram.bucketCount + 2
             )
-            if nanoseconds < words[least].load(ordering: .relaxed) {
-                words[least].min(nanoseconds, ordering: .relaxed)
-            }
-            if nanoseconds > words[most].load(ordering: .relaxed) {
-                words[most].max(nanoseconds, ordering: .relaxed)
-            }
+            words[least].lower(to: nanoseconds)
+            words[most].raise(to: nanoseconds)
         }
 
         func forgetLeast() {
@@ -167,8 +163,35 @@ private struct Shard {
             let rest = (0..<3).map {
                 words[DurationHistogram.bucketCount + $0].load(ordering: .relaxed)
             }
+            // Of a value that is being added the ends may not be told yet.
             return DurationHistogram(
-                counts: counts, sum: rest[0], least: rest[1], most: rest[2])
+                counts: counts, sum: rest[0], least: min(rest[1], rest[2]), most: rest[2])
+        }
+    }
+}
+
+// `min` and `max` of the library compare unsigned values as if they were signed (Swift 6.3.1): `.max`, which
+// stands for "nothing yet", would stay the least.
+extension Atomic where Value == UInt64 {
+    @inline(__always)
+    fileprivate func lower(to value: UInt64) {
+        var current = load(ordering: .relaxed)
+        while value < current {
+            let (isDone, original) = weakCompareExchange(
+                expected: current, desired: value, ordering: .relaxed)
+            if isDone { return }
+            current = original
+        }
+    }
+
+    @inline(__always)
+    fileprivate func raise(to value: UInt64) {
+        var current = load(ordering: .relaxed)
+        while value > current {
+            let (isDone, original) = weakCompareExchange(
+                expected: current, desired: value, ordering: .relaxed)
+            if isDone { return }
+            current = original
         }
     }
 }

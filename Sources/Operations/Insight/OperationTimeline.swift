@@ -84,8 +84,8 @@ public final class OperationTimeline: Sendable {
 
         /// A sentence that says what happened.
         public var description: String {
-            "the timeline could not be written to '\(path)': \(reason). Choose a folder that exists and can "
-                + "be written to"
+            "the timeline could not be written to '\(path)': \(reason). Choose a file in a folder that "
+                + "exists and can be written to"
         }
     }
 }

@@ -10,35 +10,6 @@ extension Operation {
 
     // MARK: Failing
 
-    /// What the work threw, or what it was failed with; nil while there is nothing of that kind.
-    ///
-    /// An error that came after the operation was cancelled is here, but the operation counts as cancelled, not
-    /// as failed.
-    public final var error: (any Error)? {
-        guard existingExtras != nil, let failure = withExtras({ $0.failure }) else { return nil }
-        failure.observe()
-        return failure.error
-    }
-
-    /// Says that the work came to an error. To be called by the work itself, before it ends; for subclasses
-    /// whose `main()` cannot throw, or whose work ends in a callback.
-    ///
-    /// The operation does not end by this. The first error counts; one after a cancellation does not make a
-    /// failure of it.
-    public final func fail(_ error: any Error) {
-        let failure = FailureRecord(operation: label, error: error)
-        let isCounted = withExtras { extras in
-            guard status.phase != .finished, extras.failure == nil else { return false }
-            extras.failure = failure
-            return update { $0.failed() } != nil
-        }
-        guard isCounted else { return failure.observe() }
-        // Another attempt may follow. If none does, or the operation ends at this moment, its end tells.
-        if !mayRunAgain, let queue = retainedQueue(), let scope = queue.scope {
-            scope.operationFailed(self, failure, in: queue)
-        }
-    }
-
     /// What it has failed with; to look at it is not to observe it.
     final var failureRecord: FailureRecord? {
         existingExtras == nil ? nil : withExtras { $0.failure }

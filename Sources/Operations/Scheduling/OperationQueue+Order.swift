@@ -12,10 +12,11 @@ extension OperationQueue {
         case priority
         /// Strictly as they were added, first in, first out, whatever their priorities.
         ///
-        /// An operation that is not ready, also for want of units of a ``ConcurrencyBudget``, holds back all that
-        /// were added behind it; one that is cancelled does not. With a width of 1 each starts after the one before it has finished, with a larger one several
-        /// may run at a time. An operation that depends on one that was added behind it to the same queue holds
-        /// back both: neither ever starts.
+        /// An operation that is not ready, also for want of units of a ``ConcurrencyBudget``, holds back
+        /// all that were added behind it; one that is cancelled does not. With a width of 1 each starts
+        /// after the one before it has finished, with a larger one several may run at a time. An
+        /// operation that depends on one that was added behind it to the same queue holds back both:
+        /// neither ever starts.
         case fifo
         /// Among ready operations that with the highest priority first, and among equals the one that was
         /// added last.

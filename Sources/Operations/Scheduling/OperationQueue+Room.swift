@@ -20,8 +20,8 @@ extension OperationQueue {
     package final func reserveRoom(below limit: Int) async throws -> ReservedPlace {
         guard limit > 0 else {
             misuse(
-                "waits for room in \(label) below \(limit) operations, which there never is: "
-                    + "use a limit of 1 or more")
+                "\(label) never has room within \(limit) operations: nothing would ever be added; "
+                    + "use 1 or more")
         }
         try Task.checkCancellation()
         if !snapshot({ $0.room.isUsed }) { eventOffering { $0.beginLeavingOneByOne() } }

@@ -20,7 +20,7 @@ extension OperationTrait {
 
     /// One at a time of those with the same key in the queue, in the order in which it comes to them.
     ///
-    /// Who waits for its turn takes no slot.
+    /// An operation that waits for its turn takes no slot.
     public static func exclusive(by key: some Hashable & Sendable) -> OperationTrait {
         let limit = OperationPlan.Limit(key: OperationKey(key), count: 1, isExclusive: true)
         return OperationTrait { $0.limits.append(limit) }

@@ -1,7 +1,7 @@
 extension OperationTrait {
     /// Not ready before so much time has passed since the operation was added to a queue.
     ///
-    /// Meanwhile it takes no slot of the queue. Cancelled, it leaves at once.
+    /// Meanwhile it takes no slot of the queue. Cancelled, it leaves at once. Zero or less is no delay.
     public static func delay(_ duration: Duration) -> OperationTrait {
         OperationTrait { $0.delay = duration }
     }
@@ -12,6 +12,9 @@ extension OperationTrait {
     /// ``Operation/isCancelled`` is true, a task is cancelled, handlers of ``Operation/onCancel(_:)`` and an
     /// override of ``Operation/cancel()`` are called. It finishes when the body has returned, as failed and not
     /// as cancelled, whatever the body returned. ``retry(_:backoff:if:)`` may try again then.
+    ///
+    /// Zero or less is over when the attempt has begun: the body is called all the same, and succeeds if it
+    /// returns before it can be told. What is to be left out when it is too late has a ``deadline(in:)``.
     public static func timeout(_ duration: Duration) -> OperationTrait {
         OperationTrait { $0.timeout = duration }
     }
@@ -21,7 +24,7 @@ extension OperationTrait {
     /// Among the ready operations of one priority that with the earliest deadline starts first. When it has
     /// passed, the operation fails with ``OperationDeadlineExceeded``: one that has not started leaves
     /// without its work; the body of one that runs is told to stop, as by a ``timeout(_:)``. There is no further
-    /// attempt.
+    /// attempt. With zero or less it has passed when the operation is added.
     public static func deadline(in duration: Duration) -> OperationTrait {
         OperationTrait { $0.deadline = { duration } }
     }

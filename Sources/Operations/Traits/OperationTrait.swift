@@ -4,9 +4,9 @@
 /// queue.add("thumbnail", .priority(.high), .retry(3), .timeout(.seconds(5))) { … }
 /// ```
 ///
-/// Of two traits that contradict each other the later one counts. Operations that are made otherwise get theirs
-/// from ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and budgets count in a queue: an operation that is
-/// started by hand runs once, at once.
+/// Of two traits that contradict each other the later one counts. Operations that are made otherwise get
+/// theirs from ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and budgets count in
+/// a queue: an operation that is started by hand runs once, at once.
 public struct OperationTrait: Sendable {
     /// Writes into the plan what the trait says.
     let apply: @Sendable (inout OperationPlan) -> Void
@@ -116,11 +116,4 @@ extension Operation {
     var mayRunAgain: Bool {
         @inline(__always) get { plannedRun?.plan.mayRunAgain ?? false }
     }
-
-    /// Which attempt of its work this is, or was the last one; from 1.
-    ///
-    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and begins anew with each
-    /// run of a periodic operation (``OperationTrait/every(_:)``). The body finds it in
-    /// `Operation.current?.attempt`.
-    public final var attempt: Int { max(1, plannedRun?.attempt ?? 1) }
 }

@@ -57,8 +57,8 @@ public struct RetryBackoff: Sendable, Hashable {
             // Step by step, so that it does not outgrow any number.
             var wait = first
             var step = 1
-            while step < number, wait < max, factor > 1 {
-                wait = wait * factor
+            while step < number, .zero < wait, wait < max, factor > 1 {
+                wait = wait > max / factor ? max : wait * factor
                 step += 1
             }
             longest = min(wait, max)

@@ -11,7 +11,7 @@ extension OperationQueue {
     /// - Parameters:
     ///   - name: a name for people.
     ///   - traits: what else is to be said about the operation.
-    ///   - body: the work, run on a worker thread at most once. What it returns is the operation's
+    ///   - body: the work, run on a worker thread, once unless a trait repeats it. What it returns is the operation's
     ///     ``TypedOperation/value``; what it throws is its failure.
     @discardableResult
     @inlinable

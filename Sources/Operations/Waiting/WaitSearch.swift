@@ -1,10 +1,11 @@
 /// Finds out whether a wait can never end because it waits for itself.
 ///
-/// An operation is **stuck** if one of its obstacles is, and an obstacle if all operations that it consists
-/// of are: a dependency, a wait inside of it, the holders of all slots of its queue. Of some obstacles it is
-/// enough that so many are: of the holders of units so many that the rest is not enough, of the operations that
-/// fill a queue so many that there is no room. So are those inside of which the wait happens, as long as it lasts. Operations that wait for each other in a circle are stuck,
-/// unless the circle consists of dependencies only: that one was reported, and can be broken.
+/// An operation is **stuck** if one of its obstacles is, and an obstacle if all operations that it
+/// consists of are: a dependency, a wait inside of it, the holders of all slots of its queue. Of some
+/// obstacles it is enough that so many are: of the holders of units so many that the rest is not enough,
+/// of the operations that fill a queue so many that there is no room. So are those inside of which the
+/// wait happens, as long as it lasts. Operations that wait for each other in a circle are stuck, unless
+/// the circle consists of dependencies only: that one was reported, and can be broken.
 ///
 /// Only what nobody but an outsider can change counts: a queue that is suspended or has no width may be
 /// changed at any moment, an `isReady` may change its mind, a subclass that is started by hand makes its own

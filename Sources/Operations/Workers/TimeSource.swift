@@ -14,11 +14,15 @@ package struct TimeSource: Sendable {
     package typealias Scheduler =
         @Sendable (Duration, String?, @escaping @Sendable () -> Void) -> Task<Void, Never>
 
+    /// A century: no process lives longer. The clocks of the system cannot sleep for all that a `Duration` can
+    /// say, such as `.seconds(Int64.max)`, which means "for ever".
+    private static let longestSleep = Duration.seconds(36_525 * 86_400)
+
     /// Takes the time from a clock.
     package init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let start = clock.now
         now = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(for: $0) }
+        sleep = { try await clock.sleep(for: min($0, Self.longestSleep)) }
         scheduler = nil
     }
 

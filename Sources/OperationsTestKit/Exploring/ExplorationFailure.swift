@@ -6,7 +6,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     public let steps: [Step]
     /// What to give to ``TestScheduler/init(replaying:stepLimit:)`` to see it again.
     public let schedule: String
-    /// The how manieth schedule failed first, from 1; this one is the shortest that was found from there.
+    /// The number of the schedule that failed first, from 1; this one is the shortest that was found from there.
     public let number: Int
     /// How many were to be run.
     public let scheduleCount: Int

@@ -17,7 +17,7 @@ import Operations
 /// differ from it by one choice, by two, and so on. This is the iterative context bounding of Musuvathi and
 /// Qadeer (PLDI 2007), whose point is that most mistakes need very few switches, with each choice counted that
 /// is not the first, as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If fewer schedules
-/// than that are possible, all have been run, and it ends. The second half chooses by chance, which reaches
+/// than that are possible, all have been run, and it ends. The second half chooses at random, which reaches
 /// what lies deep in long schedules.
 ///
 /// A body fails by throwing: from ``check(_:_:fileID:line:)``, `try operation.result`, or
@@ -26,8 +26,8 @@ import Operations
 /// is left on the scheduler's queues is cancelled.
 ///
 /// - Parameters:
-///   - schedules: how many to run, at most.
-///   - seed: for those that are chosen by chance; by chance itself unless given, and part of the failure.
+///   - schedules: how many to run, at most; at least 1.
+///   - seed: for those that are chosen at random; a random one unless given. The failure has it.
 ///   - body: what to run, on the calling thread.
 /// - Returns: how many schedules were run, and whether these were all.
 /// - Throws: ``ExplorationFailure``, with the shortest schedule that was found to fail in the same way.
@@ -35,6 +35,9 @@ import Operations
 public func explore(
     schedules: Int = 1_000, seed: UInt64? = nil, _ body: (TestScheduler) throws -> Void
 ) throws(ExplorationFailure) -> Exploration {
+    if schedules < 1 {
+        misuse("an exploration of \(schedules) schedules finds nothing: give it 1 or more")
+    }
     let seed = seed ?? .random(in: 0..<1_000_000)
     var frontier = Frontier(limit: (schedules + 1) / 2)
     var count = 0
@@ -67,7 +70,7 @@ public struct Exploration: Sendable {
     public let scheduleCount: Int
     /// Whether there are no others.
     public let isComplete: Bool
-    /// The seed of those that were chosen by chance.
+    /// The seed of those that were chosen at random.
     public let seed: UInt64
 }
 

@@ -21,10 +21,12 @@ struct DurationHistogramTests {
     }
 
     @Test func anEmptyOneHasNothingToSay() {
-        let histogram = DurationHistogram()
+        var histogram = DurationHistogram()
         #expect(histogram.count == 0 && histogram.mean == nil && histogram.min == nil)
         #expect(histogram.max == nil && histogram.percentile(50) == nil)
         #expect(histogram.description == "nothing")
+        histogram.add(.seconds(Int64.max))
+        #expect(histogram.max == .nanoseconds(Int64.max))
     }
 
     @Test func meanLeastAndMostAreExactAndPercentilesNearly() {
@@ -165,6 +167,10 @@ struct StatisticsTests {
         let waited = statistics.waitingTime.max ?? .zero
         let ran = statistics.runningTime.max ?? .zero
         #expect(waited >= ran && ran > .milliseconds(1))
+        // The first did not wait behind anybody, and the other one had next to nothing to do.
+        let times = [statistics.waitingTime, statistics.runningTime]
+        #expect(times.allSatisfy { ($0.min ?? .seconds(1_000)) < ($0.max ?? .zero) })
+        #expect(statistics.description.contains("running      2  "))
     }
 
     @Test func aTableSaysItAll() {

@@ -134,5 +134,12 @@ struct FeedingTests {
             try await OperationQueue().add(each: [1], within: 0) { _ in }
         }
         expect(result, says: "cannot be fed within 0 operations: nothing would ever be added")
+        let single = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = OperationQueue()
+            queue.name = "Q"
+            _ = try await queue.add(within: 0) { 1 }
+        }
+        expect(single, says: "queue 'Q' never has room within 0 operations: nothing would ever be")
     }
 }

@@ -277,6 +277,19 @@ struct RetryTests {
             RetryBackoff.constant(.seconds(2)).wait(beforeRetry: 3, using: random) == .seconds(2))
     }
 
+    @Test(arguments: [1e30, .greatestFiniteMagnitude, .infinity])
+    func waitsThatGrowBeyondAllNumbersEndAtTheLimit(factor: Double) {
+        let random = RandomSource.system
+        let steep = RetryBackoff.exponential(
+            from: .milliseconds(100), factor: factor, max: .seconds(1), jitter: .none)
+        #expect(
+            (1...3).map { steep.wait(beforeRetry: $0, using: random) } == [
+                .milliseconds(100), .seconds(1), .seconds(1),
+            ])
+        let negative = RetryBackoff.exponential(from: .seconds(-1), factor: factor)
+        #expect(negative.wait(beforeRetry: .max, using: random) == .zero)
+    }
+
     @Test func jitterIsSpreadAndRepeatsWithItsSeed() {
         let backoff = RetryBackoff.exponential(from: .seconds(1), factor: 1)
         let (one, other) = (RandomSource(seed: 7), RandomSource(seed: 7))
