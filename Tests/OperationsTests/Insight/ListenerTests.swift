@@ -105,6 +105,7 @@ struct ListenerTests {
         _ = queue.listen(listener)
         let slow = queue.add("slow", .timeout(.milliseconds(5))) { try await untilCancelled() }
         await slow.finished()
+        #expect(slow.error is OperationTimeout)
         await queue.drain()
         let told = listener.heard.values
         #expect(told.dropLast().last == "slow ran out of time")
