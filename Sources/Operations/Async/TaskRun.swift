@@ -4,9 +4,9 @@ import Synchronization
 final class TaskRun: Sendable {
     private enum State {
         case pending
-        case running(Task<Void, Never>)
-        /// In a runner, which runs others after it.
-        case runningInBody(AsyncBody)
+        /// The body, from when it is about to begin; and its task, once that is known and if it is not one that
+        /// runs others after it.
+        case running(AsyncBody, Task<Void, Never>?)
         case ended
     }
 
@@ -27,10 +27,14 @@ final class TaskRun: Sendable {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
         let body = AsyncBody(operation, in: queue)
+        // Before there is a task: it may run on this thread, and for long, before its maker knows it.
+        state.withLock { $0 = .running(body, nil) }
         let witness = operation.witness
         let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
                 body.begin()
+                // A cancellation that came before this found no task to cancel.
+                if operation.isCancelled { body.cancel(operation) }
                 if let witness {
                     await witness.perform(work)
                 } else {
@@ -40,24 +44,22 @@ final class TaskRun: Sendable {
             }
         }
         guard let prepared, operation.mayRunAgain, queue?.driver == nil else {
-            return register(makeTask(for: operation, in: queue, wholeWork), of: operation)
+            return register(makeTask(for: operation, in: queue, wholeWork), of: body)
         }
         let priority = operation.taskPriority
         // That task stays for further attempts: each has one of its own, which can be cancelled alone.
         prepared.run(isLast: false) { [self] in
-            register(PoolExecutor.start(wholeWork, priority: priority), of: operation)
+            register(PoolExecutor.start(wholeWork, priority: priority), of: body)
         }
     }
 
-    private func register(_ task: Task<Void, Never>?, of operation: Operation) {
+    /// Unless the body is over: then the next attempt may have begun.
+    private func register(_ task: Task<Void, Never>?, of body: AsyncBody) {
         guard let task else { return }
-        let isRunning = state.withLock { state in
-            guard case .pending = state else { return false }
-            state = .running(task)
-            return true
+        state.withLock { state in
+            guard case .running(let current, nil) = state, current === body else { return }
+            state = .running(body, task)
         }
-        // A cancellation that came before the task was known found nothing to cancel.
-        if isRunning, operation.isCancelled { task.cancel() }
     }
 
     private func makeTask(
@@ -117,22 +119,18 @@ final class TaskRun: Sendable {
 
     /// The work is about to be done in a task that others share.
     func begin(in body: AsyncBody, for operation: Operation) {
-        state.withLock { $0 = .runningInBody(body) }
+        state.withLock { $0 = .running(body, nil) }
         if operation.isCancelled { body.cancel(operation) }
     }
 
     func cancel(_ operation: Operation) {
-        switch state.withLock({ $0 }) {
-        case .running(let task): task.cancel()
-        case .runningInBody(let body): body.cancel(operation)
-        case .pending, .ended: break
-        }
+        if case .running(let body, _) = state.withLock({ $0 }) { body.cancel(operation) }
     }
 
     @available(macOS 26, *)
     func escalate(to priority: TaskPriority) {
         guard !isDriven.load(ordering: .relaxed) else { return }
-        if case .running(let task) = state.withLock({ $0 }) {
+        if case .running(_, let task?) = state.withLock({ $0 }) {
             task.escalatePriority(to: priority)
         }
     }

@@ -36,6 +36,11 @@ extension Operation {
         _ = mark.compareExchange(expected: 0, desired: new.bits, ordering: .relaxed)
     }
 
+    /// False if it has another mark by now.
+    func replaceMark(_ old: OperationMark, by new: OperationMark) -> Bool {
+        mark.compareExchange(expected: old.bits, desired: new.bits, ordering: .relaxed).exchanged
+    }
+
     /// Takes the mark: what it says is noted by the caller, and by nobody else.
     func takeMark() -> OperationMark {
         OperationMark(bits: mark.exchange(0, ordering: .relaxed))

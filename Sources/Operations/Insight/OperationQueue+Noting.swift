@@ -142,10 +142,11 @@ extension OperationQueue {
 
     /// An attempt has ended, and the operation is held back until the next.
     func noteReturn(of operation: Operation, error: (any Error)?, delay: Duration) {
-        let mark = operation.takeMark()
+        let mark = operation.lastMark
         guard !mark.isNothing else { return }
         let now = noteTime()
-        operation.mark(OperationMark(.added, now))
+        // In one step: it may be cancelled at this moment, and end, and then finds one mark or the other.
+        guard operation.replaceMark(mark, by: OperationMark(.added, now)) else { return }
         let care = careNow
         if care.contains(.timeline), mark.kind == .started {
             withInsight { insight in

@@ -5,7 +5,9 @@ import Synchronization
 extension Operation {
     /// The operation that the caller runs in, in its body or in what that calls; nil outside of operations.
     public static var current: Operation? {
-        TaskContext.operation ?? ThreadContext.existing?.operation?.takeUnretainedValue()
+        let context = ThreadContext.existing
+        return context?.operationOfTask ?? TaskContext.operation
+            ?? context?.operation?.takeUnretainedValue()
     }
 
     // MARK: Failing

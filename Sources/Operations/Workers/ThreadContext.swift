@@ -7,6 +7,7 @@ final class ThreadContext: @unchecked Sendable {
     private struct Frame {
         let operation: Unmanaged<Operation>?
         let queue: Unmanaged<OperationQueue>?
+        let task: UInt?
     }
 
     private static let pointer = ThreadLocalPointer { context in
@@ -17,6 +18,8 @@ final class ThreadContext: @unchecked Sendable {
     /// The operation that this thread runs; alive, for it is running.
     var operation: Unmanaged<Operation>?
     private var queue: Unmanaged<OperationQueue>?
+    /// The task that was the current one when the thread came to this, if one was.
+    private var task: UInt?
     /// What it was in before: a wait, or a main queue's work, may run others inside of an operation.
     private var outer: [Frame] = []
     /// The worker that this thread is, while the pool counts it as active.
@@ -79,15 +82,24 @@ final class ThreadContext: @unchecked Sendable {
         if queue == nil, let operation, self.operation?.toOpaque() == .some(operation.opaque) {
             return run()
         }
-        let before = Frame(operation: self.operation, queue: self.queue)
+        let before = Frame(operation: self.operation, queue: self.queue, task: task)
         let isNested = before.operation != nil
         if isNested { outer.append(before) }
         self.operation = operation.map { .passUnretained($0) }
         if let queue { self.queue = .passUnretained(queue) }
+        task = TaskContext.currentTask
         run()
         self.operation = before.operation
         self.queue = before.queue
+        task = before.task
         if isNested { outer.removeLast() }
+    }
+
+    /// The operation that this thread runs inside of the current task: started there by hand, it is further inside
+    /// than the one of which that task is the body.
+    var operationOfTask: Operation? {
+        guard let task, task == TaskContext.currentTask else { return nil }
+        return operation?.takeUnretainedValue()
     }
 
     static func isInside(_ operation: Operation) -> Bool {
@@ -110,7 +122,9 @@ final class ThreadContext: @unchecked Sendable {
     /// The innermost operation of `queue` that the calling thread is inside of.
     static func operation(of queue: OperationQueue) -> Operation? {
         guard let existing else { return nil }
-        let frames = existing.outer + [Frame(operation: existing.operation, queue: existing.queue)]
+        let frames =
+            existing.outer
+            + [Frame(operation: existing.operation, queue: existing.queue, task: existing.task)]
         let reference = Unmanaged.passUnretained(queue).toOpaque()
         return frames.last { $0.queue?.toOpaque() == reference && $0.operation != nil }?
             .operation?.takeUnretainedValue()

@@ -64,6 +64,23 @@ struct RetryTests {
         #expect(runs.value == 2 && feed.error as? NoConnection == NoConnection(number: 2))
     }
 
+    /// The first one ends before whoever made its task knows the task.
+    @Test(arguments: Place.allCases)
+    func aSecondAttemptIsCancelled(_ place: Place) async {
+        let queue = OperationQueue()
+        let runs = Counter()
+        let operation = await place.make {
+            queue.add(.retry(3, backoff: .none)) { () async throws in
+                if runs.increment() == 1 { throw NoConnection() }
+                try await untilCancelled()
+            }
+        }
+        #expect(await comesTrue { runs.value == 2 })
+        operation.cancel()
+        await operation.waitUntilFinished()
+        #expect(runs.value == 2 && operation.isCancelled)
+    }
+
     @Test(arguments: [true, false])
     func cancelledBetweenAttemptsItLeavesAtOnce(isSuspended: Bool) async {
         let clock = ManualClock()

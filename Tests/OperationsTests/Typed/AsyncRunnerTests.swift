@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Operations
@@ -198,5 +199,148 @@ struct AsyncRunnerTests {
         }
         #expect(try await operation.value == 0)
         #expect(await comesTrue { token == nil })
+    }
+
+    /// Where tasks are needed that do not share, too.
+    @Test(arguments: Place.allCases, Ways.allCases)
+    func aBodyThatNeverSuspendsIsCancelled(_ place: Place, _ way: Ways) async throws {
+        let queue = OperationQueue()
+        if way == .watched { _ = queue.statistics }
+        let began = Signal()
+        let operation = await place.make { () -> TypedOperation<Bool> in
+            let operation = TypedOperation { () async throws -> Bool in
+                began.send()
+                let end = ContinuousClock.now + .seconds(60)
+                while !Task.isCancelled, ContinuousClock.now < end {}
+                // The result of one that is cancelled is dropped.
+                #expect(Task.isCancelled)
+                return true
+            }
+            switch way {
+            case .withLimit: operation.apply(.timeout(.seconds(3600)))
+            case .withQuality: operation.qualityOfService = .utility
+            case .watched, .shared, .startedByHand: break
+            }
+            if way == .startedByHand {
+                DispatchQueue.global().async { operation.start() }
+            } else {
+                queue.addOperation(operation)
+            }
+            return operation
+        }
+        await onThread { _ = began.wait() }
+        operation.cancel()
+        await operation.waitUntilFinished()
+    }
+
+    enum Ways: CaseIterable {
+        case shared, watched, withQuality, withLimit, startedByHand
+    }
+
+    @Test(arguments: Place.allCases)
+    func whatABodyStartsByHandIsCurrentInside(_ place: Place) async {
+        let queue = OperationQueue()
+        let seen = Recorder<String?>()
+        let look: @Sendable () -> Void = { seen.record(Operation.current?.name) }
+        let outer = await place.make {
+            queue.add("outer") { () async in
+                for name in ["before", "after"] {
+                    let block = BlockOperation(block: look)
+                    block.name = name
+                    block.start()
+                    look()
+                    await Task.yield()
+                }
+                let inner = AsyncOperation { () async in
+                    look()
+                    await Task.yield()
+                    look()
+                }
+                inner.name = "async"
+                inner.start()
+                await inner.waitUntilFinished()
+                look()
+            }
+        }
+        await outer.waitUntilFinished()
+        #expect(
+            seen.values == ["before", "outer", "after", "outer", "async", "async", "outer"])
+    }
+
+    private actor Visited {
+        var visits = 0
+        func visit() { visits += 1 }
+    }
+
+    /// All that may take a body from its thread, mixed with what does not: none is lost, or run twice.
+    @Test(arguments: Place.allCases)
+    func whateverBodiesDoEachRunsOnce(_ place: Place) async {
+        let queues = (0..<3).map { _ in OperationQueue() }
+        queues[1].maxConcurrentOperationCount = 1
+        let visited = Visited()
+        let count = 6_000 / slowness
+        let (runs, ends, wrong) = (Counter(), Counter(), Counter())
+        let operations = await place.make {
+            (0..<count).map { index in
+                let queue = queues[index % 3]
+                let operation = AsyncOperation { () async throws in
+                    runs.increment()
+                    let isOwn = { Operation.current?.name == "\(index)" }
+                    if !isOwn() { wrong.increment() }
+                    switch index % 10 {
+                    case 0: await Task.yield()
+                    case 1: await visited.visit()
+                    case 2: await MainActor.run {}
+                    case 3: Operation.current?.cancel()
+                    case 4: withUnsafeCurrentTask { $0?.cancel() }
+                    case 5:
+                        let inner = AsyncOperation { () async in await Task.yield() }
+                        if index % 3 == 0 { queues[2].addOperation(inner) } else { inner.start() }
+                        await inner.waitUntilFinished()
+                    case 6: await withTaskGroup { $0.addTask { await Task.yield() } }
+                    case 7: try await Task.sleep(for: .microseconds(50))
+                    case 8: BlockOperation {}.start()
+                    default: if Task.isCancelled, index % 13 != 0 { wrong.increment() }
+                    }
+                    if !isOwn() { wrong.increment() }
+                }
+                operation.name = "\(index)"
+                operation.completionBlock = { ends.increment() }
+                queue.addOperation(operation)
+                if index % 13 == 0 { operation.cancel() }
+                return operation
+            }
+        }
+        for queue in queues { await queue.drain() }
+        #expect(await comesTrue { ends.value == count })
+        #expect(wrong.value == 0 && runs.value <= count)
+        for operation in operations where !operation.isCancelled {
+            #expect(operation.isFinished && operation.error == nil)
+        }
+    }
+
+    /// In a scope a runner has the values of the scope, also for what threads outside of tasks add.
+    @Test func runnersOfAScopeHaveItsValues() async throws {
+        let wrong = Counter()
+        let ran = Counter()
+        let visited = Visited()
+        try await Self.$value.withValue(7) {
+            try await withOperationQueue { queue in
+                await onThread {
+                    for index in 0..<1_000 / slowness {
+                        queue.add {
+                            if Self.value != 7 { wrong.increment() }
+                            if index % 3 == 0 { await Task.yield() }
+                            if index % 5 == 0 { await visited.visit() }
+                            if Self.value != 7 || OperationQueue.current !== queue {
+                                wrong.increment()
+                            }
+                            ran.increment()
+                        }
+                    }
+                }
+            }
+        }
+        #expect(wrong.value == 0 && ran.value == 1_000 / slowness)
     }
 }
