@@ -16,9 +16,7 @@ class ImmediateTask: @unchecked Sendable {
     /// - Returns: false if it was suspended. Then the operation is no more in the batch, and the task ends it.
     final func run(
         on thread: ThreadContext, of batch: Batch, in queue: OperationQueue, _ go: () -> Void
-    )
-        -> Bool
-    {
+    ) -> Bool {
         self.thread = .passUnretained(thread)
         isOver = false
         hasParted.store(false, ordering: .relaxed)
