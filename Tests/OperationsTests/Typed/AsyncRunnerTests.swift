@@ -1,4 +1,3 @@
-import Dispatch
 import Testing
 
 @testable import Operations
@@ -222,7 +221,8 @@ struct AsyncRunnerTests {
             case .watched, .shared, .startedByHand: break
             }
             if way == .startedByHand {
-                DispatchQueue.global().async { operation.start() }
+                // Not on a thread that the tests' own tasks need to go on.
+                startTestThread { operation.start() }
             } else {
                 queue.addOperation(operation)
             }
