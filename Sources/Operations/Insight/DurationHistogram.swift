@@ -122,10 +122,12 @@ extension DurationHistogram: CustomStringConvertible {
 }
 
 extension Duration {
-    /// 0 for negative ones.
+    /// 0 for negative ones, and the largest number for those that are larger.
     var wholeNanoseconds: UInt64 {
+        if self <= .zero { return 0 }
+        // There are durations, and sums of them, whose components cannot be told.
+        if self >= .seconds(Int64.max) { return .max }
         let (seconds, attoseconds) = components
-        if seconds < 0 || attoseconds < 0 { return 0 }
         let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? .max : whole &+ UInt64(attoseconds / 1_000_000_000)
     }
