@@ -52,7 +52,7 @@ struct HostileTests {
             began.send()
             mayEnd.wait()
         }
-        #expect(began.wait())
+        #expect(await began.arrives())
         queue.maxConcurrentOperationCount = 1
         queue.add("waiting") {}
         observed.reports.end()

@@ -59,7 +59,7 @@ struct MetricsTests {
         }
         let rest = (1...3).map { _ in BlockOperation {} }
         await queue.addOperations(rest, waitUntilFinished: false)
-        #expect(began.wait())
+        #expect(await began.arrives())
         #expect(observed.gauge("operations.executing") == 1)
         #expect(observed.gauge("operations.pending") == 3)
         rest[1].cancel()

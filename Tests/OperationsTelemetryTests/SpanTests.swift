@@ -40,7 +40,7 @@ struct SpanTests {
             runs.send()
             try? await untilCancelled()
         }
-        #expect(runs.wait())
+        #expect(await runs.arrives())
         stopped.cancel(because: "enough")
         await stopped.finished()
 

@@ -235,7 +235,7 @@ struct EndlessWaitTests {
             begun.send()
             goOn.wait()
         }
-        #expect(begun.wait())
+        #expect(await begun.arrives())
         let inner = Circle.named("inner") {}
         inner.apply(.cost(1, of: licences))
         let outer = net.add(.cost(1, of: licences)) {
@@ -243,7 +243,7 @@ struct EndlessWaitTests {
             begun.send()
             await inner.waitUntilFinished()
         }
-        #expect(begun.wait())
+        #expect(await begun.arrives())
         goOn.send()
         await outer.waitUntilFinished()
 

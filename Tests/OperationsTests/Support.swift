@@ -20,6 +20,11 @@ struct Signal: Sendable {
     /// Blocks; false if two minutes went by, so that a test fails and does not hang.
     @discardableResult
     func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
+
+    /// The same for tests, whose threads are few, and serve the other tests too.
+    func arrives() async -> Bool {
+        await comesTrue { semaphore.wait(timeout: .now()) == .success }
+    }
 }
 
 /// Counts how many are inside at the same time.

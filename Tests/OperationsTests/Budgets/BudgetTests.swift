@@ -149,7 +149,7 @@ struct BudgetTests {
             goOn.wait()
             nested.waitUntilFinished()
         }
-        #expect(started.wait())
+        #expect(await started.arrives())
         holder.end.send()
         goOn.send()
         await narrow.drain()
@@ -252,11 +252,11 @@ struct BudgetTests {
             waiting.send()
         }
         queue.addOperation(operation)
-        #expect(waiting.wait())
+        #expect(await waiting.arrives())
         #expect(seen.values == [false])
         holder.end.send()
         await queue.drain()
-        #expect(waiting.wait())
+        #expect(await waiting.arrives())
         #expect(seen.values == [false, true])
         withExtendedLifetime(observation) {}
     }

@@ -51,7 +51,7 @@ struct KeyTests {
             goOn.wait()
             return 1
         }
-        #expect(started.wait())
+        #expect(await started.arrives())
         first.cancel()
         let second = queue.add(.deduplicated(by: "a")) { 2 }
         let third = queue.add(.deduplicated(by: "a")) { 3 }
@@ -140,7 +140,7 @@ struct KeyTests {
             started.send()
             goOn.wait()
         }
-        #expect(started.wait())
+        #expect(await started.arrives())
         let second = queue.add("second", .exclusive(by: "account")) {}
         await queue.add("free") {}.waitUntilFinished()
         #expect(

@@ -108,7 +108,7 @@ struct FailureTests {
             goOn.wait()
         }
         queue.addOperation(running)
-        #expect(begun.wait())
+        #expect(await begun.arrives())
         let upload = failing()
         if isFinishedBefore { upload.start() }
         running.addDependency(upload, on: .success)

@@ -154,7 +154,7 @@ struct RetryTests {
         queue.addOperation(feed)
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
-        #expect(told.wait())
+        #expect(await told.arrives())
         let values = seen.values
         #expect(values.filter { $0.hasPrefix("ready") } == ["ready false", "ready true"])
         #expect(

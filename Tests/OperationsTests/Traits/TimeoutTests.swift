@@ -125,9 +125,9 @@ struct TimeoutTests {
             goOn.wait()
         }
         // An attempt that is over before it has begun would just be followed by the next.
-        #expect(ready.wait())
+        #expect(await ready.arrives())
         await clock.advance(by: .seconds(1), whenSleepers: 1)
-        #expect(stopped.wait())
+        #expect(await stopped.arrives())
         slow.cancel(because: "enough")
         goOn.send()
         await queue.drain()
@@ -155,7 +155,7 @@ struct TimeoutTests {
         queue.addOperation(operation)
         while operation.attempt < 2 { await Task.yield() }
         operation.cancel()
-        #expect(stopped.wait())
+        #expect(await stopped.arrives())
         goOn.send()
         await queue.drain()
         #expect(calls.values.sorted() == ["2", "outside"])
