@@ -228,8 +228,11 @@ struct AsyncRunnerTests {
             }
             return operation
         }
-        await onThread { _ = began.wait() }
-        operation.cancel()
+        // At once, and not when the test has its turn among all others: it holds a worker until then.
+        await onThread {
+            began.wait()
+            operation.cancel()
+        }
         await operation.waitUntilFinished()
     }
 
