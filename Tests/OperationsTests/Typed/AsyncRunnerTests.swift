@@ -301,6 +301,7 @@ struct AsyncRunnerTests {
                         if index % 3 == 0 { queues[2].addOperation(inner) } else { inner.start() }
                         await inner.waitUntilFinished()
                     case 6: await withTaskGroup { $0.addTask { await Task.yield() } }
+                    // Not to wait for anything: this is the suspension that a timer ends.
                     case 7: try await Task.sleep(for: .microseconds(50))
                     case 8: BlockOperation {}.start()
                     default: if Task.isCancelled, index % 13 != 0 { wrong.increment() }
