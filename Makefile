@@ -56,9 +56,7 @@ snippets:
 	$(ALONE) build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
 
-# Few tests at a time: when all of them begin at once, those that wait for a moment wait for all the others.
 thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
-thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 thread-sanitizer:
 	$(ALONE) build --build-tests $(SANITIZED)
 	$(ALONE) test --skip-build --disable-xctest $(SANITIZED)

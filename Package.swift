@@ -102,16 +102,21 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "TestSupport", dependencies: ["Operations"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         .testTarget(
-            name: "OperationsTests", dependencies: ["Operations"],
+            name: "OperationsTests",
+            dependencies: ["Operations", "OperationsTestKit", "TestSupport"],
             exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(
-            name: "OperationsTestKitTests", dependencies: ["Operations", "OperationsTestKit"],
+            name: "OperationsTestKitTests",
+            dependencies: ["Operations", "OperationsTestKit", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTelemetryTests",
             dependencies: [
-                "Operations", "OperationsTelemetry", "OperationsTestKit",
+                "Operations", "OperationsTelemetry", "OperationsTestKit", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
@@ -174,7 +179,8 @@ if let part = Context.environment["OPERATIONS_ONLY"] {
     let packages = hasTelemetry ? ["swift-distributed-tracing", "swift-log", "swift-metrics"] : []
     package.products.removeAll { !names.contains($0.name) }
     package.targets.removeAll { target in
-        !names.contains { target.name == $0 || target.name == "\($0)Tests" }
+        target.name != "TestSupport"
+            && !names.contains { target.name == $0 || target.name == "\($0)Tests" }
     }
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return true }

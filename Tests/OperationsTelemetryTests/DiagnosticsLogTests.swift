@@ -3,9 +3,11 @@ import InMemoryTracing
 import Logging
 import Operations
 import OperationsTelemetry
+import TestSupport
 import Testing
 
 /// A process has one hook for findings, and other tests have it: so each of these is in a process of its own.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DiagnosticsLogTests {
     @Test func findingsGoToALoggerByOneCall() async {
         await #expect(processExitsWith: .success) {

@@ -3,10 +3,13 @@ import InMemoryTracing
 import MetricsTestKit
 import Operations
 import OperationsTelemetry
+import OperationsTestKit
+import TestSupport
 import Testing
 import Tracing
 
 /// What must hold whatever happens at the same time.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HostileTests {
     @Test func nothingIsLostOrCountedTwiceByManyThreads() async {
         let observed = Observed()
@@ -203,10 +206,10 @@ struct HostileTests {
     }
 }
 
-extension Recorder<Operation> {
+extension OperationsTestKit.Recorder<Operation> {
     /// So that they are not reported.
     fileprivate func lookAtErrors() {
-        for operation in values { _ = operation.error }
+        for operation in events { _ = operation.error }
     }
 }
 

@@ -3,9 +3,11 @@ import InMemoryTracing
 import Logging
 import Operations
 import OperationsTelemetry
+import TestSupport
 import Testing
 import Tracing
 
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct LogTests {
     @Test func failuresAreErrorsAndAllElseIsForDebugging() async throws {
         let observed = Observed()

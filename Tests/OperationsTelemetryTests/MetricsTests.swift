@@ -2,8 +2,10 @@ import CoreMetrics
 import MetricsTestKit
 import Operations
 import OperationsTelemetry
+import TestSupport
 import Testing
 
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MetricsTests {
     @Test func eachEndIsCountedOnce() async {
         let observed = Observed()

@@ -2,9 +2,11 @@ import InMemoryTracing
 import Operations
 import OperationsTelemetry
 import OperationsTestKit
+import TestSupport
 import Testing
 import Tracing
 
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SpanTests {
     @Test func anOperationIsAChildOfWhereItWasAdded() async throws {
         let observed = Observed()

@@ -6,7 +6,6 @@ import Logging
 import MetricsTestKit
 import Operations
 import OperationsTelemetry
-import Synchronization
 import Testing
 
 /// A queue and what it reported, to backends that keep it all.
@@ -66,45 +65,6 @@ struct Broken: Error, CustomStringConvertible {
     var description: String { "no connection" }
 }
 
-final class Recorder<Value: Sendable>: Sendable {
-    private let storage = Protected<[Value]>([])
-
-    func record(_ value: Value) { storage.withLock { $0.append(value) } }
-    var values: [Value] { storage.withLock { $0 } }
-}
-
-final class Tally: Sendable {
-    private let count = Atomic<Int>(0)
-    @discardableResult
-    func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
-    var value: Int { count.load(ordering: .acquiring) }
-}
-
-/// An event that threads can wait for; each wait uses up one signal.
-struct Signal: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    func send() { semaphore.signal() }
-    /// Blocks; false if two minutes went by, so that a test fails and does not hang.
-    @discardableResult
-    func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
-
-    /// The same for tests, whose threads are few, and serve the other tests too.
-    func arrives() async -> Bool {
-        await comesTrue { semaphore.wait(timeout: .now()) == .success }
-    }
-}
-
-/// Lets other tasks run until it is so; false if that takes two minutes.
-func comesTrue(_ condition: () -> Bool) async -> Bool {
-    let start = ContinuousClock.now
-    while !condition() {
-        if start.duration(to: .now) > .seconds(120) { return false }
-        await Task.yield()
-    }
-    return true
-}
-
 extension TypedOperation {
     /// Waits for a failure that is made on purpose, and looks at it, so that nobody is told of it.
     func fails() async {
@@ -112,6 +72,3 @@ extension TypedOperation {
         #expect(error != nil)
     }
 }
-
-/// Suspends until the task is cancelled; the hour only bounds a test that fails.
-func untilCancelled() async throws { try await Task.sleep(for: .seconds(3600)) }

@@ -1,8 +1,9 @@
 import Operations
 import OperationsTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExploreTests {
     /// Two people look at a balance, wait for a moment and take what they saw.
     private func race(_ scheduler: TestScheduler) throws {

@@ -1,10 +1,11 @@
 import Dispatch
 import Operations
 import OperationsTestKit
+import TestSupport
 import Testing
 
 /// The same number gives the same order, another one another.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderTests {
     private actor Ledger {
         var total = 0

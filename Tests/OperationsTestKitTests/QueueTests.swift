@@ -1,9 +1,10 @@
 import Operations
 import OperationsTestKit
+import TestSupport
 import Testing
 
 /// What queues promise, with every schedule or many.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QueueTests {
     @Test(arguments: [true, false]) func prioritiesHold(areAsync: Bool) throws {
         try explore(schedules: 300) { scheduler in

@@ -1,9 +1,10 @@
 import Operations
 import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Gates and recorders, on queues of workers.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SignalsTests {
     @Test func aGateLetsTasksAndThreadsGoOn() async {
         let queue = OperationQueue()

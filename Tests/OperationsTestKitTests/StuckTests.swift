@@ -1,9 +1,10 @@
 import Operations
 import OperationsTestKit
+import TestSupport
 import Testing
 
 /// What a scheduler says about operations that cannot go on.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StuckTests {
     private let scheduler = TestScheduler(seed: 1)
 

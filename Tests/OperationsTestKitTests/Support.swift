@@ -27,12 +27,3 @@ extension [String] {
         return a < b
     }
 }
-
-/// Whether a test that stopped its process has said so.
-func expect(
-    _ result: ExitTest.Result?, says sentence: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-) {
-    let output = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(output.contains(sentence), "\(output)", sourceLocation: sourceLocation)
-}

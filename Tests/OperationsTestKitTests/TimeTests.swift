@@ -1,9 +1,10 @@
 import Operations
 import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimeTests {
     private let scheduler = TestScheduler(seed: 1)
 

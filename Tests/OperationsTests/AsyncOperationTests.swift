@@ -1,4 +1,6 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -7,7 +9,7 @@ enum Label {
     @TaskLocal static var value = "none"
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncOperationTests {
     /// A door for tasks.
     final class AsyncGate: Sendable {
@@ -37,7 +39,7 @@ struct AsyncOperationTests {
     @Test func itFinishesWhenTheBodyReturns() async {
         let queue = OperationQueue()
         let gate = AsyncGate()
-        let ran = Counter()
+        let ran = Tally()
         let operation = AsyncOperation {
             await gate.wait()
             ran.increment()
@@ -91,7 +93,7 @@ struct AsyncOperationTests {
     }
 
     @Test func cancelledBeforeStartTheBodyNeverRuns() async {
-        let ran = Counter()
+        let ran = Tally()
         let operation = AsyncOperation { ran.increment() }
         operation.cancel()
         let queue = OperationQueue()
@@ -136,7 +138,7 @@ struct AsyncOperationTests {
                 })
         }
         await queue.drain()
-        #expect(seen.values == ["maker"])
+        #expect(seen.events == ["maker"])
     }
 
     @Test func currentIsTheQueueInsideTheBody() async {
@@ -148,7 +150,7 @@ struct AsyncOperationTests {
                 seen.record(OperationQueue.current === queue)
             })
         await queue.drain()
-        #expect(seen.values == [true])
+        #expect(seen.events == [true])
     }
 
     @Test func oneThatIsNeverStartedIsFreed() async {

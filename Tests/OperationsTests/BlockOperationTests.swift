@@ -1,7 +1,8 @@
 import Operations
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BlockOperationTests {
     @Test func withoutBlocksItFinishesAtOnce() {
         let operation = BlockOperation()
@@ -11,7 +12,7 @@ struct BlockOperationTests {
     }
 
     @Test func itFinishesWhenAllBlocksHave() async {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         for _ in 0..<200 { operation.addExecutionBlock { runs.increment() } }
         #expect(operation.executionBlocks.count == 201)
@@ -22,8 +23,8 @@ struct BlockOperationTests {
     /// Each block waits for all others, so it ends only if they run at the same time.
     @Test func blocksRunAtTheSameTime() async {
         let operation = BlockOperation()
-        let arrived = Counter()
-        let (all, timedOut) = (Signal(), Counter())
+        let arrived = Tally()
+        let (all, timedOut) = (Signal(), Tally())
         for _ in 0..<7 {
             operation.addExecutionBlock {
                 if arrived.increment() == 7 {
@@ -37,7 +38,7 @@ struct BlockOperationTests {
     }
 
     @Test func cancellingWhileItRunsSkipsNoBlock() async {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation()
         for _ in 0..<10 {
             operation.addExecutionBlock { [unowned operation] in
@@ -50,7 +51,7 @@ struct BlockOperationTests {
     }
 
     @Test func callingMainByHandRunsTheBlocksAgain() {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         operation.start()
         operation.main()

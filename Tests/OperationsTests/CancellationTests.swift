@@ -1,11 +1,12 @@
 import Operations
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CancellationTests {
     @Test func aCancelledOperationLeavesASuspendedQueue() async {
         let queue = suspendedQueue()
-        let ran = Counter()
+        let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         queue.addOperation(operation)
         operation.cancel()
@@ -28,7 +29,7 @@ struct CancellationTests {
     }
 
     @Test func aCancelledOperationMayBeAdded() async {
-        let ran = Counter()
+        let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         operation.cancel()
         let queue = OperationQueue()
@@ -71,7 +72,7 @@ struct CancellationTests {
     @Test func cancellingAllNeverLetsADependentStart() async {
         for _ in 0..<2_000 {
             let queue = suspendedQueue()
-            let ran = Counter()
+            let ran = Tally()
             let operations = (0..<5).map { _ in BlockOperation { ran.increment() } }
             for (later, earlier) in zip(operations.dropFirst(), operations) {
                 later.addDependency(earlier)
@@ -98,16 +99,16 @@ struct CancellationTests {
 
     @Test func aSuspendedQueueDoesNotKeepWhatWasCancelled() async {
         final class Watched: Operation, @unchecked Sendable {
-            let alive: Counter
-            let gone: Counter
-            init(_ alive: Counter, _ gone: Counter) {
+            let alive: Tally
+            let gone: Tally
+            init(_ alive: Tally, _ gone: Tally) {
                 self.alive = alive
                 self.gone = gone
                 alive.increment()
             }
             deinit { gone.increment() }
         }
-        let (alive, gone) = (Counter(), Counter())
+        let (alive, gone) = (Tally(), Tally())
         let queue = suspendedQueue()
         for _ in 0..<10_000 { queue.addOperation(Watched(alive, gone)) }
         queue.cancelAllOperations()

@@ -1,11 +1,13 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The twins that throw where the usual methods stop the program. `MisuseTests` checks the sentences of
 /// those.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CheckedTests {
     private func named(_ name: String) -> BlockOperation {
         let operation = BlockOperation {}
@@ -25,14 +27,14 @@ struct CheckedTests {
     // MARK: Starting
 
     @Test func startsAnOperationThatIsReady() throws {
-        let ran = Counter()
+        let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         try operation.startChecked()
         #expect(operation.isFinished && ran.value == 1)
     }
 
     @Test func startingAFinishedOperationDoesNothing() throws {
-        let ran = Counter()
+        let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         operation.start()
         try operation.startChecked()
@@ -84,14 +86,14 @@ struct CheckedTests {
         }
         let operation = Recursive()
         operation.start()
-        #expect(operation.refused.values == [.alreadyExecuting])
+        #expect(operation.refused.events == [.alreadyExecuting])
         #expect(operation.isFinished)
     }
 
     /// The other thread is the `isReady` that is asked while the operation is about to start.
     @Test func refusesToStartWhatAnotherStartWasQuickerWith() {
         final class Overtaken: Operation, @unchecked Sendable {
-            let calls = Counter()
+            let calls = Tally()
             override var isReady: Bool {
                 // The second time it is asked is in `start()` itself.
                 if calls.increment() == 2 { _ = beginExecuting() }
@@ -129,7 +131,7 @@ struct CheckedTests {
             }
         }
         #expect(misuse { () throws(OperationMisuse) in try outer.startChecked() } == nil)
-        #expect(refused.values == [.notReady])
+        #expect(refused.events == [.notReady])
     }
 
     // MARK: Adding
@@ -192,7 +194,7 @@ struct CheckedTests {
 
     @Test func addsEveryKindOfOperation() async throws {
         let queue = OperationQueue()
-        let ran = Counter()
+        let ran = Tally()
         let cancelled = BlockOperation { ran.increment() }
         cancelled.cancel()
         let dependent = BlockOperation { ran.increment() }
@@ -206,7 +208,7 @@ struct CheckedTests {
 
     @Test func twoThreadsThatAddTheSameArrayShareNothing() async {
         for _ in 0..<300 {
-            let ran = Counter()
+            let ran = Tally()
             let operations = (0..<4).map { _ in BlockOperation { ran.increment() } }
             let queue = OperationQueue()
             let refusals = await withTaskGroup(of: Int.self) { group in
@@ -277,7 +279,7 @@ struct CheckedTests {
     }
 
     @Test func refusesABlockAfterTheStart() throws {
-        let ran = Counter()
+        let ran = Tally()
         let filter = named("filter")
         try filter.addExecutionBlockChecked { ran.increment() }
         filter.start()

@@ -1,9 +1,11 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DependencyTests {
     @Test func aDependentStartsAfterItsDependency() async {
         let order = Recorder<Int>()
@@ -13,7 +15,7 @@ struct DependencyTests {
             later.addDependency(earlier)
         }
         await queue.addOperations(operations.reversed(), waitUntilFinished: true)
-        #expect(order.values == Array(0..<100))
+        #expect(order.events == Array(0..<100))
     }
 
     @Test func dependenciesReachAcrossQueues() async {
@@ -25,7 +27,7 @@ struct DependencyTests {
         filters.addOperation(filter)
         downloads.addOperation(download)
         await filters.drain()
-        #expect(order.values == ["download", "filter"])
+        #expect(order.events == ["download", "filter"])
     }
 
     @Test func finishedDependenciesStayInTheList() {
@@ -74,7 +76,7 @@ struct DependencyTests {
     }
 
     @Test func aCancelledDependencyCountsAsFinishedAndDoesNotCancelItsDependents() async {
-        let ran = Counter()
+        let ran = Tally()
         let queue = OperationQueue()
         let a = BlockOperation { ran.increment() }
         let b = BlockOperation { ran.increment() }
@@ -95,7 +97,7 @@ struct DependencyTests {
         queue.isSuspended = false
         queue.addOperation(a)
         await queue.drain()
-        #expect(order.values == [1, 2])
+        #expect(order.events == [1, 2])
     }
 
     @Test func aDependentThatIsGoneDoesNoHarm() async {

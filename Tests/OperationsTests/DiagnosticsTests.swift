@@ -1,8 +1,10 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Serialized, because the handler of findings belongs to the whole process.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct DiagnosticsTests {
     private func findings(during body: () -> Void) -> [String] {
         let recorder = Recorder<String>()
@@ -10,7 +12,7 @@ struct DiagnosticsTests {
         OperationsDiagnostics.handler = { recorder.record($0.description) }
         body()
         OperationsDiagnostics.handler = previous
-        return recorder.values
+        return recorder.events
     }
 
     func withFindings(_ body: (Recorder<String>) async -> Void) async {
@@ -120,8 +122,8 @@ struct DiagnosticsTests {
             for message in messages { found.record(message) }
         }
         await OperationQueue.main.drain()
-        #expect(found.values.count == 1)
-        #expect(found.values.first?.contains("the operations of queue 'Download queue'") == true)
+        #expect(found.events.count == 1)
+        #expect(found.events.first?.contains("the operations of queue 'Download queue'") == true)
     }
 
     /// Two cycles over the same edge, one after the other; the second one leads over an operation that is

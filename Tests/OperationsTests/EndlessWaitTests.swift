@@ -1,10 +1,11 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Waits that would never end stop the program with a sentence that names who waits for whom.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct EndlessWaitTests {
     /// The situations, made from named operations. Each runs in a process of its own.
     enum Circle {
@@ -578,7 +579,7 @@ struct EndlessWaitTests {
         for round in 0..<40 {
             let queues = (0..<3).map { _ in OperationQueue() }
             for queue in queues { queue.maxConcurrentOperationCount = 1 + round % 3 }
-            let ran = Counter()
+            let ran = Tally()
             @Sendable func work(_ depth: Int) {
                 ran.increment()
                 guard depth + 1 < queues.count else { return }
@@ -604,7 +605,7 @@ struct EndlessWaitTests {
     @Test func waitsForLaterOnesOfAWideQueueEnd() async {
         let queue = OperationQueue()
         let count = 200
-        let ran = Counter()
+        let ran = Tally()
         var operations: [BlockOperation] = []
         for index in 0..<count {
             let earlier = operations.enumerated().filter { (index + $0.offset) % 7 == 0 }

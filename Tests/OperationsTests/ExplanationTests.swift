@@ -1,10 +1,11 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Each reason why an operation may not run, and what `explain()` says about it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExplanationTests {
     typealias Reason = Operation.Explanation.Reason
 

@@ -1,13 +1,15 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct InvocationOperationTests {
     struct NoSuchFile: Error, Equatable { let name: String }
 
     final class Store: Sendable {
-        let calls = Counter()
+        let calls = Tally()
 
         func load(_ name: String) throws -> Int {
             calls.increment()
@@ -16,7 +18,7 @@ struct InvocationOperationTests {
         }
         func size() -> Int { 3 }
         func clear() { calls.increment() }
-        func pass(_ counter: Counter) -> Counter { counter }
+        func pass(_ counter: Tally) -> Tally { counter }
         func wait(_ signals: (started: Signal, goOn: Signal)) -> Bool {
             signals.started.send()
             return signals.goOn.wait()
@@ -44,7 +46,7 @@ struct InvocationOperationTests {
         }
         use.addDependency(load)
         await queue.addOperations([use, load], waitUntilFinished: true)
-        #expect(length.values == [5])
+        #expect(length.events == [5])
     }
 
     @Test func methodThatReturnsNothingHasAVoidResult() throws {
@@ -78,10 +80,10 @@ struct InvocationOperationTests {
 
     @Test func cancelledOperationHasNoResultAndLetsItsTargetGo() async {
         weak var target: Store?
-        weak var argument: Counter?
-        let operation: InvocationOperation<Counter>
+        weak var argument: Tally?
+        let operation: InvocationOperation<Tally>
         do {
-            let (store, counter) = (Store(), Counter())
+            let (store, counter) = (Store(), Tally())
             (target, argument) = (store, counter)
             operation = InvocationOperation(target: store, method: Store.pass, argument: counter)
         }

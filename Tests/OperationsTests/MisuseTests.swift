@@ -1,9 +1,10 @@
 import Dispatch
 import Operations
+import TestSupport
 import Testing
 
 /// Each mistake stops the program with a sentence that names who, in which state, and the remedy.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MisuseTests {
     @Test func startingAnUnreadyOperation() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
@@ -48,7 +49,7 @@ struct MisuseTests {
             // Its `isReady` is what happens between the look at its state and the start.
             final class Overtaken: Operation, @unchecked Sendable {
                 let began = Signal()
-                let calls = Counter()
+                let calls = Tally()
                 override var isReady: Bool {
                     if calls.increment() == 1 {
                         DispatchQueue.global().async { self.start() }

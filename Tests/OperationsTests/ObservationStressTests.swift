@@ -1,11 +1,13 @@
 import Dispatch
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Observations while many threads change what is observed.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ObservationStressTests {
     private struct Told<Value: Sendable & Equatable>: Sendable, Equatable {
         let old: Value?
@@ -52,20 +54,20 @@ struct ObservationStressTests {
             }
         }
         // Handlers may still run on a thread that had delivered for the others: none, for all returned.
-        #expect(names.values.count == 4000)
-        #expect(Set(names.values.map(\.new)).count == 4000)
+        #expect(names.events.count == 4000)
+        #expect(Set(names.events.map(\.new)).count == 4000)
         for thread in 0..<8 {
-            let own = names.values.compactMap { $0.new ?? nil }.filter {
+            let own = names.events.compactMap { $0.new ?? nil }.filter {
                 $0.hasPrefix("\(thread) ")
             }
             #expect(own == (0..<500).map { "\(thread) \($0)" })
         }
-        expectChain(names.values, from: nil)
-        expectChain(priorities.values, from: .normal)
-        expectChain(readiness.values, from: true)
-        #expect(names.values.last?.new == operation.name)
-        #expect(priorities.values.last?.new == operation.queuePriority)
-        #expect(readiness.values.last?.new == true)
+        expectChain(names.events, from: nil)
+        expectChain(priorities.events, from: .normal)
+        expectChain(readiness.events, from: true)
+        #expect(names.events.last?.new == operation.name)
+        #expect(priorities.events.last?.new == operation.queuePriority)
+        #expect(readiness.events.last?.new == true)
         withExtendedLifetime(observations) {}
     }
 
@@ -104,13 +106,13 @@ struct ObservationStressTests {
             }
             if cancels { operation.cancel() }
             await queue.drain()
-            while !log.values.contains("finished true") { await Task.yield() }
-            let life = log.values.filter { !$0.hasPrefix("cancelled") }
+            while !log.events.contains("finished true") { await Task.yield() }
+            let life = log.events.filter { !$0.hasPrefix("cancelled") }
             let ran = ["executing true", "executing false", "finished true"]
             #expect(
                 life == ran || (operation.isCancelled && life == ["finished true"]),
-                "\(type(of: operation)): \(log.values), seed \(seed)")
-            let cancellations = log.values.filter { $0.hasPrefix("cancelled") }
+                "\(type(of: operation)): \(log.events), seed \(seed)")
+            let cancellations = log.events.filter { $0.hasPrefix("cancelled") }
             #expect(
                 cancellations == (operation.isCancelled ? ["cancelled true"] : []), "seed \(seed)")
             withExtendedLifetime(observations) {}
@@ -131,7 +133,7 @@ struct ObservationStressTests {
             }
         }
         for _ in 0..<2_000 {
-            let calls = Counter()
+            let calls = Tally()
             let observation = operation.observe(\.name) { _, _ in calls.increment() }
             observation.invalidate()
             // At most the one that had begun on another thread.
@@ -167,12 +169,12 @@ struct ObservationStressTests {
             }
         }
         await queue.drain()
-        while counts.values.count < 1600 || lists.values.count < 1600 { await Task.yield() }
-        #expect(counts.values.count == 1600)
-        #expect(counts.values.allSatisfy { abs(($0.new ?? 0) - ($0.old ?? 0)) == 1 })
-        expectChain(counts.values, from: 0)
-        #expect(counts.values.last?.new == 0)
-        #expect(lists.values.map(\.count) == counts.values.map { $0.new ?? -1 })
+        while counts.events.count < 1600 || lists.events.count < 1600 { await Task.yield() }
+        #expect(counts.events.count == 1600)
+        #expect(counts.events.allSatisfy { abs(($0.new ?? 0) - ($0.old ?? 0)) == 1 })
+        expectChain(counts.events, from: 0)
+        #expect(counts.events.last?.new == 0)
+        #expect(lists.events.map(\.count) == counts.events.map { $0.new ?? -1 })
         withExtendedLifetime(observations) {}
     }
 
@@ -185,8 +187,8 @@ struct ObservationStressTests {
                 counts.record($1.newValue ?? -1)
             }
             await queue.drain()
-            while counts.values.last != 0 { await Task.yield() }
-            let values = counts.values
+            while counts.events.last != 0 { await Task.yield() }
+            let values = counts.events
             #expect(zip(values, values.dropFirst()).allSatisfy { $0 - 1 == $1 })
             observation.invalidate()
             #expect(!queue.snapshot { $0.tellsEach })
@@ -213,13 +215,13 @@ struct ObservationStressTests {
         queue.isSuspended = true
         queue.name = "Download queue"
         queue.qualityOfService = .utility
-        #expect(log.values == ["-1>2", "false>true", "Download queue", "utility"])
+        #expect(log.events == ["-1>2", "false>true", "Download queue", "utility"])
         withExtendedLifetime(observations) {}
     }
 
     @Test func aHandlerOfAQueueMayAddAndCancel() async {
         let queue = OperationQueue()
-        let ran = Counter()
+        let ran = Tally()
         let observation = queue.observe(\.operationCount, options: .new) { queue, change in
             if change.newValue == 0, ran.value < 5 { queue.addOperation { ran.increment() } }
             queue.operations.first?.cancel()
@@ -250,7 +252,7 @@ struct ObservationStressTests {
         let wrong = await onThread {
             let queue = OperationQueue()
             let observation = queue.observe(\.operationCount) { _, _ in }
-            let (never, ended) = (Operation(), Counter())
+            let (never, ended) = (Operation(), Tally())
             let rest = (0..<2_000).map { _ in BlockOperation {} }
             for operation in rest { operation.addDependency(never) }
             queue.addOperations(rest, waitUntilFinished: false)
@@ -296,13 +298,13 @@ struct ObservationStressTests {
                 }
                 startTestThread {
                     operation.waitUntilFinished()
-                    atTheEnd.record(counts.values)
+                    atTheEnd.record(counts.events)
                     over.send()
                 }
                 while !operation.status.has(.hasAudience) {}
                 go.send()
                 over.wait()
-                if atTheEnd.values != [[0]] { wrong += 1 }
+                if atTheEnd.events != [[0]] { wrong += 1 }
                 withExtendedLifetime(observation) {}
             }
             return wrong

@@ -1,11 +1,13 @@
 import Dispatch
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Key-value observing of single operations.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ObservationTests {
     /// What a handler was told, as text.
     private static func text<Value>(_ change: KeyValueObservedChange<Value>) -> String {
@@ -50,7 +52,7 @@ struct ObservationTests {
         operation.completionBlock = {}
         operation.completionBlock = nil
         #expect(
-            log.values == [
+            log.events == [
                 "nil>Optional(\"a\")", "normal>high", "default>utility", "0.5>1.0", "0>1", "1>0",
                 "block false>true", "block true>false",
             ])
@@ -74,7 +76,7 @@ struct ObservationTests {
         operation.cancel()
         for observation in observations { observation.invalidate() }
         #expect(
-            log.values == [
+            log.events == [
                 "ready false>true", "executing false>true", "main", "executing true>false",
                 "finished false>true",
             ])
@@ -93,7 +95,7 @@ struct ObservationTests {
         operation.cancel()
         operation.start()
         #expect(
-            log.values == ["cancelled false>true", "ready false>true", "finished false>true"])
+            log.events == ["cancelled false>true", "ready false>true", "finished false>true"])
         withExtendedLifetime(observations) {}
     }
 
@@ -106,10 +108,10 @@ struct ObservationTests {
         let late = Operation()
         await OperationQueue().addOperations([dependency], waitUntilFinished: true)
         // The dependency tells after it has woken its waiters; this is recorded behind it.
-        while log.values.isEmpty { await Task.yield() }
+        while log.events.isEmpty { await Task.yield() }
         dependent.addDependency(late)
         dependent.removeDependency(late)
-        #expect(log.values == ["false>true", "true>false", "false>true"])
+        #expect(log.events == ["false>true", "true>false", "false>true"])
         withExtendedLifetime(observation) {}
     }
 
@@ -129,7 +131,7 @@ struct ObservationTests {
             #expect(done.wait())
             observation.invalidate()
         }
-        #expect(log.values == ["true false", "dependent", "true false", "dependent"])
+        #expect(log.events == ["true false", "dependent", "true false", "dependent"])
     }
 
     @Test func theCompletionBlockThatIsDroppedIsTold() {
@@ -140,7 +142,7 @@ struct ObservationTests {
             log.record((change.newValue ?? nil) == nil)
         }
         operation.start()
-        #expect(log.values == [true])
+        #expect(log.events == [true])
         withExtendedLifetime(observation) {}
     }
 
@@ -159,7 +161,7 @@ struct ObservationTests {
         ]
         operation.name = "x"
         #expect(
-            log.values == [
+            log.events == [
                 "all ->nil", "none ->-", "new ->Optional(\"x\")", "old nil>-", "all prior nil>-",
                 "all nil>Optional(\"x\")",
             ])
@@ -181,7 +183,7 @@ struct ObservationTests {
         }
         let b = operation.observe(\.name, options: .new) { log.record(Self.text($1)) }
         operation.name = "x"
-        #expect(log.values == ["<x> ->Optional(\"<x>\")", "->Optional(\"<x>\")"])
+        #expect(log.events == ["<x> ->Optional(\"<x>\")", "->Optional(\"<x>\")"])
         withExtendedLifetime((a, b)) {}
     }
 
@@ -210,9 +212,9 @@ struct ObservationTests {
         let queue = OperationQueue()
         queue.addOperation(operation)
         await queue.drain()
-        while log.values.count < 5 { await Task.yield() }
+        while log.events.count < 5 { await Task.yield() }
         #expect(
-            log.values == [
+            log.events == [
                 "ready true>false", "executing false>true", "work", "executing true>false",
                 "finished false>true",
             ])
@@ -249,7 +251,7 @@ struct ObservationTests {
         operation.addDependency(dependency)
         dependency.start()
         #expect(
-            log.values == [
+            log.events == [
                 "asynchronous false>true", "concurrent false>true", "cancelled false>true",
                 "ready false>true", "cancelled true>false", "ready true>false",
             ])
@@ -264,7 +266,7 @@ struct ObservationTests {
         let operation = Operation()
         let outer = operation.observe(\.name, options: .new) { operation, change in
             log.record("outer \(Self.text(change))")
-            guard kept.values.isEmpty else { return }
+            guard kept.events.isEmpty else { return }
             kept.record(
                 operation.observe(\.name, options: [.initial, .new]) {
                     log.record("inner \(Self.text($1))")
@@ -277,17 +279,17 @@ struct ObservationTests {
         operation.name = "a"
         #expect(operation.isCancelled)
         #expect(
-            log.values == [
+            log.events == [
                 "outer ->Optional(\"a\")", "inner ->Optional(\"a\")", "end",
                 "outer ->Optional(\"b\")",
                 "inner ->Optional(\"b\")",
             ])
-        for observation in kept.values { observation.invalidate() }
+        for observation in kept.events { observation.invalidate() }
         withExtendedLifetime(outer) {}
     }
 
     @Test func invalidatingInsideAHandlerMakesItTheLastCall() {
-        let calls = Counter()
+        let calls = Tally()
         let kept = Protected<KeyValueObservation?>(nil)
         let operation = Operation()
         let observation = operation.observe(\.name, options: [.prior]) { _, _ in
@@ -307,7 +309,7 @@ struct ObservationTests {
         final class Held: Sendable {}
         weak var held: Held?
         weak var freed: Operation?
-        let calls = Counter()
+        let calls = Tally()
         do {
             let operation = Operation()
             let object = Held()

@@ -1,8 +1,10 @@
 import Operations
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationQueueTests {
     @Test func aQueueDescribesItself() {
         let queue = OperationQueue()
@@ -16,7 +18,7 @@ struct OperationQueueTests {
 
     @Test func everyAddedOperationRunsOnce() async {
         let queue = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         for _ in 0..<1_000 { queue.addOperation { runs.increment() } }
         await queue.drain()
         #expect(runs.value == 1_000)
@@ -56,9 +58,9 @@ struct OperationQueueTests {
     @Test func asManyAsTheWidthRunAtTheSameTimeEvenIfTheyBlock() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 16
-        let arrived = Counter()
+        let arrived = Tally()
         let allArrived = Signal()
-        let timedOut = Counter()
+        let timedOut = Tally()
         for _ in 0..<16 {
             queue.addOperation {
                 if arrived.increment() == 16 {
@@ -106,7 +108,7 @@ struct OperationQueueTests {
         queue.isSuspended = false
         await queue.drain()
         let levels: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
-        #expect(order.values == levels.flatMap { level in (0..<3).map { "\(level) \($0)" } })
+        #expect(order.events == levels.flatMap { level in (0..<3).map { "\(level) \($0)" } })
     }
 
     @Test func aChangedPriorityGoesBehindTheOthersOfThatPriority() async {
@@ -121,7 +123,7 @@ struct OperationQueueTests {
         operations[1].queuePriority = .high
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == ["c", "a", "b"])
+        #expect(order.events == ["c", "a", "b"])
     }
 
     @Test func aPriorityThatIsRaisedInABatchCounts() async {
@@ -136,7 +138,7 @@ struct OperationQueueTests {
         queue.addOperation(last)
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values.first == 99)
+        #expect(order.events.first == 99)
     }
 
     @Test func anUnreadyOperationIsOvertakenWhateverItsPriority() async {
@@ -152,13 +154,13 @@ struct OperationQueueTests {
         queue.addOperation(first)
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == ["dependency", "urgent"])
+        #expect(order.events == ["dependency", "urgent"])
     }
 
     @Test func aSuspendedQueueStartsNothingAndLetsRunningWorkGoOn() async {
         let queue = serialQueue()
         let (began, goOn) = (Signal(), Signal())
-        let runs = Counter()
+        let runs = Tally()
         let first = BlockOperation {
             began.send()
             goOn.wait()
@@ -187,7 +189,7 @@ struct OperationQueueTests {
             seen.record(OperationQueue.current === queue)
         }
         await queue.drain()
-        #expect(seen.values == [true, true, true])
+        #expect(seen.events == [true, true, true])
     }
 
     @Test func addOperationsWaitsForThoseOnly() async {
@@ -215,7 +217,7 @@ struct OperationQueueTests {
         queue.addOperation {}
         await queue.addOperations([Operation()], waitUntilFinished: true)
         await queue.drain()
-        #expect(queue.added.values == [.utility])
+        #expect(queue.added.events == [.utility])
     }
 
     @Test func namesHaveDefaults() {
@@ -251,7 +253,7 @@ struct OperationQueueTests {
         }
         await OperationQueue.main.drain()
         #expect(inside.highest == 1)
-        #expect(wasCurrent.values == Array(repeating: true, count: 20))
+        #expect(wasCurrent.events == Array(repeating: true, count: 20))
     }
 
     @Test func aDroppedQueueStillDrainsAndIsThenFreed() async {

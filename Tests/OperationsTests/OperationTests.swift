@@ -1,10 +1,12 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationTests {
     final class Work: Operation, @unchecked Sendable {
-        let runs = Counter()
+        let runs = Tally()
         override func main() { runs.increment() }
     }
 
@@ -26,7 +28,7 @@ struct OperationTests {
             override func main() { seen.record(isExecuting && !isFinished) }
         }
         Look(seen).start()
-        #expect(seen.values == [true])
+        #expect(seen.events == [true])
     }
 
     @Test func startingAFinishedOperationDoesNothing() {
@@ -82,7 +84,7 @@ struct OperationTests {
             }
             operation.start()
         }
-        #expect(runs.values == [true])
+        #expect(runs.events == [true])
         #expect(operation.completionBlock == nil)
     }
 

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The pool's rules without threads.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PoolStateTests {
     private func pool(cores: Int = 2) -> PoolState { PoolState(cores: cores, maximumThreads: 10) }
     private let item = WorkItem.block {}

@@ -1,9 +1,11 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Cancelling, pausing, being current, and streams.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressControlTests {
     // MARK: Cancelling and pausing
 
@@ -25,7 +27,7 @@ struct ProgressControlTests {
         // Handlers of one progress keep their order, so a second call would come before this one.
         leaf.cancellationHandler = { done.send() }
         #expect(done.wait())
-        #expect(called.values == ["leaf"])
+        #expect(called.events == ["leaf"])
     }
 
     @Test func childOfACancelledOrPausedProgressBecomesSo() {
@@ -67,7 +69,7 @@ struct ProgressControlTests {
         }
         child.cancel()
         #expect(done.wait())
-        #expect(calls.values == Array(repeating: ["pause", "resume"], count: 20).flatMap { $0 })
+        #expect(calls.events == Array(repeating: ["pause", "resume"], count: 20).flatMap { $0 })
     }
 
     @Test func handlerMayUseTheProgress() {
@@ -82,7 +84,7 @@ struct ProgressControlTests {
         }
         progress.cancel()
         #expect(done.wait())
-        #expect(isPaused.values == [true])
+        #expect(isPaused.events == [true])
     }
 
     @Test func whetherItMayBeCancelledOrPausedIsOnlySaid() {

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// What cannot be provoked from outside, because it depends on which thread comes first.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressStateTests {
     /// Two threads raise a child's count, and the first of them is the last to reach the parent.
     @Test func lateReportDoesNotReplaceANewerOne() {

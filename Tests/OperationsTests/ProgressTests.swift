@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The numbers were compared with what Foundation's class gives for the same calls.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressTests {
     struct Case: Sendable {
         let total, completed: Int64
@@ -170,7 +171,7 @@ struct ProgressTests {
     // MARK: Looking
 
     @Test func changesAreToldHereAndAbove() {
-        let (heard, parent) = (Counter(), Progress(totalUnitCount: 2))
+        let (heard, parent) = (Tally(), Progress(totalUnitCount: 2))
         let child = Progress(totalUnitCount: 2, parent: parent, pendingUnitCount: 2)
         parent.onChange = { heard.increment() }
         child.completedUnitCount = 1

@@ -1,11 +1,13 @@
 import Dispatch
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// What users' code may do in the places from which the library calls it, or lets go of it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ReentrancyTests {
     /// Does something when the last reference to it goes.
     final class Farewell: Sendable {
@@ -43,7 +45,7 @@ struct ReentrancyTests {
         final class Fetch: Operation, @unchecked Sendable {
             let began = Signal()
             let stop = Signal()
-            let stopped = Counter()
+            let stopped = Tally()
             override func main() {
                 began.send()
                 stop.wait()
@@ -66,7 +68,7 @@ struct ReentrancyTests {
 
     @Test func anOverriddenIsCancelledDoesNotMakeTheQueueSpin() async {
         final class Never: Operation, @unchecked Sendable {
-            let asked = Counter()
+            let asked = Tally()
             let over = Atomic(false)
             override var isReady: Bool {
                 asked.increment()
@@ -100,7 +102,7 @@ struct ReentrancyTests {
         operation.over.store(true, ordering: .releasing)
         operation.didChangeValue(forKey: "isFinished")
         await queue.drain()
-        #expect(order.values == [true])
+        #expect(order.events == [true])
     }
 
     @Test func blocksOnHelpingThreadsKnowTheirQueue() async {
@@ -111,7 +113,7 @@ struct ReentrancyTests {
             operation.addExecutionBlock { seen.record(OperationQueue.current === queue) }
         }
         await queue.addOperations([operation], waitUntilFinished: true)
-        #expect(seen.values == Array(repeating: true, count: 50))
+        #expect(seen.events == Array(repeating: true, count: 50))
     }
 
     @Test func aTaskMadeByABodyMayWaitForTheOperation() async {
@@ -129,11 +131,11 @@ struct ReentrancyTests {
 
     @Test func asyncOperationsMadeInsideATaskAreFreed() async {
         final class Token: Sendable {
-            let gone: Counter
-            init(_ gone: Counter) { self.gone = gone }
+            let gone: Tally
+            init(_ gone: Tally) { self.gone = gone }
             deinit { gone.increment() }
         }
-        let gone = Counter()
+        let gone = Tally()
         for _ in 0..<200 {
             let token = Token(gone)
             let operation = AsyncOperation { _ = token }
@@ -145,7 +147,7 @@ struct ReentrancyTests {
 
     @Test func aSynchronousMainOfAnAsyncSubclassRuns() async {
         final class Plain: AsyncOperation, @unchecked Sendable {
-            let ran = Counter()
+            let ran = Tally()
             override func main() { ran.increment() }
         }
         let operation = Plain()
@@ -166,7 +168,7 @@ struct ReentrancyTests {
         for gate in gates.reversed() { gate.start() }
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == Array(0..<20))
+        #expect(order.events == Array(0..<20))
     }
 
     @Test func aCancelledMemberMakesNoCycle() {

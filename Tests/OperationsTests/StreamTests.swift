@@ -1,10 +1,12 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// States and counts with `for await`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StreamTests {
     @Test func aLifeIsAStreamThatEnds() async {
         let queue = OperationQueue()
@@ -76,7 +78,7 @@ struct StreamTests {
             }
         }
         await task.value
-        let values = seen.values
+        let values = seen.events
         #expect(values.first == 3)
         #expect(values.last == 0)
         #expect(zip(values, values.dropFirst()).allSatisfy { $0 > $1 })

@@ -1,5 +1,7 @@
 import Dispatch
+import OperationsTestKit
 import Synchronization
+import TestSupport
 
 @testable import Operations
 
@@ -25,8 +27,8 @@ struct SeededGenerator: RandomNumberGenerator {
 final class StressGraph: @unchecked Sendable {
     /// What is seen of one operation.
     final class Trace: Sendable {
-        let runs = Counter()
-        let completions = Counter()
+        let runs = Tally()
+        let completions = Tally()
         let cancelAsked = Atomic(false)
         let wasEarly = Atomic(false)
         /// Set before the operation, or its dependents, can run; taken away ones are not looked at.
@@ -164,7 +166,7 @@ final class StressGraph: @unchecked Sendable {
             while trace.completions.value < 1 { await Task.yield() }
         }
         check()
-        return broken.values
+        return broken.events
     }
 
     /// One by one and in bulk, in any order.

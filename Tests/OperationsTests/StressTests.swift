@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 import class Foundation.ProcessInfo
@@ -10,7 +11,7 @@ import class Foundation.ProcessInfo
 ///
 /// A failure prints its seed; `OPERATIONS_STRESS_SEED` runs that seed alone, and
 /// `OPERATIONS_STRESS_OPERATIONS` says how many operations to run altogether.
-@Suite(.serialized, .timeLimit(.minutes(60)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(60)))
 struct StressTests {
     static let total =
         ProcessInfo.processInfo.environment["OPERATIONS_STRESS_OPERATIONS"].flatMap { Int($0) }
@@ -37,7 +38,7 @@ struct StressTests {
 
     @Test func producersOnManyThreadsLoseNothing() async {
         let queue = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -51,11 +52,11 @@ struct StressTests {
 
     @Test func everythingIsReleased() async {
         final class Token: Sendable {
-            let gone: Counter
-            init(_ gone: Counter) { self.gone = gone }
+            let gone: Tally
+            init(_ gone: Tally) { self.gone = gone }
             deinit { gone.increment() }
         }
-        let gone = Counter()
+        let gone = Tally()
         do {
             let queue = OperationQueue()
             var previous: Operation?

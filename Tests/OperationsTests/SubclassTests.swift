@@ -1,17 +1,19 @@
 import Dispatch
 import Operations
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Subclasses that keep their own state and say so by key-value notifications.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SubclassTests {
     @Test func aSubclassWithItsOwnStateDrivesTheQueue() async {
         let order = Recorder<Int>()
         let queue = serialQueue()
         for index in 0..<50 { queue.addOperation(DispatchedOperation { order.record(index) }) }
         await queue.drain()
-        #expect(order.values == Array(0..<50))
+        #expect(order.events == Array(0..<50))
     }
 
     /// As in files that come from Foundation.
@@ -68,11 +70,11 @@ struct SubclassTests {
         decrypt.addDependency(network)
         filter.addDependency(decrypt)
         await queue.addOperations([filter, decrypt, network], waitUntilFinished: true)
-        #expect(order.values == ["network", "decrypt", "filter"])
+        #expect(order.events == ["network", "decrypt", "filter"])
     }
 
     @Test func cancelledBeforeItStartsItLeaves() async {
-        let ran = Counter()
+        let ran = Tally()
         let queue = suspendedQueue()
         let operation = DispatchedOperation { ran.increment() }
         queue.addOperation(operation)
@@ -144,7 +146,7 @@ struct SubclassTests {
     @Test func anIsReadyOverrideHoldsItBackUntilItSaysSo() async {
         final class Conditional: Operation, @unchecked Sendable {
             let condition = Atomic(false)
-            let ran = Counter()
+            let ran = Tally()
             override var isReady: Bool { super.isReady && condition.load(ordering: .acquiring) }
             override func main() { ran.increment() }
         }

@@ -1,31 +1,6 @@
 import Dispatch
-import Synchronization
 
 @testable import Operations
-
-/// Things seen by several threads, in order.
-final class Recorder<Value: Sendable>: Sendable {
-    private let storage = Protected<[Value]>([])
-
-    func record(_ value: Value) { storage.withLock { $0.append(value) } }
-    var values: [Value] { storage.withLock { $0 } }
-}
-
-/// An event that threads and tasks can wait for; each wait uses up one signal.
-struct Signal: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    func send() { semaphore.signal() }
-
-    /// Blocks; false if two minutes went by, so that a test fails and does not hang.
-    @discardableResult
-    func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
-
-    /// The same for tests, whose threads are few, and serve the other tests too.
-    func arrives() async -> Bool {
-        await comesTrue { semaphore.wait(timeout: .now()) == .success }
-    }
-}
 
 /// Counts how many are inside at the same time.
 final class Occupancy: Sendable {
@@ -40,13 +15,6 @@ final class Occupancy: Sendable {
     func leave() { counts.withLock { $0.now -= 1 } }
     var now: Int { counts.withLock { $0.now } }
     var highest: Int { counts.withLock { $0.highest } }
-}
-
-final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-    @discardableResult
-    func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
-    var value: Int { count.load(ordering: .acquiring) }
 }
 
 /// The way in which subclasses that manage their own state are written since Foundation's days: an
@@ -119,6 +87,3 @@ extension OperationQueue {
     /// Waits without blocking the test's task.
     func drain() async { await waitUntilAllOperationsAreFinished() }
 }
-
-/// Suspends until the task is cancelled, which is what is waited for: the hour only bounds a test that fails.
-func untilCancelled() async throws { try await Task.sleep(for: .seconds(3600)) }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimedWaitTests {
     @Test func aWaitEndsWhenTheTimeIsUp() async {
         let queue = suspendedQueue()

@@ -1,8 +1,9 @@
 import Dispatch
 import Operations
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct WaitingTests {
     /// Runs blocking code on a thread of its own.
     @Test func whoReturnsFromAWaitSeesTheOperationGoneFromItsQueue() async {
@@ -29,7 +30,7 @@ struct WaitingTests {
     }
 
     @Test func waitingForAllIncludesWhatIsAddedMeanwhile() async {
-        let runs = Counter()
+        let runs = Tally()
         await onThread {
             let queue = OperationQueue()
             queue.addOperation {
@@ -44,7 +45,7 @@ struct WaitingTests {
     @Test func operationsThatWaitForOthersAreMadeUpFor() async {
         let inner = OperationQueue()
         let outer = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         for _ in 0..<100 {
             outer.addOperation {
                 let child = BlockOperation { runs.increment() }

@@ -1,9 +1,11 @@
 import Dispatch
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BudgetTests {
     /// Takes units until it is told to end.
     private func hold(
@@ -68,10 +70,10 @@ struct BudgetTests {
         for _ in 0..<5 { queue.add(.cost(1, of: budget)) { order.record("small") } }
         // Two units are free all the time.
         await queue.add {}.waitUntilFinished()
-        #expect(order.values.isEmpty && budget.inUse == 2)
+        #expect(order.events.isEmpty && budget.inUse == 2)
         holder.end.send()
         await queue.drain()
-        #expect(order.values.first == "large" && order.values.count == 6)
+        #expect(order.events.first == "large" && order.events.count == 6)
     }
 
     /// It is not ready, and so holds back those behind it, also when a slot is free.
@@ -89,8 +91,8 @@ struct BudgetTests {
         #expect(queue.event { $0.best() == nil } && !second.isFinished)
         holder.end.send()
         await queue.drain()
-        #expect(order.values.count == 2)
-        if width == 1 { #expect(order.values == ["first", "second"]) }
+        #expect(order.events.count == 2)
+        if width == 1 { #expect(order.events == ["first", "second"]) }
     }
 
     /// It was in line before the order became strict.
@@ -114,7 +116,7 @@ struct BudgetTests {
         #expect(queue.event { $0.best() == nil } && !second.isFinished)
         key.start()
         await queue.drain()
-        #expect(order.values == ["first", "second"] && budget.inUse == 0)
+        #expect(order.events == ["first", "second"] && budget.inUse == 0)
     }
 
     @Test func oneInASuspendedQueueHoldsBackNobody() async {
@@ -128,11 +130,11 @@ struct BudgetTests {
         first.isSuspended = true
         holder.end.send()
         await second.drain()
-        #expect(order.values == ["late"] && budget.inUse == 0)
+        #expect(order.events == ["late"] && budget.inUse == 0)
         #expect(early.explain().description.contains("is suspended"))
         first.isSuspended = false
         await first.drain()
-        #expect(order.values == ["late", "early"] && budget.inUse == 0)
+        #expect(order.events == ["late", "early"] && budget.inUse == 0)
     }
 
     /// Units are only held together with a slot; otherwise these would wait for each other for ever.
@@ -160,7 +162,7 @@ struct BudgetTests {
         let budgets = (0..<3).map { ConcurrencyBudget(2, name: "\($0)") }
         let queues = (0..<3).map { _ in OperationQueue() }
         var random = SeededGenerator(state: 5)
-        let runs = Counter()
+        let runs = Tally()
         for index in 0..<900 {
             let (a, b) = (random.below(3), random.below(3))
             queues[index % 3].add(
@@ -220,7 +222,7 @@ struct BudgetTests {
         clock.advance(by: .seconds(1))
         try await feed.value
         await queue.drain()
-        #expect(order.values == ["feed 1", "other", "feed 2"] && budget.inUse == 0)
+        #expect(order.events == ["feed 1", "other", "feed 2"] && budget.inUse == 0)
     }
 
     @Test func theMainAndUnderlyingQueuesAskToo() async {
@@ -253,11 +255,11 @@ struct BudgetTests {
         }
         queue.addOperation(operation)
         #expect(await waiting.arrives())
-        #expect(seen.values == [false])
+        #expect(seen.events == [false])
         holder.end.send()
         await queue.drain()
         #expect(await waiting.arrives())
-        #expect(seen.values == [false, true])
+        #expect(seen.events == [false, true])
         withExtendedLifetime(observation) {}
     }
 

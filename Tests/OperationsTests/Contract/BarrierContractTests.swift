@@ -1,9 +1,11 @@
 import Dispatch
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Barriers: rows Q10, B6–B8.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BarrierContractTests {
     @Test(
         "Q10: a barrier runs after all before it, alone, and before all behind it",
@@ -22,15 +24,15 @@ struct BarrierContractTests {
                 }
             }
             queue.addBarrierBlock {
-                alone.record(order.values.count == 20 * (section + 1) + section)
+                alone.record(order.events.count == 20 * (section + 1) + section)
                 order.record(section)
             }
         }
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values.count == 10 * 20 + 10)
-        #expect(order.values == order.values.sorted())
-        #expect(alone.values == Array(repeating: true, count: 10))
+        #expect(order.events.count == 10 * 20 + 10)
+        #expect(order.events == order.events.sorted())
+        #expect(alone.events == Array(repeating: true, count: 10))
         #expect(inside.highest <= (width < 0 ? 200 : width))
     }
 
@@ -39,7 +41,7 @@ struct BarrierContractTests {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 4
         let (before, barrierBegan, goOn) = (Signal(), Signal(), Signal())
-        let finished = Counter()
+        let finished = Tally()
         let seen = Recorder<Int>()
         for _ in 0..<3 {
             queue.addOperation {
@@ -61,7 +63,7 @@ struct BarrierContractTests {
             (0..<20).map { _ in Operation() }, waitUntilFinished: true)
         goOn.send()
         await queue.drain()
-        #expect(seen.values == [3, 3])
+        #expect(seen.events == [3, 3])
         #expect(finished.value == 6)
     }
 
@@ -79,7 +81,7 @@ struct BarrierContractTests {
         behind.queuePriority = .veryHigh
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == ["first", "barrier", "behind"])
+        #expect(order.events == ["first", "barrier", "behind"])
     }
 
     @Test("Q10, O27: what is before a barrier starts also if its priority changes afterwards")
@@ -93,7 +95,7 @@ struct BarrierContractTests {
         first.queuePriority = .normal
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == ["first", "barrier"])
+        #expect(order.events == ["first", "barrier"])
     }
 
     @Test("Q10: a barrier waits for what before it is not ready yet")
@@ -110,7 +112,7 @@ struct BarrierContractTests {
         #expect(behind.isReady, "a barrier is not a dependency")
         gate.start()
         await queue.drain()
-        #expect(order.values == ["first", "barrier", "behind"])
+        #expect(order.events == ["first", "barrier", "behind"])
     }
 
     @Test("Q10: barriers one after the other run in their order")
@@ -119,7 +121,7 @@ struct BarrierContractTests {
         let order = Recorder<Int>()
         for index in 0..<100 { queue.addBarrierBlock { order.record(index) } }
         await queue.drain()
-        #expect(order.values == Array(0..<100))
+        #expect(order.events == Array(0..<100))
     }
 
     @Test("Q10: a barrier is in neither operations nor operationCount")
@@ -139,7 +141,7 @@ struct BarrierContractTests {
     @Test("Q10: cancelAllOperations drops a barrier's block, and lets go of what it captured")
     func cancellingAllDropsBarriers() async {
         let queue = suspendedQueue()
-        let (runs, gone) = (Counter(), Counter())
+        let (runs, gone) = (Tally(), Tally())
         do {
             let token = Token(gone)
             queue.addOperation { runs.increment() }
@@ -149,7 +151,7 @@ struct BarrierContractTests {
             }
         }
         queue.cancelAllOperations()
-        let after = Counter()
+        let after = Tally()
         queue.addOperation { after.increment() }
         queue.isSuspended = false
         await queue.drain()
@@ -175,7 +177,7 @@ struct BarrierContractTests {
     @Test("B6: a barrier on an idle suspended queue waits until the queue goes on")
     func aSuspendedQueueHoldsABarrier() async {
         let queue = suspendedQueue()
-        let runs = Counter()
+        let runs = Tally()
         queue.addBarrierBlock { runs.increment() }
         await OperationQueue().addOperations(
             (0..<50).map { _ in Operation() }, waitUntilFinished: true)
@@ -189,7 +191,7 @@ struct BarrierContractTests {
     func waitsIncludeABarrier() async {
         for _ in 0..<500 {
             let queue = OperationQueue()
-            let runs = Counter()
+            let runs = Tally()
             queue.addBarrierBlock { runs.increment() }
             await queue.drain()
             #expect(runs.value == 1)
@@ -211,13 +213,13 @@ struct BarrierContractTests {
         }
         queue.addOperation { order.record("behind") }
         await queue.drain()
-        #expect(seen.values == [7])
-        #expect(order.values == ["barrier begins", "barrier ends", "behind"])
+        #expect(seen.events == [7])
+        #expect(order.events == ["barrier begins", "barrier ends", "behind"])
     }
 
     @Test("B8: a barrier of the main queue runs on the main thread")
     func aBarrierOnTheMainQueue() async {
-        let runs = Counter()
+        let runs = Tally()
         OperationQueue.main.addBarrierBlock {
             MainActor.assertIsolated()
             runs.increment()
@@ -235,13 +237,13 @@ struct BarrierContractTests {
             queue.addOperation { order.record("added") }
         }
         await queue.drain()
-        #expect(order.values == ["barrier", "added"])
+        #expect(order.events == ["barrier", "added"])
     }
 
     @Test("Q14: addBarrierBlock can be overridden")
     func addBarrierBlockIsOpen() async {
         final class Watching: OperationQueue, @unchecked Sendable {
-            let barriers = Counter()
+            let barriers = Tally()
             override func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
                 barriers.increment()
                 super.addBarrierBlock(barrier)

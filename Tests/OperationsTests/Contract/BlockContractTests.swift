@@ -1,12 +1,14 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Operations made of blocks: rows BO1–BO5.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BlockContractTests {
     @Test("BO1: blocks run at the same time also when it is started by hand")
     func blocksRunAtTheSameTimeByHand() async {
-        let (arrived, all, timedOut) = (Counter(), Signal(), Counter())
+        let (arrived, all, timedOut) = (Tally(), Signal(), Tally())
         let operation = BlockOperation()
         for _ in 0..<5 {
             operation.addExecutionBlock {
@@ -24,7 +26,7 @@ struct BlockContractTests {
     @Test("BO1: blocks take no slots: one operation of many blocks fits a serial queue")
     func blocksTakeNoSlots() async {
         let queue = serialQueue()
-        let (arrived, all, timedOut) = (Counter(), Signal(), Counter())
+        let (arrived, all, timedOut) = (Tally(), Signal(), Tally())
         let operation = BlockOperation()
         for _ in 0..<4 {
             operation.addExecutionBlock {
@@ -43,7 +45,7 @@ struct BlockContractTests {
     @Test("BO2: a block may be added until it starts, also in a queue or after a cancellation")
     func blocksMayBeAddedUntilTheStart() async {
         let queue = suspendedQueue()
-        let runs = Counter()
+        let runs = Tally()
         let (waiting, cancelled) = (BlockOperation {}, BlockOperation {})
         queue.addOperation(waiting)
         waiting.addExecutionBlock { runs.increment() }
@@ -87,7 +89,7 @@ struct BlockContractTests {
         let operation = BlockOperation { order.record(0) }
         for index in 1..<5 { operation.addExecutionBlock { order.record(index) } }
         for block in operation.executionBlocks { block() }
-        #expect(order.values == [0, 1, 2, 3, 4])
+        #expect(order.events == [0, 1, 2, 3, 4])
         #expect(!operation.isFinished)
     }
 
@@ -104,7 +106,7 @@ struct BlockContractTests {
 
     @Test("BO4: cancelled by its first block, with one thread to run on, it still runs them all")
     func cancelledByItsFirstBlock() async {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation()
         operation.addExecutionBlock { [unowned operation] in
             operation.cancel()
@@ -118,7 +120,7 @@ struct BlockContractTests {
 
     @Test("BO5: the blocks are kept after the end, and main() by hand runs them again each time")
     func theBlocksAreKept() async {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         operation.addExecutionBlock { runs.increment() }
         await OperationQueue().addOperations([operation], waitUntilFinished: true)

@@ -1,10 +1,12 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// The throwing twins of everything that traps: decision 3, M8, and O4, O17, O18, Q1, Q6, Q16, BO2.
 ///
 /// After each error everything must be as if the call had not been made.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CheckedContractTests {
     private func expect(
         _ message: String?, says words: String..., sourceLocation: SourceLocation = #_sourceLocation
@@ -51,13 +53,13 @@ struct CheckedContractTests {
             done.wait()
         }
         await onThread { filter.start() }
-        #expect(messages.values.count == 2)
-        for message in messages.values { expect(message, says: "'filter'", "executing") }
+        #expect(messages.events.count == 2)
+        for message in messages.events { expect(message, says: "'filter'", "executing") }
     }
 
     @Test("O3, O6: starting what has finished does nothing; what was cancelled finishes")
     func startingTheFinishedAndTheCancelled() throws {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         try Checked.start(operation)
         try Checked.start(operation)
@@ -71,7 +73,7 @@ struct CheckedContractTests {
     @Test("O4: of many threads that start one operation, one does and the others get the error")
     func startingFromManyThreads() async {
         for _ in 0..<100 {
-            let (runs, errors, goOn) = (Counter(), Counter(), Signal())
+            let (runs, errors, goOn) = (Tally(), Tally(), Signal())
             let operation = BlockOperation {
                 runs.increment()
                 goOn.wait()
@@ -189,7 +191,7 @@ struct CheckedContractTests {
 
     @Test("BO2: a block that comes too late throws, and does not run")
     func addingABlockTooLate() {
-        let runs = Counter()
+        let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         operation.name = "filter"
         operation.start()
@@ -205,7 +207,7 @@ struct CheckedContractTests {
     )
     func addingBlocksAgainstAStart() async {
         for _ in 0..<500 {
-            let (runs, accepted) = (Counter(), Counter())
+            let (runs, accepted) = (Tally(), Tally())
             let operation = BlockOperation()
             OperationQueue().addOperation(operation)
             for _ in 0..<20 {

@@ -1,8 +1,10 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Dependencies at the edges of their contract: rows O11–O18 and B1.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DependencyContractTests {
     @Test("O13: a dependency added while it executes, or after it has finished, has no effect")
     func aDependencyThatComesTooLate() async {
@@ -45,7 +47,7 @@ struct DependencyContractTests {
         await overtakes.waitUntilFinished()
         other.addOperation(dependency)
         await queue.drain()
-        #expect(order.values == ["overtakes", "dependency", "operation"])
+        #expect(order.events == ["overtakes", "dependency", "operation"])
     }
 
     @Test("O11: a cancelled dependency that nobody starts holds its dependents back")
@@ -64,7 +66,7 @@ struct DependencyContractTests {
 
     @Test("O12: cancellation does not reach dependents, at any distance")
     func cancellationDoesNotPropagate() async {
-        let ran = Counter()
+        let ran = Tally()
         let chain = (0..<10).map { _ in BlockOperation { ran.increment() } }
         for (later, earlier) in zip(chain.dropFirst(), chain) { later.addDependency(earlier) }
         chain[0].cancel()
@@ -85,7 +87,7 @@ struct DependencyContractTests {
             queues[index % queues.count].addOperation(operation)
         }
         await operations[199].waitUntilFinished()
-        #expect(order.values == Array(0..<200))
+        #expect(order.events == Array(0..<200))
     }
 
     @Test("O16: removing one of two unfinished dependencies does not make it ready")
@@ -118,7 +120,7 @@ struct DependencyContractTests {
     func aCycleIsBreakable() async {
         // In a process of its own: findings go to one handler for all.
         await #expect(processExitsWith: .success) {
-            let findings = Counter()
+            let findings = Tally()
             OperationsDiagnostics.handler = { _ in findings.increment() }
             let queue = OperationQueue()
             let operations = (0..<3).map { _ in Operation() }
@@ -205,8 +207,8 @@ struct DependencyContractTests {
             queue.isSuspended = false
             await queue.drain()
             var places = Array(repeating: -1, count: 30)
-            for (place, index) in order.values.enumerated() { places[index] = place }
-            #expect(order.values.count == 30, "seed \(seed)")
+            for (place, index) in order.events.enumerated() { places[index] = place }
+            #expect(order.events.count == 30, "seed \(seed)")
             #expect(edges.allSatisfy { places[$0[0]] < places[$0[1]] }, "seed \(seed)")
         }
     }

@@ -1,11 +1,13 @@
 import Dispatch
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// What is in force: the largest of the property, what was inferred, and all promotions (section 2.4, M9).
 ///
 /// Operations are made on a plain thread, where nothing is inferred, unless the rule is about that.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct EffectiveQualityOfServiceContractTests {
     private func made(_ service: QualityOfService? = nil) async -> Operation {
         await onThread {
@@ -63,7 +65,7 @@ struct EffectiveQualityOfServiceContractTests {
         }
         outer.qualityOfService = .utility
         await outerQueue.addOperations([outer], waitUntilFinished: true)
-        #expect(seen.values == [.userInitiated, .background])
+        #expect(seen.events == [.userInitiated, .background])
     }
 
     // MARK: Promotion by queues

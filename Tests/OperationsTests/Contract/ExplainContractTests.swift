@@ -1,9 +1,10 @@
 import Operations
+import TestSupport
 import Testing
 
 /// Why is this not running? Each reason is named, and the names of all that it depends on: O11, O18, O32,
 /// Q6, Q9, Q10, and decision 2.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExplainContractTests {
     private func expect(
         _ explanation: some CustomStringConvertible, says words: String...,

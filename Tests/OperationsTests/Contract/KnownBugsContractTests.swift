@@ -1,5 +1,7 @@
 import Operations
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -12,7 +14,7 @@ import Glibc
 
 /// What is wrong or slow elsewhere and must not be here: rows B1–B20, and of P1–P8 what can be counted
 /// and so cannot fail by a slow machine.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct KnownBugsContractTests {
     // MARK: Bugs
 
@@ -48,7 +50,7 @@ struct KnownBugsContractTests {
 
     @Test("B2: a dependent that was cancelled, finished and freed does its dependency no harm")
     func aDependentThatIsGoneEarly() async {
-        let gone = Counter()
+        let gone = Tally()
         let queue = OperationQueue()
         let dependency = Operation()
         for _ in 0..<100 {
@@ -80,7 +82,7 @@ struct KnownBugsContractTests {
     func theQueueGoesOnAfterAnEarlyEnd() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let runs = Counter()
+        let runs = Tally()
         var early: [StateKeepingOperation] = []
         for index in 0..<40 {
             queue.addOperation { runs.increment() }
@@ -102,7 +104,7 @@ struct KnownBugsContractTests {
         for round in 0..<500 {
             let queue = OperationQueue()
             let cancelled = Atomic(false)
-            let late = Counter()
+            let late = Tally()
             let operations = (0..<20).map { _ in
                 BlockOperation { if cancelled.load(ordering: .acquiring) { late.increment() } }
             }
@@ -134,7 +136,7 @@ struct KnownBugsContractTests {
         a.queuePriority = .veryHigh
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == ["a", "b"])
+        #expect(order.events == ["a", "b"])
     }
 
     @Test("B15: a quality of service set after the first operation reaches the blocks added later")
@@ -177,7 +179,7 @@ struct KnownBugsContractTests {
     func aCycleThatComesAndGoes() async {
         await #expect(processExitsWith: .success) {
             endSoon(EXIT_FAILURE)
-            let findings = Counter()
+            let findings = Tally()
             OperationsDiagnostics.handler = { _ in findings.increment() }
             let (a, b) = (Operation(), Operation())
             a.addDependency(b)
@@ -256,8 +258,8 @@ struct KnownBugsContractTests {
 
     /// Knows how often it was asked.
     private final class Asked: Operation, @unchecked Sendable {
-        let questions: Counter
-        init(_ questions: Counter) { self.questions = questions }
+        let questions: Tally
+        init(_ questions: Tally) { self.questions = questions }
         override var isReady: Bool {
             questions.increment()
             return super.isReady
@@ -268,7 +270,7 @@ struct KnownBugsContractTests {
         "P1: a chain asks isReady of each operation a few times, however long it is",
         arguments: [100, 10_000])
     func aChainAsksLinearly(length: Int) async {
-        let questions = Counter()
+        let questions = Tally()
         let queue = OperationQueue()
         let operations = (0..<length).map { _ in Asked(questions) }
         for (later, earlier) in zip(operations.dropFirst(), operations) {
@@ -282,7 +284,7 @@ struct KnownBugsContractTests {
         "P2: enqueueing and releasing what one operation holds back asks isReady a few times each",
         arguments: [100, 10_000])
     func aFanAsksLinearly(width: Int) async {
-        let questions = Counter()
+        let questions = Tally()
         let queue = OperationQueue()
         let root = Operation()
         for _ in 0..<width {
@@ -299,7 +301,7 @@ struct KnownBugsContractTests {
     /// second.
     @Test("P7: two hundred operations that block all get a thread")
     func manyBlockedOperations() async {
-        let (arrived, all, timedOut) = (Counter(), Signal(), Counter())
+        let (arrived, all, timedOut) = (Tally(), Signal(), Tally())
         let queue = OperationQueue()
         for _ in 0..<200 {
             queue.addOperation {
@@ -315,7 +317,7 @@ struct KnownBugsContractTests {
 
     @Test("P8: operations that wait for children of children, in queues of their own, all finish")
     func nestedWaits() async {
-        let runs = Counter()
+        let runs = Tally()
         let queues = (0..<4).map { _ in OperationQueue() }
         @Sendable func descend(_ level: Int) {
             runs.increment()

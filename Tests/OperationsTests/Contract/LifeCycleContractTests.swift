@@ -1,10 +1,12 @@
 import Dispatch
 import Operations
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Starting, running and ending: rows O1–O10, O19–O22, O28–O35 and decision 4.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct LifeCycleContractTests {
     @Test("O1, O2, decision 4: a dependent finds its dependency finished and gone from its queue")
     func aDependentFindsItsDependencyGone() async {
@@ -22,7 +24,7 @@ struct LifeCycleContractTests {
             first.addOperation(dependency)
             await second.drain()
         }
-        #expect(seen.values == Array(repeating: true, count: 500))
+        #expect(seen.events == Array(repeating: true, count: 500))
     }
 
     @Test("O2, decision 4: a completion block finds the operation gone and its slot free")
@@ -39,7 +41,7 @@ struct LifeCycleContractTests {
                 queue.addOperation(operation)
             }
         }
-        #expect(seen.values == Array(repeating: true, count: 200))
+        #expect(seen.events == Array(repeating: true, count: 200))
     }
 
     @Test("O2, O19: dependents, waits and the next of a serial queue do not wait for it")
@@ -82,7 +84,7 @@ struct LifeCycleContractTests {
         byHand.start()
         await OperationQueue().addOperations([queued], waitUntilFinished: true)
         #expect(byHand.isFinished && queued.isFinished)
-        #expect(byHand.trace.values + queued.trace.values == [])
+        #expect(byHand.trace.events + queued.trace.events == [])
     }
 
     @Test("O7: start() without a queue runs main on the caller's thread, where current is nil")
@@ -95,7 +97,7 @@ struct LifeCycleContractTests {
                 seen.record(OperationQueue.current == nil)
             }.start()
         }
-        #expect(seen.values == [true, true])
+        #expect(seen.events == [true, true])
     }
 
     @Test("O7, Q18: current is the main queue on the main thread, inside start() and outside")
@@ -103,13 +105,13 @@ struct LifeCycleContractTests {
         #expect(OperationQueue.current === OperationQueue.main)
         let seen = Recorder<Bool>()
         BlockOperation { seen.record(OperationQueue.current === OperationQueue.main) }.start()
-        #expect(seen.values == [true])
+        #expect(seen.events == [true])
     }
 
     @Test("O9: cancelled in a queue it leaves although its dependencies have not finished")
     func aCancelledOperationWaitsForNothing() async {
         let queue = OperationQueue()
-        let ran = Counter()
+        let ran = Tally()
         let (never, operation) = (Operation(), BlockOperation { ran.increment() })
         operation.addDependency(never)
         queue.addOperation(operation)
@@ -124,7 +126,7 @@ struct LifeCycleContractTests {
     @Test("O9: cancelling again, before and after the end, changes nothing")
     func cancellingAgainChangesNothing() async {
         let queue = suspendedQueue()
-        let completions = Counter()
+        let completions = Tally()
         let operation = Operation()
         await withCheckedContinuation { continuation in
             operation.completionBlock = {
@@ -143,7 +145,7 @@ struct LifeCycleContractTests {
 
     @Test("O20: the completion block is dropped before it runs, and what it captured after")
     func theCompletionBlockIsDropped() async {
-        let gone = Counter()
+        let gone = Tally()
         let wasDropped: Bool = await withCheckedContinuation { continuation in
             let operation = Operation()
             let token = Token(gone)
@@ -170,7 +172,7 @@ struct LifeCycleContractTests {
 
     @Test("O21: a completion block set after the end is never called")
     func aCompletionBlockSetAfterTheEndIsNotCalled() async {
-        let (calls, gone) = (Counter(), Counter())
+        let (calls, gone) = (Tally(), Tally())
         do {
             let operation = Operation()
             operation.start()
@@ -224,8 +226,8 @@ struct LifeCycleContractTests {
             return currentThread
         }
         #expect(operation.isFinished)
-        #expect(operation.thread.values.count == 1)
-        #expect(operation.thread.values != [caller])
+        #expect(operation.thread.events.count == 1)
+        #expect(operation.thread.events != [caller])
         #expect(!Operation().isAsynchronous && !Operation().isConcurrent)
     }
 
@@ -240,7 +242,7 @@ struct LifeCycleContractTests {
             seen.record(OperationQueue.current === queue)
         }
         await queue.drain()
-        #expect(seen.values == [true, true])
+        #expect(seen.events == [true, true])
     }
 
     @Test(
@@ -258,13 +260,13 @@ struct LifeCycleContractTests {
             }
             outer.waitUntilAllOperationsAreFinished()
         }
-        #expect(seen.values == [true, true, true])
+        #expect(seen.events == [true, true, true])
     }
 
     @Test("O35: an operation whose async body threw is finished and lets its dependents go on")
     func aThrowingBodyEndsTheOperation() async {
         struct Failure: Error {}
-        let ran = Counter()
+        let ran = Tally()
         let failing = AsyncOperation { throw Failure() }
         let dependent = BlockOperation { ran.increment() }
         dependent.addDependency(failing)
@@ -288,7 +290,7 @@ struct LifeCycleContractTests {
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
         operation.cancel()
         await onThread { operation.waitUntilFinished() }
-        let calls = Set(operation.calls.values)
+        let calls = Set(operation.calls.events)
         #expect(
             calls == [
                 "name", "queuePriority", "qualityOfService", "threadPriority", "completionBlock",

@@ -1,23 +1,24 @@
 import Operations
+import TestSupport
 import Testing
 
 /// What is kept and what is let go of: rows O15, P6, B3, B19.
 ///
 /// Stacks are small here, so that any recursion over a graph ends the process.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct MemoryContractTests {
     private static let smallStack = 256 * 1024
 
     /// Counts its own end.
     private final class Counted: Operation, @unchecked Sendable {
-        let gone: Counter
-        init(_ gone: Counter) { self.gone = gone }
+        let gone: Tally
+        init(_ gone: Tally) { self.gone = gone }
         deinit { gone.increment() }
     }
 
     @Test("P6: releasing a chain of a million finished operations does not overflow the stack")
     func releasingAFinishedChain() async {
-        let gone = Counter()
+        let gone = Tally()
         let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var operations: [Operation] = []
@@ -37,7 +38,7 @@ struct MemoryContractTests {
     @Test(
         "P6: releasing a chain of a million operations that never ran does not overflow the stack")
     func releasingAnUnfinishedChain() async {
-        let gone = Counter()
+        let gone = Tally()
         let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var last = Counted(gone)
@@ -54,7 +55,7 @@ struct MemoryContractTests {
         "P6: a graph of a million operations with random edges is released",
         arguments: contractSeeds.suffix(1))
     func releasingAGraph(seed: UInt64) async {
-        let gone = Counter()
+        let gone = Tally()
         let count = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var random = SeededGenerator(state: seed)
@@ -75,7 +76,7 @@ struct MemoryContractTests {
 
     @Test("P6: a graph that ran in a queue is released, completion blocks and closures included")
     func releasingAGraphThatRan() async {
-        let gone = Counter()
+        let gone = Tally()
         let count = 100_000 / slowness
         do {
             let queue = OperationQueue()
@@ -94,7 +95,7 @@ struct MemoryContractTests {
 
     @Test("P6: in a chain that goes on for ever early operations are freed while it goes on")
     func aRollingChainDoesNotGrow() async {
-        let gone = Counter()
+        let gone = Tally()
         let length = 200_000 / slowness
         let queue = OperationQueue()
         var previous = Counted(gone)
@@ -117,7 +118,7 @@ struct MemoryContractTests {
     @Test("O15: the dependencies of one that has just finished are there to fetch inputs from")
     func inputsAreThereToFetch() async {
         let queue = OperationQueue()
-        let gone = Counter()
+        let gone = Tally()
         let operation = Operation()
         do {
             let inputs = (0..<3).map { _ in Counted(gone) }
@@ -135,7 +136,7 @@ struct MemoryContractTests {
     @Test(
         "B3: a completion block that holds its own operation keeps nothing alive, cancelled or not")
     func aCompletionBlockThatHoldsItsOperation() async {
-        let gone = Counter()
+        let gone = Tally()
         do {
             let queue = OperationQueue()
             let operations = (0..<100).map { _ in Counted(gone) }
@@ -153,7 +154,7 @@ struct MemoryContractTests {
         // In a process of its own: the finding goes to one handler for all.
         await #expect(processExitsWith: .success) {
             OperationsDiagnostics.handler = { _ in }
-            let gone = Counter()
+            let gone = Tally()
             do {
                 let queue = OperationQueue()
                 let operations = (0..<3).map { _ in
@@ -180,7 +181,7 @@ struct MemoryContractTests {
         for _ in 0..<1_000 { queue.addOperation {} }
         await queue.drain()
         queue.isSuspended = true
-        let (gone, began, goOn) = (Counter(), Signal(), Signal())
+        let (gone, began, goOn) = (Tally(), Signal(), Signal())
         var last: Operation?
         for _ in 0..<10 {
             let token = Token(gone)

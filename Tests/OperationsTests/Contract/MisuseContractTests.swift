@@ -1,8 +1,9 @@
 import Operations
+import TestSupport
 import Testing
 
 /// Traps that the rows name and that ``MisuseTests`` has not: O4, O22, Q1, Q6, Q12 and decision 3.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MisuseContractTests {
     @Test("O4: starting an operation that another thread is running stops the program")
     func startingOnASecondThread() async {
@@ -163,7 +164,7 @@ struct MisuseContractTests {
     func waitingForANewOneOfAWiderQueue() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
-        let runs = Counter()
+        let runs = Tally()
         queue.addOperation {
             queue.addOperations([BlockOperation { runs.increment() }], waitUntilFinished: true)
             runs.increment()

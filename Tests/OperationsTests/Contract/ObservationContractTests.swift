@@ -1,11 +1,13 @@
 import Operations
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Observing properties: rows M1, Q21, B20, decision 5, and what is exact about O6 and O9.
 ///
 /// Observers are told before the completion block runs, so a completion block says when to look.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ObservationContractTests {
     /// Runs an operation in a queue and returns when its completion block has been called.
     private func run(_ operation: Operation, in queue: OperationQueue = OperationQueue()) async {
@@ -31,7 +33,7 @@ struct ObservationContractTests {
                 changes.record("\(operation.isFinished) \(change.isPrior)")
             }
             await run(operation)
-            #expect(changes.values == ["true true", "true false"])
+            #expect(changes.events == ["true true", "true false"])
             token.invalidate()
         }
     }
@@ -52,9 +54,9 @@ struct ObservationContractTests {
             },
         ]
         operation.cancel()
-        #expect(none.values == ["--"])
-        #expect(old.values == ["false-"])
-        #expect(new.values == ["-true"])
+        #expect(none.events == ["--"])
+        #expect(old.events == ["false-"])
+        #expect(new.events == ["-true"])
         for token in tokens { token.invalidate() }
     }
 
@@ -69,9 +71,9 @@ struct ObservationContractTests {
             let values = "\(text(change.oldValue)) \(text(change.newValue))"
             changes.record(change.isPrior ? "prior \(values)" : values)
         }
-        #expect(changes.values == ["- high"])
+        #expect(changes.events == ["- high"])
         operation.queuePriority = .low
-        #expect(changes.values == ["- high", "prior high -", "high low"])
+        #expect(changes.events == ["- high", "prior high -", "high low"])
         token.invalidate()
     }
 
@@ -83,14 +85,14 @@ struct ObservationContractTests {
             kinds.record(change.kind == .setting)
         }
         operation.name = "filter"
-        #expect(kinds.values == [true])
+        #expect(kinds.events == [true])
         token.invalidate()
     }
 
     @Test("M1: nothing is told after invalidate(), nor after the token is gone")
     func tokensEndObservation() {
         let operation = Operation()
-        let changes = Counter()
+        let changes = Tally()
         let token = operation.observe(\.queuePriority) { _, _ in changes.increment() }
         do {
             let dropped = operation.observe(\.queuePriority) { _, _ in changes.increment() }
@@ -114,19 +116,19 @@ struct ObservationContractTests {
         tokens.record(
             operation.observe(\.queuePriority) { operation, _ in
                 changes.record("first")
-                for token in tokens.values { token.invalidate() }
+                for token in tokens.events { token.invalidate() }
                 tokens.record(
                     operation.observe(\.queuePriority) { _, _ in changes.record("second") })
             })
         operation.queuePriority = .high
         operation.queuePriority = .low
-        #expect(changes.values == ["first", "second"])
-        for token in tokens.values { token.invalidate() }
+        #expect(changes.events == ["first", "second"])
+        for token in tokens.events { token.invalidate() }
     }
 
     @Test("M1: neither operation nor closure is kept alive by an observation that has ended")
     func nothingIsKeptAlive() async {
-        let gone = Counter()
+        let gone = Tally()
         do {
             let token = Token(gone)
             let operation = Operation()
@@ -147,7 +149,7 @@ struct ObservationContractTests {
             operation.observe(\.isFinished) { _, _ in changes.record(number) }
         }
         await run(operation)
-        #expect(changes.values.sorted() == [0, 1, 2, 3, 4])
+        #expect(changes.events.sorted() == [0, 1, 2, 3, 4])
         for token in tokens { token.invalidate() }
     }
 
@@ -166,7 +168,7 @@ struct ObservationContractTests {
             },
         ]
         await run(operation)
-        #expect(changes.values == ["executing true", "executing false", "finished true"])
+        #expect(changes.events == ["executing true", "executing false", "finished true"])
         for token in tokens { token.invalidate() }
     }
 
@@ -183,7 +185,7 @@ struct ObservationContractTests {
         operation.cancel()
         await run(operation)
         operation.cancel()
-        #expect(changes.values == ["cancelled", "finished"])
+        #expect(changes.events == ["cancelled", "finished"])
         for token in tokens { token.invalidate() }
     }
 
@@ -200,11 +202,11 @@ struct ObservationContractTests {
                 })
             operation.addDependency(dependency)
         }
-        #expect(changes.values == [false, false, false])
+        #expect(changes.events == [false, false, false])
         dependencies[0].start()
         operations[1].removeDependency(dependencies[1])
         operations[2].cancel()
-        #expect(changes.values == [false, false, false, true, true, true])
+        #expect(changes.events == [false, false, false, true, true, true])
         for token in tokens { token.invalidate() }
     }
 
@@ -231,7 +233,7 @@ struct ObservationContractTests {
         operation.qualityOfService = .utility
         operation.completionBlock = {}
         #expect(
-            changes.values == [
+            changes.events == [
                 "dependencies 0 1", "dependencies 1 0", "name filter", "service true", "block",
             ])
         for token in tokens { token.invalidate() }
@@ -247,7 +249,7 @@ struct ObservationContractTests {
             }
         }
         operation.start()
-        #expect(values.values == [false, false])
+        #expect(values.events == [false, false])
         for token in tokens { token.invalidate() }
     }
 
@@ -266,17 +268,17 @@ struct ObservationContractTests {
         let queue = OperationQueue()
         queue.addOperation(operation)
         // The whole announcement: the stage alone changes before its end.
-        #expect(await comesTrue { changes.values.count == 1 })
+        #expect(await comesTrue { changes.events.count == 1 })
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }
             operation.stage = .finished
         }
-        #expect(Set(changes.values.prefix(1)) == ["executing false true"])
+        #expect(Set(changes.events.prefix(1)) == ["executing false true"])
         #expect(
-            Set(changes.values) == [
+            Set(changes.events) == [
                 "executing false true", "executing true false", "finished false true",
             ])
-        #expect(changes.values.count == 3)
+        #expect(changes.events.count == 3)
         for token in tokens { token.invalidate() }
     }
 
@@ -296,12 +298,12 @@ struct ObservationContractTests {
         ]
         queue.isSuspended = true
         for _ in 0..<3 { queue.addOperation {} }
-        #expect(counts.values == [1, 2, 3])
+        #expect(counts.events == [1, 2, 3])
         queue.isSuspended = false
         await queue.drain()
-        #expect(await comesTrue { counts.values.count == 6 && lists.values.count == 6 })
-        #expect(counts.values == [1, 2, 3, 2, 1, 0])
-        #expect(lists.values == [1, 2, 3, 2, 1, 0])
+        #expect(await comesTrue { counts.events.count == 6 && lists.events.count == 6 })
+        #expect(counts.events == [1, 2, 3, 2, 1, 0])
+        #expect(lists.events == [1, 2, 3, 2, 1, 0])
         for token in tokens { token.invalidate() }
     }
 
@@ -319,8 +321,8 @@ struct ObservationContractTests {
             }
         }
         await queue.drain()
-        #expect(await comesTrue { counts.values.count == 2_000 })
-        let values = [0] + counts.values
+        #expect(await comesTrue { counts.events.count == 2_000 })
+        let values = [0] + counts.events
         let steps = zip(values.dropFirst(), values).map { $0 - $1 }
         #expect(steps.count { abs($0) != 1 } == 0)
         #expect(values.last == 0)
@@ -351,7 +353,7 @@ struct ObservationContractTests {
         queue.name = "Download queue"
         queue.qualityOfService = .utility
         #expect(
-            changes.values == [
+            changes.events == [
                 "width -1 3", "suspended true", "suspended false", "name Download queue",
                 "service true",
             ])

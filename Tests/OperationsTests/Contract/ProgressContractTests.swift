@@ -1,8 +1,10 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// A queue's progress: rows Q20, B16.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressContractTests {
     @Test("Q20: inactive until its total is set")
     func inactiveUntilTheTotalIsSet() async {
@@ -90,7 +92,7 @@ struct ProgressContractTests {
         }
         queue.addOperation { fractions.record(queue.progress.fractionCompleted) }
         await queue.drain()
-        #expect(fractions.values == [0.25, 0.5, 0.5])
+        #expect(fractions.events == [0.25, 0.5, 0.5])
         #expect(queue.progress.completedUnitCount == 2)
     }
 
@@ -124,14 +126,14 @@ struct ProgressContractTests {
         }
         for _ in 0..<2 { queue.addOperation {} }
         await queue.drain()
-        #expect(seen.values == [2])
+        #expect(seen.events == [2])
         #expect(queue.progress.fractionCompleted == 1)
     }
 
     @Test("Q14: progress can be overridden")
     func itIsOpen() {
         final class Watching: OperationQueue, @unchecked Sendable {
-            let reads = Counter()
+            let reads = Tally()
             override var progress: Progress {
                 reads.increment()
                 return super.progress

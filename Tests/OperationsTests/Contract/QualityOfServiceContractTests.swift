@@ -1,10 +1,11 @@
 import Operations
+import TestSupport
 import Testing
 
 /// The property itself: what queues do with it and what they leave alone (section 2.4, Q14).
 ///
 /// The rules about what is in force are in `EffectiveQualityOfServiceContractTests`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QualityOfServiceContractTests {
     @Test("2.4: default unless set, for operations and queues")
     func theDefaults() {

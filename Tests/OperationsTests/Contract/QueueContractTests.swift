@@ -1,8 +1,10 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Queues: rows Q1–Q22 as far as they need nothing but the queue, and O24–O27.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QueueContractTests {
     // MARK: Order
 
@@ -20,7 +22,7 @@ struct QueueContractTests {
         operations[1].queuePriority = .veryLow
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == [2, 0, 4, 3, 5, 1])
+        #expect(order.events == [2, 0, 4, 3, 5, 1])
     }
 
     @Test("O24: a priority changed while it is not ready, or in no queue, decides when it is ready")
@@ -38,7 +40,7 @@ struct QueueContractTests {
         gate.start()
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == ["late", "a", "b"])
+        #expect(order.events == ["late", "a", "b"])
     }
 
     @Test("O25: a quality of service changes neither queuePriority nor the order of a queue")
@@ -57,7 +59,7 @@ struct QueueContractTests {
         }
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == [0, 1, 2, 3])
+        #expect(order.events == [0, 1, 2, 3])
     }
 
     /// All slots but one are taken by operations that wait, so that the rest goes through one slot.
@@ -65,7 +67,7 @@ struct QueueContractTests {
     func prioritiesHoldAtAnyWidth(width: Int) async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = width
-        let (done, timedOut, order) = (Signal(), Counter(), Recorder<Int>())
+        let (done, timedOut, order) = (Signal(), Tally(), Recorder<Int>())
         for _ in 1..<width {
             let blocker = BlockOperation { if !done.wait() { timedOut.increment() } }
             blocker.queuePriority = .veryHigh
@@ -85,8 +87,8 @@ struct QueueContractTests {
         queue.isSuspended = false
         await queue.drain()
         #expect(timedOut.value == 0)
-        #expect(order.values == order.values.sorted(by: >))
-        #expect(order.values.count == 40)
+        #expect(order.events == order.events.sorted(by: >))
+        #expect(order.events.count == 40)
     }
 
     @Test("O26, O27: what becomes ready while the queue runs goes before all that matters less")
@@ -103,7 +105,7 @@ struct QueueContractTests {
         queue.addOperation(urgent)
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values.prefix(3) == ["gate", "urgent", "normal"])
+        #expect(order.events.prefix(3) == ["gate", "urgent", "normal"])
     }
 
     @Test("O26, O27: an operation added by a running one goes before all that matters less")
@@ -119,7 +121,7 @@ struct QueueContractTests {
         for _ in 0..<50 { queue.addOperation { order.record("normal") } }
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values.first == "urgent")
+        #expect(order.events.first == "urgent")
     }
 
     @Test("Q7: a queue of width 1 starts what is ready, not what came first")
@@ -135,7 +137,7 @@ struct QueueContractTests {
         await second.waitUntilFinished()
         gate.start()
         await queue.drain()
-        #expect(order.values == [2, 1])
+        #expect(order.events == [2, 1])
     }
 
     // MARK: Width and suspension
@@ -154,7 +156,7 @@ struct QueueContractTests {
     func loweringTheWidth() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 4
-        let (began, goOn, runs, inside) = (Signal(), Signal(), Counter(), Occupancy())
+        let (began, goOn, runs, inside) = (Signal(), Signal(), Tally(), Occupancy())
         for _ in 0..<4 {
             queue.addOperation {
                 began.send()
@@ -206,14 +208,14 @@ struct QueueContractTests {
         #expect(queue.isSuspended)
         queue.isSuspended = false
         await queue.drain()
-        #expect(order.values == Array(0..<10))
+        #expect(order.events == Array(0..<10))
     }
 
     // MARK: Adding, listing, cancelling, waiting
 
     @Test("Q3: operations may add to their queue, which may be gone for everybody else")
     func operationsMayAddToTheirQueue() async {
-        let runs = Counter()
+        let runs = Tally()
         let last = BlockOperation { runs.increment() }
         do {
             let queue = serialQueue()
@@ -232,7 +234,7 @@ struct QueueContractTests {
     @Test("Q4, B19: a suspended queue is freed once everything in it was cancelled")
     func aSuspendedQueueIsFreedAfterCancellation() async {
         weak var weakQueue: OperationQueue?
-        let gone = Counter()
+        let gone = Tally()
         let last: Operation
         do {
             let queue = suspendedQueue()
@@ -272,13 +274,13 @@ struct QueueContractTests {
         }
         queue.cancelAllOperations()
         await queue.drain()
-        #expect(order.values == Array(0..<20))
+        #expect(order.events == Array(0..<20))
     }
 
     @Test("Q11: what is added after cancelAllOperations runs")
     func whatIsAddedAfterCancellingAllRuns() async {
         let queue = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         queue.cancelAllOperations()
         queue.addOperation { runs.increment() }
         await queue.drain()
@@ -297,7 +299,7 @@ struct QueueContractTests {
     @Test("Q12: a wait for a suspended queue ends when it goes on")
     func waitingForASuspendedQueue() async {
         let queue = suspendedQueue()
-        let runs = Counter()
+        let runs = Tally()
         for _ in 0..<10 { queue.addOperation { runs.increment() } }
         let waiting = Task { await onThread { queue.waitUntilAllOperationsAreFinished() } }
         #expect(queue.operationCount == 10)
@@ -374,7 +376,7 @@ struct QueueContractTests {
         store.addDependency(show)
         OperationQueue.main.addOperation(show)
         await OperationQueue().addOperations([store, download], waitUntilFinished: true)
-        #expect(order.values == ["download", "show", "store"])
+        #expect(order.events == ["download", "show", "store"])
     }
 
     @Test("Q18: outside operations, off the main thread, current is nil")
@@ -410,7 +412,7 @@ struct QueueContractTests {
         }
         #expect(queue.operationCount == 0 && queue.operations == [])
         #expect(
-            Set(queue.calls.values) == [
+            Set(queue.calls.events) == [
                 "maxConcurrentOperationCount", "isSuspended", "name", "qualityOfService",
                 "addOperation(block)", "addOperation", "addOperations", "cancelAllOperations",
                 "waitUntilAllOperationsAreFinished",

@@ -1,9 +1,11 @@
 import Dispatch
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Queues that run on a dispatch queue of the user's: rows Q16, Q9, B14.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct UnderlyingQueueContractTests {
     private static let key = DispatchSpecificKey<Int>()
 
@@ -38,7 +40,7 @@ struct UnderlyingQueueContractTests {
         for (later, earlier) in zip(chain.dropFirst(), chain) { later.addDependency(earlier) }
         await queue.addOperations(chain, waitUntilFinished: true)
         await queue.drain()
-        #expect(seen.values == Array(repeating: true, count: 40))
+        #expect(seen.events == Array(repeating: true, count: 40))
     }
 
     @Test("Q16: a serial one runs one operation at a time, at any width, the best first")
@@ -59,8 +61,8 @@ struct UnderlyingQueueContractTests {
         queue.isSuspended = false
         await queue.drain()
         #expect(inside.highest == 1)
-        #expect(order.values.count == 30)
-        #expect(order.values == order.values.sorted(by: >))
+        #expect(order.events.count == 30)
+        #expect(order.events == order.events.sorted(by: >))
     }
 
     @Test("Q6, Q16: the width holds on a concurrent one")
@@ -84,7 +86,7 @@ struct UnderlyingQueueContractTests {
         let queue = suspendedQueue()
         let underlying = dispatchQueue()
         queue.underlyingQueue = underlying
-        let runs = Counter()
+        let runs = Tally()
         queue.addOperation { runs.increment() }
         await withCheckedContinuation { continuation in
             underlying.async { continuation.resume() }
@@ -141,7 +143,7 @@ struct UnderlyingQueueContractTests {
         queue.addOperation { seen.record(DispatchQueue.getSpecific(key: Self.key)) }
         await queue.drain()
         #expect(queue.underlyingQueue == nil)
-        #expect(seen.values == [nil])
+        #expect(seen.events == [nil])
     }
 
     @Test("Q16: the queue keeps it alive, and lets go of it with itself")
@@ -187,7 +189,7 @@ struct UnderlyingQueueContractTests {
     @Test("Q14: underlyingQueue can be overridden")
     func itIsOpen() {
         final class Watching: OperationQueue, @unchecked Sendable {
-            let sets = Counter()
+            let sets = Tally()
             override var underlyingQueue: DispatchQueue? { didSet { sets.increment() } }
         }
         let queue = Watching()
@@ -218,7 +220,7 @@ struct UnderlyingQueueContractTests {
         let (reached, changed, held) = (Signal(), Signal(), Signal())
         underlying.async { held.wait() }
         let queue = OperationQueue()
-        let (gone, seen) = (Counter(), Recorder<Bool>())
+        let (gone, seen) = (Tally(), Recorder<Bool>())
         func begin() async -> KeyValueObservation {
             let token = Token(gone)
             let operation = BlockOperation { withExtendedLifetime(token) {} }
@@ -238,7 +240,7 @@ struct UnderlyingQueueContractTests {
         #expect(await comesTrue { gone.value == 1 })
         held.send()
         await queue.drain()
-        #expect(seen.values == [true])
+        #expect(seen.events == [true])
         withExtendedLifetime(observation) {}
     }
 }

@@ -1,8 +1,10 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 /// Waits that can never end stop the program with the names of all that wait: rows O22, Q12, decision 9.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct WaitCycleContractTests {
     @Test("O22: two operations that wait for each other")
     func twoThatWaitForEachOther() async {
@@ -150,7 +152,7 @@ struct WaitCycleContractTests {
             final class Waiting: AsyncOperation, @unchecked Sendable {
                 let other = Recorder<Operation>()
                 override func main() async throws {
-                    for operation in other.values { await operation.waitUntilFinished() }
+                    for operation in other.events { await operation.waitUntilFinished() }
                 }
             }
             endSoon()

@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct GroupOperationTests {
     struct Broken: Error, Equatable {}
     typealias AsyncGate = AsyncOperationTests.AsyncGate
@@ -34,7 +36,7 @@ struct GroupOperationTests {
                     before; group; after
                 }
             })
-        #expect(ran.values == ["before", "a", "b", "c", "d", "after"])
+        #expect(ran.events == ["before", "a", "b", "c", "d", "after"])
         #expect(group.name == "release" && group.members.count == 3)
         #expect(group.cancelledMembers.isEmpty)
     }
@@ -57,7 +59,7 @@ struct GroupOperationTests {
 
     @Test func manyHoldNoThreads() async throws {
         let gate = AsyncGate()
-        let (queue, began) = (OperationQueue(), Counter())
+        let (queue, began) = (OperationQueue(), Tally())
         let groups = (0..<600).map { _ in
             GroupOperation {
                 AsyncOperation {
@@ -85,7 +87,7 @@ struct GroupOperationTests {
         queue.addOperation(group)
         await #expect(throws: Broken()) { try await group.value }
         await next.waitUntilFinished()
-        #expect(next.isCancelled && ran.values == ["other"])
+        #expect(next.isCancelled && ran.events == ["other"])
         #expect(group.cancelledMembers.count == 1)
     }
 
@@ -112,7 +114,7 @@ struct GroupOperationTests {
                 member.cancellationReason?.description
                     == "'group', which it is a member of, was cancelled: enough")
         }
-        #expect(ran.values.isEmpty)
+        #expect(ran.events.isEmpty)
     }
 
     @Test func cancelledBeforeItBeginsItsMembersEndToo() async {
@@ -132,7 +134,7 @@ struct GroupOperationTests {
         queue.isSuspended = false
         queue.addOperation(log)
         await queue.drain()
-        #expect(ran.values == ["log"])
+        #expect(ran.events == ["log"])
     }
 
     @Test func cancelledAtAnyMomentAllEnd() async {
@@ -190,7 +192,7 @@ struct GroupOperationTests {
             OperationGraph {
                 late; group; outside
             })
-        #expect(ran.values == ["outside", "inside", "late"])
+        #expect(ran.events == ["outside", "inside", "late"])
     }
 
     @Test func aGraphThatCannotRunIsTheGroupsFailure() async {
@@ -205,7 +207,7 @@ struct GroupOperationTests {
         await #expect(throws: OperationGraphError.cycle(["'a'", "'b'", "'a'"])) {
             try await group.value
         }
-        #expect(a.isFinished && b.isCancelled && ran.values.isEmpty)
+        #expect(a.isFinished && b.isCancelled && ran.events.isEmpty)
     }
 
     // MARK: Looking on
@@ -247,6 +249,6 @@ struct GroupOperationTests {
         }
         OperationQueue().addOperation(group)
         try await group.value
-        #expect(ran.values == ["group"])
+        #expect(ran.events == ["group"])
     }
 }

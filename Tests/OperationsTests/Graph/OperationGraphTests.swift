@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationGraphTests {
     struct Broken: Error, Equatable, CustomStringConvertible {
         var description: String { "no connection" }
@@ -25,7 +27,7 @@ struct OperationGraphTests {
 
     @Test func itRunsInItsOrder() async throws {
         let (a, b, c, d, e) = (block("a"), block("b"), block("c"), block("d"), block("e"))
-        let hasNotes = ran.values.isEmpty
+        let hasNotes = ran.events.isEmpty
         let graph = OperationGraph("publish") {
             InOrder {
                 a
@@ -45,8 +47,8 @@ struct OperationGraphTests {
         #expect("\(graph)" == "graph 'publish' (10 operations)")
         #expect(a.dependencies.isEmpty && e.dependencies.isEmpty)
         try await OperationQueue().run(graph)
-        #expect(Set(ran.values) == ["a", "b", "c", "d", "e", "notes", "x", "y", "z", "i"])
-        let places = Dictionary(uniqueKeysWithValues: zip(ran.values, 0...))
+        #expect(Set(ran.events) == ["a", "b", "c", "d", "e", "notes", "x", "y", "z", "i"])
+        let places = Dictionary(uniqueKeysWithValues: zip(ran.events, 0...))
         for (first, second) in [("a", "b"), ("a", "c"), ("c", "d"), ("b", "e"), ("d", "e")] {
             #expect((places[first] ?? 99) < (places[second] ?? -1))
         }
@@ -55,7 +57,7 @@ struct OperationGraphTests {
 
     @Test func emptyItemsArePassedOver() async throws {
         let (a, b) = (block("a"), block("b"))
-        let isNeeded = ran.values.count > 0
+        let isNeeded = ran.events.count > 0
         try await OperationQueue().run(
             OperationGraph {
                 InOrder {
@@ -65,7 +67,7 @@ struct OperationGraphTests {
                     b
                 }
             })
-        #expect(b.dependencies == [a] && ran.values == ["a", "b"])
+        #expect(b.dependencies == [a] && ran.events == ["a", "b"])
         try await OperationQueue().run(OperationGraph {})
     }
 
@@ -78,7 +80,7 @@ struct OperationGraphTests {
         #expect(graph.operations == [a, b, c])
         try graph.validate()
         try await OperationQueue().run(graph)
-        #expect(ran.values == ["b", "a", "c"])
+        #expect(ran.events == ["b", "a", "c"])
     }
 
     @Test func resultsFlowThroughIt() async throws {
@@ -114,7 +116,7 @@ struct OperationGraphTests {
         // None of them is spoilt by it.
         build.removeDependency(sign)
         try? await queue.run(graph)
-        #expect(Set(ran.values) == ["build", "test", "sign", "n"])
+        #expect(Set(ran.events) == ["build", "test", "sign", "n"])
     }
 
     @Test func anOperationBeforeItselfIsACycle() {
@@ -165,7 +167,7 @@ struct OperationGraphTests {
         other.isSuspended = false
         await other.drain()
         try await queue.run(graph)
-        #expect(ran.values == ["forgotten", "b", "a"])
+        #expect(ran.events == ["forgotten", "b", "a"])
     }
 
     @Test func aDuplicate() {
@@ -197,7 +199,7 @@ struct OperationGraphTests {
         // What was promised is free again.
         queue.addOperation(b)
         await queue.drain()
-        #expect(ran.values == ["a", "b"])
+        #expect(ran.events == ["a", "b"])
     }
 
     @Test func ofTwoThatRunItAtTheSameTimeOneDoes() async {
@@ -229,7 +231,7 @@ struct OperationGraphTests {
             }
         }
         await #expect(throws: Broken()) { try await OperationQueue().run(graph) }
-        #expect(receipt.isCancelled && ran.values == ["before", "log"])
+        #expect(receipt.isCancelled && ran.events == ["before", "log"])
         #expect(receipt.cancellationReason?.description == "'upload' failed: no connection")
     }
 
@@ -242,7 +244,7 @@ struct OperationGraphTests {
                 }
                 block("notes")
             }.with { $0.connect(upload, before: block("clean up"), on: .failure) })
-        #expect(ran.values.sorted() == ["clean up", "notes"])
+        #expect(ran.events.sorted() == ["clean up", "notes"])
     }
 
     @Test func whatIsNotNeededIsNotMissed() async throws {
@@ -252,7 +254,7 @@ struct OperationGraphTests {
                     block("good"); block("clean up")
                 }
             })
-        #expect(ran.values == ["good"])
+        #expect(ran.events == ["good"])
     }
 
     @Test func cancellingOneOrTheTask() async {
@@ -285,12 +287,12 @@ struct OperationGraphTests {
         await #expect(throws: CancellationError.self) { try await other.value }
         #expect(c.isCancelled && d.isCancelled && queue.operationCount == 0)
         #expect(c.cancellationReason?.description == "the task that waited for it was cancelled")
-        #expect(ran.values.isEmpty)
+        #expect(ran.events.isEmpty)
     }
 
     @Test func aLargeOne() async throws {
         let count = 20_000 / slowness
-        let (queue, ran) = (OperationQueue(), Counter())
+        let (queue, ran) = (OperationQueue(), Tally())
         try await queue.run(
             OperationGraph {
                 InOrder {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct GraphPictureTests {
     private func named(_ name: String, after others: Operation...) -> Operation {
         let operation = BlockOperation {}

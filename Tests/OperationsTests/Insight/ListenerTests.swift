@@ -1,9 +1,12 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// What a listener of a queue is told, in which order, and what it can put around bodies.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ListenerTests {
     private enum Marker {
         @TaskLocal static var value = ""
@@ -73,7 +76,7 @@ struct ListenerTests {
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         _ = try? await queue.add("later") {}.value
         #expect(
-            listener.heard.values == [
+            listener.heard.events == [
                 "block added", "block started after a wait", "block finished",
                 "other added", "other started after a wait", "other finished",
                 "cancelled added", "cancelled cancelled, nobody wants it, never ran",
@@ -85,14 +88,14 @@ struct ListenerTests {
         let listener = Listener()
         let queue = OperationQueue()
         _ = queue.listen(listener)
-        let attempts = Counter()
+        let attempts = Tally()
         let operation = queue.add("flaky", .retry(3, backoff: .constant(.milliseconds(1)))) {
             if attempts.increment() < 3 { throw Broken() }
         }
         await operation.finished()
         await queue.drain()
         #expect(
-            listener.heard.values == [
+            listener.heard.events == [
                 "flaky added", "flaky started after a wait", "flaky returned: broken",
                 "flaky started after a wait", "flaky returned: broken",
                 "flaky started after a wait", "flaky finished",
@@ -107,7 +110,7 @@ struct ListenerTests {
         await slow.finished()
         #expect(slow.error is OperationTimeout)
         await queue.drain()
-        let told = listener.heard.values
+        let told = listener.heard.events
         #expect(told.dropLast().last == "slow ran out of time")
         #expect(told.last == "slow failed, 'slow' took longer than 5 ms")
     }
@@ -168,7 +171,7 @@ struct ListenerTests {
         let expected =
             ["block", "async", "async", "retried", "urgent", "subclass"].map { "\($0) \($0)" }
             + Array(repeating: "several several", count: 2) + ["nobody "]
-        #expect(seen.values.sorted() == expected.sorted())
+        #expect(seen.events.sorted() == expected.sorted())
     }
 
     @Test func aNewListenerPutsTheOldOneOutOfItsPlace() async {
@@ -182,9 +185,9 @@ struct ListenerTests {
         queue.add("late") {}
         queue.isSuspended = false
         await queue.drain()
-        #expect(first.heard.values.prefix(3) == ["early added", "over", "early over"])
+        #expect(first.heard.events.prefix(3) == ["early added", "over", "early over"])
         #expect(
-            second.heard.values == ["late added", "late started after a wait", "late finished"])
+            second.heard.events == ["late added", "late started after a wait", "late finished"])
     }
 
     @Test func neitherListenerNorOperationIsKept() async {
@@ -205,6 +208,6 @@ struct ListenerTests {
         #expect(listener != nil)
         // The queue is gone: there is nothing to end.
         listening.end()
-        #expect(listener?.heard.values.contains("over") == false)
+        #expect(listener?.heard.events.contains("over") == false)
     }
 }

@@ -1,4 +1,6 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -89,7 +91,7 @@ private final class HandTime: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StallTests {
     private func reports(
         of queue: OperationQueue, after duration: Duration, _ time: HandTime
@@ -113,11 +115,11 @@ struct StallTests {
         let time = HandTime()
         let (stalls, reports) = reports(of: queue, after: .seconds(30), time)
         await time.advance(by: .seconds(29))
-        #expect(stalls.values.isEmpty)
+        #expect(stalls.events.isEmpty)
         await time.advance(by: .seconds(2))
         await time.advance(by: .seconds(100))
-        #expect(stalls.values.count == 1)
-        let stall = stalls.values.first
+        #expect(stalls.events.count == 1)
+        let stall = stalls.events.first
         #expect(stall?.queue == "queue 'Pictures'" && stall?.unfinishedCount == 1)
         #expect(stall?.duration == .seconds(31))
         #expect(
@@ -131,7 +133,7 @@ struct StallTests {
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         await time.advance(by: .seconds(1))
         await time.advance(by: .seconds(31))
-        #expect(stalls.values.count == 2)
+        #expect(stalls.events.count == 2)
         missing.cancel()
         missing.start()
         await queue.drain()
@@ -145,7 +147,7 @@ struct StallTests {
         let time = HandTime()
         let (stalls, reports) = reports(of: queue, after: .seconds(1), time)
         for _ in 0..<5 { await time.advance(by: .seconds(10)) }
-        #expect(stalls.values.isEmpty)
+        #expect(stalls.events.isEmpty)
         reports.end()
         time.wake()
         queue.isSuspended = false
@@ -177,7 +179,7 @@ struct StallTests {
         time.wake(after: .seconds(10))
         missing.start()
         await queue.drain()
-        #expect(stalls.values.isEmpty && first.0.values.isEmpty)
+        #expect(stalls.events.isEmpty && first.0.events.isEmpty)
     }
 
     @Test func withTheClockAStallIsReportedByItself() async {

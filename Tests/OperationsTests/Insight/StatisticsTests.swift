@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DurationHistogramTests {
     @Test func everyValueLiesInItsBucket() {
         for bit in 0..<48 {
@@ -77,7 +78,7 @@ struct DurationHistogramTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StatisticsTests {
     private struct Failed: Error {}
 

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -17,15 +18,7 @@ private func block(_ name: String, _ body: @escaping @Sendable () -> Void = {}) 
     return operation
 }
 
-private func onThread<Result: Sendable>(
-    _ body: @escaping @Sendable () -> Result
-) async -> Result {
-    await withCheckedContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(returning: body()) }
-    }
-}
-
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimelineTests {
     @Test func whatRanIsShownWithItsQueueAndItsDependencies() async throws {
         let queue = suspendedQueue()
@@ -183,7 +176,7 @@ struct TimelineTests {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
-        let attempts = Counter()
+        let attempts = Tally()
         let flaky = queue.add("flaky", .retry(2, backoff: .constant(.milliseconds(1)))) {
             if attempts.increment() < 3 { throw Busy() }
         }

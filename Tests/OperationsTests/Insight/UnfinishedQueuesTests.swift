@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -11,7 +12,7 @@ import Musl
 import Darwin
 #endif
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct UnfinishedQueuesTests {
     private func entry(of queue: OperationQueue) -> OperationsDiagnostics.UnfinishedQueue? {
         OperationsDiagnostics.unfinishedQueues().first { $0.queue === queue }

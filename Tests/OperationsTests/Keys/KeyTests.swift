@@ -1,12 +1,14 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct KeyTests {
     @Test func oneThatIsUnderWayIsJoined() async throws {
         let queue = suspendedQueue()
-        let runs = Counter()
+        let runs = Tally()
         func load(_ url: String) -> TypedOperation<Int> {
             queue.add("load \(url)", .deduplicated(by: url)) { runs.increment() }
         }
@@ -26,7 +28,7 @@ struct KeyTests {
 
     @Test func manyThreadsJoinOne() async throws {
         let queue = OperationQueue()
-        let (gate, runs) = (AsyncGate(), Counter())
+        let (gate, runs) = (AsyncGate(), Tally())
         let operations = await withTaskGroup(of: TypedOperation<Int>.self) { group in
             for _ in 0..<50 {
                 group.addTask {
@@ -127,7 +129,7 @@ struct KeyTests {
         await queue.drain()
         for key in 0...1 {
             #expect(inside[key].highest == 1)
-            #expect(order[key].values == (0..<200).map { 2 * $0 + key })
+            #expect(order[key].events == (0..<200).map { 2 * $0 + key })
         }
         #expect(queue.keys.exclusive.count == 0)
     }
@@ -155,7 +157,7 @@ struct KeyTests {
     @Test func limitedOnesRunSoManyAtATime() async {
         let queue = OperationQueue()
         let inside = Occupancy()
-        let both = Counter()
+        let both = Tally()
         for _ in 0..<60 {
             queue.add(.limited(to: 2, by: "host")) { () async in
                 inside.enter()

@@ -1,9 +1,11 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Operations that count for more the longer they wait.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AgeingTests {
     private final class Barely: BlockOperation, @unchecked Sendable {}
 
@@ -26,7 +28,7 @@ struct AgeingTests {
 
         func next() -> String? {
             steps.step()
-            return recorder.values.last
+            return recorder.events.last
         }
     }
 
@@ -131,7 +133,7 @@ struct AgeingTests {
     @Test func itWorksWithRealTimeAndWorkers() async {
         let queue = OperationQueue()
         queue.ageing = .nanoseconds(1)
-        let (runs, count) = (Counter(), 20_000 / slowness)
+        let (runs, count) = (Tally(), 20_000 / slowness)
         for index in 0..<count {
             let operation = BlockOperation { runs.increment() }
             operation.queuePriority = .init(lane: index % 5)
@@ -147,7 +149,7 @@ struct AgeingTests {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.ageing = .microseconds(50)
-        let (runs, count) = (Counter(), 300_000 / slowness)
+        let (runs, count) = (Tally(), 300_000 / slowness)
         for index in 0..<count {
             let operation = BlockOperation { runs.increment() }
             operation.queuePriority = .init(lane: index % 5)

@@ -1,9 +1,11 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The earliest deadline first.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DeadlineOrderTests {
     private func adder(
         _ queue: OperationQueue, _ recorder: Recorder<String>
@@ -34,7 +36,7 @@ struct DeadlineOrderTests {
         _ = add("middle", 20, .normal)
         queue.isSuspended = false
         await queue.drain()
-        #expect(recorder.values == ["high", "early", "middle", "late", "none", "low"])
+        #expect(recorder.events == ["high", "early", "middle", "late", "none", "low"])
     }
 
     @Test func itCanBeGivenAndTakenAwayInTheQueue() async {
@@ -49,7 +51,7 @@ struct DeadlineOrderTests {
         a.setDeadline(2)
         queue.isSuspended = false
         await queue.drain()
-        #expect(recorder.values == ["c", "a", "b", "d"])
+        #expect(recorder.events == ["c", "a", "b", "d"])
     }
 
     @Test func itSurvivesChangesOfThePriority() async {
@@ -60,7 +62,7 @@ struct DeadlineOrderTests {
         moved.queuePriority = .high
         queue.isSuspended = false
         await queue.drain()
-        #expect(recorder.values == ["moved", "high"])
+        #expect(recorder.events == ["moved", "high"])
     }
 
     /// The ring moves its operations together while one stays at its head.
@@ -88,7 +90,7 @@ struct DeadlineOrderTests {
         key.start()
         queue.isSuspended = false
         await queue.drain()
-        #expect(recorder.values == ["early", "late"])
+        #expect(recorder.events == ["early", "late"])
     }
 
     /// Those that take no time are claimed several at once.
@@ -106,13 +108,13 @@ struct DeadlineOrderTests {
         for number in 0..<20 { queue.addOperation { recorder.record("\(number)") } }
         queue.isSuspended = false
         await queue.drain()
-        #expect(recorder.values.prefix(2) == ["adds", "urgent"])
+        #expect(recorder.events.prefix(2) == ["adds", "urgent"])
     }
 
     @Test func manyThreadsMayGiveDeadlinesWhileOthersAdd() async {
         let count = 10_000 / slowness
         let queue = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         let operations = (0..<count).map { _ in BlockOperation { runs.increment() } }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for operation in operations { queue.addOperation(operation) } }

@@ -1,9 +1,11 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Every order, with deadlines, ageing, barriers, changes of priorities and places, against the plain meaning.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderModelTests {
     /// Not plain, and so asked whether it is ready.
     private final class Asked: Operation, @unchecked Sendable {
@@ -135,7 +137,7 @@ struct OrderModelTests {
 
         /// What has run since was next, each when it ran.
         mutating func check() {
-            let values = recorder.values
+            let values = recorder.events
             for number in values[seen...] {
                 let candidates = model.candidates(now: steps.clock.now)
                 #expect(candidates.contains(number), "\(model.order), \(model.span ?? 0)")

@@ -1,9 +1,11 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Strictly as added, and the last first.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderTests {
     private func named(
         _ name: String, _ block: @escaping @Sendable () -> Void = {}
@@ -32,7 +34,7 @@ struct OrderTests {
             queue.addOperation(operation)
         }
         await queue.drain()
-        #expect(recorder.values == Array(0..<count))
+        #expect(recorder.events == Array(0..<count))
     }
 
     @Test(arguments: [1, -1])
@@ -48,7 +50,7 @@ struct OrderTests {
         #expect(holdsBackAll(queue))
         key.start()
         await queue.drain()
-        if width == 1 { #expect(recorder.values == ["first", "second"]) }
+        if width == 1 { #expect(recorder.events == ["first", "second"]) }
     }
 
     @Test func aCancelledOneLeavesFreely() async {
@@ -101,7 +103,7 @@ struct OrderTests {
         #expect(holdsBackAll(queue))
         key.start()
         await queue.drain()
-        #expect(recorder.values == [0, 1, 2])
+        #expect(recorder.events == [0, 1, 2])
     }
 
     @Test func barriersHoldInAStrictQueue() async {
@@ -117,13 +119,13 @@ struct OrderTests {
         #expect(holdsBackAll(queue))
         key.start()
         await queue.drain()
-        #expect(recorder.values == ["before", "barrier", "behind"])
+        #expect(recorder.events == ["before", "barrier", "behind"])
     }
 
     /// Its `isReady` says yes once, and no when a worker has it.
     @Test func oneThatIsGivenBackKeepsItsTurn() async {
         final class Fickle: Operation, @unchecked Sendable {
-            let answers = Counter()
+            let answers = Tally()
             let isOpen = Protected(false)
             let body: @Sendable () -> Void
             init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -144,7 +146,7 @@ struct OrderTests {
         fickle.isOpen.withLock { $0 = true }
         fickle.didChangeValue(forKey: "isReady")
         await queue.drain()
-        #expect(recorder.values == [0, 1])
+        #expect(recorder.events == [0, 1])
     }
 
     @Test func aStrictQueueIsInOrderWhateverDisturbsIt() async {
@@ -173,8 +175,8 @@ struct OrderTests {
         }
         queue.isSuspended = false
         await queue.drain()
-        #expect(recorder.values == recorder.values.sorted())
-        #expect(recorder.values.count > count / 2)
+        #expect(recorder.events == recorder.events.sorted())
+        #expect(recorder.events.count > count / 2)
     }
 
     // MARK: Last in, first out
@@ -196,7 +198,7 @@ struct OrderTests {
         queue.isSuspended = false
         await queue.drain()
         let expected = added.sorted { ($0.lane, $0.number) > ($1.lane, $1.number) }
-        #expect(recorder.values == expected.map(\.number))
+        #expect(recorder.events == expected.map(\.number))
     }
 
     /// Also when those before it take so little time that workers claim several at once.
@@ -214,7 +216,7 @@ struct OrderTests {
         queue.isSuspended = false
         await queue.drain()
         #expect(
-            recorder.values == ["adds", "added"] + (0..<20).reversed().map(String.init))
+            recorder.events == ["adds", "added"] + (0..<20).reversed().map(String.init))
     }
 
     // MARK: Changing
@@ -222,7 +224,7 @@ struct OrderTests {
     @Test func theOrderCanBeChangedAtAnyTime() async {
         let count = 10_000 / slowness
         let queue = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for index in 0..<count {

@@ -1,10 +1,12 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Waiting until a queue has fewer operations.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct RoomTests {
     /// Waits until so many stand in line.
     private func line(of queue: OperationQueue, has count: Int) async {
@@ -55,10 +57,10 @@ struct RoomTests {
         }
         operations[1].cancel()
         await operations[1].waitUntilFinished()
-        #expect(recorder.values == [])
+        #expect(recorder.events == [])
         queue.isSuspended = false
         for waiter in waiters { try await waiter.value }
-        #expect(recorder.values.first == "a" && recorder.values.count == 3)
+        #expect(recorder.events.first == "a" && recorder.events.count == 3)
         await queue.drain()
         #expect(isQuiet(queue))
     }
@@ -74,11 +76,11 @@ struct RoomTests {
         try await hold {
             second = waiter("second", queue, below: 1, recorder)
             await line(of: queue, has: 1)
-            #expect(recorder.values == [])
+            #expect(recorder.events == [])
         }
         try await second?.value
         await queue.drain()
-        #expect(recorder.values == ["second"])
+        #expect(recorder.events == ["second"])
         #expect(isQuiet(queue))
     }
 
@@ -93,7 +95,7 @@ struct RoomTests {
         await #expect(throws: CancellationError.self) { try await first.value }
         // It stood in the way.
         try await second.value
-        #expect(recorder.values.sorted() == ["first gave up", "second"])
+        #expect(recorder.events.sorted() == ["first gave up", "second"])
         #expect(isQuiet(queue))
         queue.cancelAllOperations()
     }
@@ -203,7 +205,7 @@ struct RoomTests {
         }
         let (queue, limit, producers) = (OperationQueue(), 100, 4)
         let share = 1_000_000 / slowness / producers
-        let (occupancy, runs) = (Occupancy(), Counter())
+        let (occupancy, runs) = (Occupancy(), Tally())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<producers {
                 group.addTask {
@@ -232,7 +234,7 @@ struct RoomTests {
 
     @Test func cancellationsLoseNoPlaceAndNoTask() async {
         let queue = OperationQueue()
-        let (admitted, gaveUp, count) = (Counter(), Counter(), 20_000 / slowness)
+        let (admitted, gaveUp, count) = (Tally(), Tally(), 20_000 / slowness)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<count {
                 let task = Task {

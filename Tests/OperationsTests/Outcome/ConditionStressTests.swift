@@ -1,21 +1,22 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Random graphs whose edges have conditions, whose operations fail, and which are cancelled from outside
 /// meanwhile, in part with all that depends on them. A failure prints its seed.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct ConditionStressTests {
     struct Broken: Error {}
 
     final class Round {
         let operations: [Operation]
-        let ran: [Counter]
+        let ran: [Tally]
         let edges: [[(Int, DependencyCondition)]]
         let queues = [OperationQueue(), serialQueue(), OperationQueue()]
 
         init(_ random: inout SeededGenerator, count: Int) {
-            let ran = (0..<count).map { _ in Counter() }
+            let ran = (0..<count).map { _ in Tally() }
             let operations: [Operation] = (0..<count).map { index in
                 let (fails, counter) = (random.happens(1, in: 5), ran[index])
                 let body: @Sendable () throws -> Void = {

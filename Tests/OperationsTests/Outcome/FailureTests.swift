@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct FailureTests {
     struct Broken: Error, Equatable, CustomStringConvertible {
         var description: String { "no connection" }
@@ -22,7 +24,7 @@ struct FailureTests {
             queue.addOperation(upload)
             await upload.waitUntilFinished()
         }
-        let ran = Counter()
+        let ran = Tally()
         let receipt = queue.add("receipt", after: upload) { _ in ran.increment() }
         let mail = queue.add("mail", after: receipt) { _ in ran.increment() }
         let log = BlockOperation { ran.increment() }
@@ -53,7 +55,7 @@ struct FailureTests {
         }
         queue.addOperation(upload)
         await queue.drain()
-        #expect(ran.values.sorted() == ["after next", "after upload"])
+        #expect(ran.events.sorted() == ["after next", "after upload"])
     }
 
     @Test func afterAPlainCancellationNothingIsMadeUpFor() async {
@@ -136,7 +138,7 @@ struct FailureTests {
         first.whenCancelled = { upload.start() }
         let next = Operation()
         next.addDependency(upload, on: .success)
-        let ran = Counter()
+        let ran = Tally()
         let cleanUp = BlockOperation { ran.increment() }
         cleanUp.addDependency(next, on: .failure)
         other.addOperation(cleanUp)
@@ -182,7 +184,7 @@ struct FailureTests {
 
     @Test func cascadeReachesAllThatDependsOnIt() async {
         let (queue, other) = (suspendedQueue(), suspendedQueue())
-        let ran = Counter()
+        let ran = Tally()
         let scan = queue.add("scan") { ran.increment() }
         let text = BlockOperation { ran.increment() }
         text.addDependency(scan)
@@ -219,7 +221,7 @@ struct FailureTests {
     }
 
     @Test func cancelHandlersAreCalledOnce() async {
-        let (calls, queue) = (Counter(), suspendedQueue())
+        let (calls, queue) = (Tally(), suspendedQueue())
         let waiting = queue.add {}
         waiting.onCancel { calls.increment() }
         waiting.cancel()

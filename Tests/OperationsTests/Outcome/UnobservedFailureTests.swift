@@ -1,3 +1,5 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -10,7 +12,7 @@ extension DiagnosticsTests {
 
     /// Other tests run at the same time.
     private func reports(in recorder: Recorder<String>) -> [String] {
-        recorder.values.filter { $0.hasPrefix("'unseen' failed") }
+        recorder.events.filter { $0.hasPrefix("'unseen' failed") }
     }
 
     @Test func aFailureThatNobodyLooksAtIsReportedOnce() async {

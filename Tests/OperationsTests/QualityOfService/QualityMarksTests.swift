@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Marks against a model that writes every promotion to every operation.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QualityMarksTests {
     private struct Item {
         var place: Int

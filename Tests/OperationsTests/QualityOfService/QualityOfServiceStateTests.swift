@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The rules as a table: what happens to an operation, and what it comes to.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QualityOfServiceStateTests {
     enum Event: Sendable {
         case set(QualityOfService)

@@ -1,9 +1,11 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The rules of promotion, as they are seen from outside.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QualityOfServiceTests {
     private func operation(_ quality: QualityOfService? = nil) -> BlockOperation {
         let operation = BlockOperation {}
@@ -20,7 +22,7 @@ struct QualityOfServiceTests {
             outer.qualityOfService = quality
             await OperationQueue().addOperations([outer], waitUntilFinished: true)
         }
-        #expect(seen.values == [.background, .default, .userInteractive])
+        #expect(seen.events == [.background, .default, .userInteractive])
     }
 
     @Test func anOperationMadeInAnAsyncBodyTakesOverWhatTheBodyHas() async {
@@ -31,7 +33,7 @@ struct QualityOfServiceTests {
         }
         outer.qualityOfService = .utility
         await OperationQueue().addOperations([outer], waitUntilFinished: true)
-        #expect(seen.values == [.utility])
+        #expect(seen.events == [.utility])
     }
 
     @Test func onTheMainThreadItIsUserInitiatedUntilSet() async {
@@ -266,6 +268,6 @@ struct QualityOfServiceTests {
             operation.qualityOfService = quality
             await OperationQueue().addOperations([operation], waitUntilFinished: true)
         }
-        #expect(seen.values == [expected, expected])
+        #expect(seen.events == [expected, expected])
     }
 }

@@ -1,4 +1,6 @@
+import OperationsTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -10,7 +12,7 @@ import Glibc
 #if os(Linux)
 /// What threads really get. Raising niceness is allowed to everybody, lowering it to root; each test says
 /// who it is.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ThreadNicenessTests {
     static var isRoot: Bool { geteuid() == 0 }
 
@@ -29,7 +31,7 @@ struct ThreadNicenessTests {
             operation.qualityOfService = quality
             await OperationQueue().addOperations([operation], waitUntilFinished: true)
         }
-        #expect(seen.values == Array(repeating: expected, count: 6))
+        #expect(seen.events == Array(repeating: expected, count: 6))
     }
 
     /// Those that keep all processors busy are no reason to wait for what is more urgent.
@@ -37,7 +39,7 @@ struct ThreadNicenessTests {
         let (low, high) = (OperationQueue(), OperationQueue())
         (low.qualityOfService, high.qualityOfService) = (.background, .userInteractive)
         let isOver = Atomic(false)
-        let (started, ran) = (Counter(), Signal())
+        let (started, ran) = (Tally(), Signal())
         let hasRun = await onThread {
             for _ in 0..<2 * WorkerPool.shared.cores {
                 low.addOperation {
@@ -73,7 +75,7 @@ struct ThreadNicenessTests {
             go.send()
         }
         await queue.drain()
-        #expect(seen.values.count == 1 && seen.values.allSatisfy { $0 <= 0 })
+        #expect(seen.events.count == 1 && seen.events.allSatisfy { $0 <= 0 })
         #expect(promoted.effectiveQualityOfService == .userInteractive)
     }
 
@@ -83,13 +85,13 @@ struct ThreadNicenessTests {
         operation.threadPriority = 0.25
         operation.qualityOfService = .background
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
-        #expect(seen.values == [10])
+        #expect(seen.events == [10])
         operation.threadPriority = 0.1
         let other = BlockOperation { seen.record(Self.niceness()) }
         other.threadPriority = 0
         other.qualityOfService = .utility
         await OperationQueue().addOperations([other], waitUntilFinished: true)
-        #expect(seen.values == [10, 19])
+        #expect(seen.events == [10, 19])
     }
 
     @Test func theQueuesQualityCountsAndEachOperationGetsItsOwn() async {
@@ -105,7 +107,7 @@ struct ThreadNicenessTests {
         }
         queue.isSuspended = false
         await queue.drain()
-        #expect(seen.values == (0..<400).map { [$0, $0 < 200 ? 5 : 10] })
+        #expect(seen.events == (0..<400).map { [$0, $0 < 200 ? 5 : 10] })
     }
 
     @Test func operationsThatAreWaitingAreRaisedWithTheirQueue() async {
@@ -117,7 +119,7 @@ struct ThreadNicenessTests {
         queue.qualityOfService = .utility
         queue.isSuspended = false
         await queue.drain()
-        #expect(seen.values == Array(repeating: 5, count: 100))
+        #expect(seen.events == Array(repeating: 5, count: 100))
     }
 
     @Test func anOperationBehindRaisesThoseAheadOfIt() async {
@@ -133,7 +135,7 @@ struct ThreadNicenessTests {
         queue.addOperation(operation)
         queue.isSuspended = false
         await queue.drain()
-        #expect(seen.values == Array(repeating: 0, count: 50))
+        #expect(seen.events == Array(repeating: 0, count: 50))
     }
 
     @Test func aPromotionMakesNothingSlower() async {
@@ -149,7 +151,7 @@ struct ThreadNicenessTests {
         await OperationQueue().addOperations([first], waitUntilFinished: true)
         queue.isSuspended = false
         await queue.drain()
-        #expect(seen.values.sorted() == [0, 0, 10])
+        #expect(seen.events.sorted() == [0, 0, 10])
     }
 
     // MARK: With the right to lower niceness
@@ -159,7 +161,7 @@ struct ThreadNicenessTests {
         let operation = BlockOperation { seen.record(Self.niceness()) }
         operation.qualityOfService = .userInteractive
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
-        #expect(seen.values == [-5])
+        #expect(seen.events == [-5])
     }
 
     @Test(.enabled(if: isRoot), arguments: [true, false])
@@ -183,7 +185,7 @@ struct ThreadNicenessTests {
         queue.qualityOfService = .default
         queue.addOperation { seen.record(Self.niceness()) }
         await queue.drain()
-        #expect(seen.values == [10, 5, 0])
+        #expect(seen.events == [10, 5, 0])
     }
 
     @Test(.enabled(if: isRoot)) func aRunningOperationIsRaisedByWhatIsAddedBehindIt() async {
@@ -202,7 +204,7 @@ struct ThreadNicenessTests {
         queue.addOperation(urgent)
         raised.send()
         await queue.drain()
-        #expect(seen.values == [-5])
+        #expect(seen.events == [-5])
     }
 
     // MARK: Without
@@ -233,8 +235,8 @@ struct ThreadNicenessTests {
             for index in 0..<4 {
                 expected += Array(repeating: [Int32(index), niceness[index]], count: 50)
             }
-            #expect(seen.values == expected)
-            exit(seen.values == expected ? 0 : 1)
+            #expect(seen.events == expected)
+            exit(seen.events == expected ? 0 : 1)
         }
     }
 
@@ -265,15 +267,15 @@ struct ThreadNicenessTests {
             }
             queue.addOperation(last)
             await told.asyncWait()
-            #expect(seen.values == expected + [5, 0])
-            exit(seen.values == expected + [5, 0] ? 0 : 1)
+            #expect(seen.events == expected + [5, 0])
+            exit(seen.events == expected + [5, 0] ? 0 : 1)
         }
     }
 
     @Test(.enabled(if: isRoot)) func aBatchIsGivenBackByAThreadThatIsTooNiceForIt() async {
         await #expect(processExitsWith: .success) {
             guard setuid(65_534) == 0 else { exit(9) }
-            let (count, wrong) = (Counter(), Counter())
+            let (count, wrong) = (Tally(), Tally())
             let queue = OperationQueue()
             for round in 0..<200 {
                 var operations: [Operation] = []
@@ -306,7 +308,7 @@ struct ThreadNicenessTests {
             }
             await queue.drain()
             // One after the other, by the workers there are.
-            let count = Set(threads.values).count
+            let count = Set(threads.events).count
             #expect(count <= usableProcessorCount() + 1)
             exit(count <= usableProcessorCount() + 1 ? 0 : 1)
         }
@@ -329,8 +331,8 @@ struct ThreadNicenessTests {
             raised.send()
             queue.addOperation { seen.record(ThreadNicenessTests.niceness()) }
             await queue.drain()
-            #expect(seen.values == [10, 0])
-            exit(seen.values == [10, 0] ? 0 : 1)
+            #expect(seen.events == [10, 0])
+            exit(seen.events == [10, 0] ? 0 : 1)
         }
     }
 }

@@ -1,4 +1,6 @@
 import Operations
+import OperationsTestKit
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -7,7 +9,7 @@ import Glibc
 
 #if os(Linux)
 /// The thread's niceness inside `main()`. Raising it is allowed to everybody.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ThreadPriorityTests {
     private static func niceness() -> Int32 {
         // On Linux the "process" 0 is the calling thread.
@@ -20,7 +22,7 @@ struct ThreadPriorityTests {
         let operation = BlockOperation { seen.record(Self.niceness()) }
         operation.threadPriority = priority
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
-        #expect(seen.values == [expected])
+        #expect(seen.events == [expected])
     }
 
     @Test func operationsAndCompletionBlocksAfterwardsRunAsUsual() async {
@@ -41,7 +43,7 @@ struct ThreadPriorityTests {
             }
             queue.addOperation(operation)
         }
-        #expect(seen.values == Array(repeating: 0, count: 11))
+        #expect(seen.events == Array(repeating: 0, count: 11))
     }
 }
 #endif

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -6,7 +7,7 @@ import Testing
 /// Numbers, and how many of them were taken. Not Sendable.
 final class Tap: Sequence, IteratorProtocol {
     let limit: Int
-    let taken = Counter()
+    let taken = Tally()
     private var last = -1
 
     init(_ limit: Int) { self.limit = limit }
@@ -39,7 +40,7 @@ struct AsyncTap: AsyncSequence {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(tap: tap, error: error) }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ConcurrentMapTests {
     struct Broken: Error, Equatable {}
     typealias AsyncGate = AsyncOperationTests.AsyncGate
@@ -58,7 +59,7 @@ struct ConcurrentMapTests {
     @Test func noMoreThanTheWidthAtATimeAndNoElementEarlier() async throws {
         let (tap, inside) = (Tap(200), Occupancy())
         let taken = tap.taken
-        let done = Counter()
+        let done = Tally()
         try await tap.concurrentForEach(width: 3) { _ in
             inside.enter()
             #expect(taken.value <= done.value + 3)
@@ -72,7 +73,7 @@ struct ConcurrentMapTests {
     @Test(arguments: [true, false])
     func theFirstErrorCancelsTheRest(isAsync: Bool) async throws {
         let tap = Tap(100)
-        let cancelled = Counter()
+        let cancelled = Tally()
         let body: @Sendable (Int) async throws -> Int = { number in
             if number == 3 { throw Broken() }
             do {
@@ -94,7 +95,7 @@ struct ConcurrentMapTests {
     }
 
     @Test func anErrorOfTheSequenceCancelsTheRest() async throws {
-        let cancelled = Counter()
+        let cancelled = Tally()
         await #expect(throws: Broken()) {
             try await AsyncTap(tap: Tap(3), error: Broken()).concurrentForEach(width: 4) { _ in
                 do { try await untilCancelled() } catch { cancelled.increment() }
@@ -156,7 +157,7 @@ struct ConcurrentMapTests {
         let highest = Atomic<Int>(0)
         final class Element: Sendable {}
         let count = 1_000_000 / slowness / 4
-        let sum = Counter()
+        let sum = Tally()
         try await (0..<count).concurrentForEach(width: 4) { _ in
             let now = living.add(1, ordering: .relaxed).newValue
             highest.max(now, ordering: .relaxed)

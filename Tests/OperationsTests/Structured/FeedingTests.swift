@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct FeedingTests {
     struct Broken: Error, Equatable {}
     typealias AsyncGate = AsyncOperationTests.AsyncGate
@@ -10,7 +12,7 @@ struct FeedingTests {
     @Test(arguments: [true, false])
     func itReturnsWhenAllHaveEndedAndNeverHoldsMore(isAsync: Bool) async throws {
         let (queue, tap) = (OperationQueue(), Tap(500))
-        let (ran, counts, taken) = (Counter(), Recorder<Int>(), tap.taken)
+        let (ran, counts, taken) = (Tally(), Recorder<Int>(), tap.taken)
         let body: @Sendable (Int) async throws -> Void = { _ in
             // What was taken and has not ended is in the queue.
             counts.record(taken.value - ran.value)
@@ -24,7 +26,7 @@ struct FeedingTests {
             try await queue.add("row", .priority(.low), each: tap, within: 7, body: body)
         }
         #expect(ran.value == 500 && queue.operationCount == 0)
-        #expect(counts.values.allSatisfy { $0 <= 7 })
+        #expect(counts.events.allSatisfy { $0 <= 7 })
     }
 
     @Test func theFirstFailureLeavesOthersInTheQueueAlone() async throws {
@@ -42,8 +44,8 @@ struct FeedingTests {
             }
         }
         #expect(queue.operationCount == 1 && !other.isCancelled)
-        #expect(seen.values.count <= 4)
-        for operation in seen.values where operation.isCancelled {
+        #expect(seen.events.count <= 4)
+        for operation in seen.events where operation.isCancelled {
             if case .siblingFailed? = operation.cancellationReason { continue }
             Issue.record("\(String(describing: operation.cancellationReason))")
         }
@@ -82,7 +84,7 @@ struct FeedingTests {
     }
 
     @Test func severalFeedOneQueue() async throws {
-        let (queue, ran) = (serialQueue(), Counter())
+        let (queue, ran) = (serialQueue(), Tally())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {

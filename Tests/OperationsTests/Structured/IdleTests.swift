@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct IdleTests {
     typealias AsyncGate = AsyncOperationTests.AsyncGate
 
@@ -13,7 +15,7 @@ struct IdleTests {
     }
 
     @Test func eachFurtherTurnComesWhenItBecameEmptyAgain() async {
-        let (queue, turns) = (OperationQueue(), Counter())
+        let (queue, turns) = (OperationQueue(), Tally())
         let gate = AsyncGate()
         queue.add { await gate.wait() }
         let task = Task {
@@ -78,6 +80,6 @@ struct IdleTests {
         }
         task.cancel()
         await task.value
-        #expect(turns.values.count == rounds + 1)
+        #expect(turns.events.count == rounds + 1)
     }
 }

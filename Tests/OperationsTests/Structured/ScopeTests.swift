@@ -1,9 +1,11 @@
 import Dispatch
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ScopeTests {
     struct Broken: Error, Equatable, CustomStringConvertible {
         var name = "no connection"
@@ -14,7 +16,7 @@ struct ScopeTests {
     // MARK: The end
 
     @Test func itReturnsWhatTheBodyReturnsWhenAllHasEnded() async throws {
-        let ran = Counter()
+        let ran = Tally()
         let result = try await withOperationQueue(
             name: "scope", maxConcurrentOperationCount: 2
         ) { queue in
@@ -85,7 +87,7 @@ struct ScopeTests {
                 }
             }
         }
-        for operation in seen.values {
+        for operation in seen.events {
             #expect(operation.isCancelled && operation.isFinished)
             #expect(
                 operation.cancellationReason?.description
@@ -125,7 +127,7 @@ struct ScopeTests {
             await queue.addOperations(all, waitUntilFinished: true)
             queue.add { ran.record("rest") }
         }
-        #expect(ran.values == ["clean up", "rest"])
+        #expect(ran.events == ["clean up", "rest"])
     }
 
     @Test func aCancelledOneMakesUpForNothing() async {
@@ -141,7 +143,7 @@ struct ScopeTests {
     }
 
     @Test func cancellingOneByHandEndsNothing() async throws {
-        let ran = Counter()
+        let ran = Tally()
         try await withOperationQueue { queue in
             queue.isSuspended = true
             let first = queue.add { ran.increment() }
@@ -162,7 +164,7 @@ struct ScopeTests {
     }
 
     @Test func whatIsAddedAfterTheEndBeganNeverBegins() async {
-        let ran = Counter()
+        let ran = Tally()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 let upload = queue.add("upload") { () throws in throw Broken() }
@@ -193,9 +195,9 @@ struct ScopeTests {
                 throw Broken()
             }
         }
-        #expect(seen.values.first?.isFinished == true)
+        #expect(seen.events.first?.isFinished == true)
         #expect(
-            seen.values.first?.cancellationReason?.description
+            seen.events.first?.cancellationReason?.description
                 == "what it belonged to failed: no connection")
     }
 
@@ -222,7 +224,7 @@ struct ScopeTests {
     }
 
     @Test func anAttemptThatIsFollowedByAnotherIsNoFailure() async throws {
-        let attempts = Counter()
+        let attempts = Tally()
         let result = try await withOperationQueue { queue in
             queue.add(.retry(2, backoff: .constant(.zero))) {
                 if attempts.increment() < 3 { throw Broken() }
@@ -233,7 +235,7 @@ struct ScopeTests {
     }
 
     @Test func theFailureOfTheLastAttemptEndsIt() async {
-        let attempts = Counter()
+        let attempts = Tally()
         let siblings = suspendedQueue()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
@@ -260,16 +262,16 @@ struct ScopeTests {
                         began.open()
                         try await untilCancelled()
                     })
-                await seen.values[0].waitUntilFinished()
+                await seen.events[0].waitUntilFinished()
                 return 1
             }
         }
         await began.wait()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        if case .taskCancelled? = seen.values[0].cancellationReason {
+        if case .taskCancelled? = seen.events[0].cancellationReason {
         } else {
-            Issue.record("\(String(describing: seen.values[0].cancellationReason))")
+            Issue.record("\(String(describing: seen.events[0].cancellationReason))")
         }
     }
 
@@ -296,7 +298,7 @@ struct ScopeTests {
     }
 
     @Test func inATaskThatIsCancelledNothingBegins() async {
-        let ran = Counter()
+        let ran = Tally()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await withOperationQueue { queue in
@@ -339,7 +341,7 @@ struct ScopeTests {
             }
         }
         #expect(
-            seen.values.sorted() == [
+            seen.events.sorted() == [
                 "after all outer", "after outer", "async outer", "barrier outer", "block outer",
                 "inner async inner", "inner sync inner", "subclass outer", "sync outer",
                 "thread outer",
@@ -356,7 +358,7 @@ struct ScopeTests {
             }
         }
         try await task.value
-        #expect(seen.values == [.high, .high, .high])
+        #expect(seen.events == [.high, .high, .high])
     }
 
     @Test func currentQueueAndOperationAreThoseOfTheBody() async throws {
@@ -405,7 +407,7 @@ struct ScopeTests {
     }
 
     @Test func operationsThatBlockDoNotKeepOthersWaiting() async throws {
-        let (ran, signal) = (Counter(), Signal())
+        let (ran, signal) = (Tally(), Signal())
         try await withOperationQueue { queue in
             for _ in 0..<8 {
                 queue.addOperation {
@@ -421,7 +423,7 @@ struct ScopeTests {
     }
 
     @Test func manyPlainOperations() async throws {
-        let ran = Counter()
+        let ran = Tally()
         let count = 200_000 / slowness
         try await withOperationQueue { queue in
             for _ in 0..<count { queue.addOperation { ran.increment() } }
@@ -430,7 +432,7 @@ struct ScopeTests {
     }
 
     @Test func anUnderlyingQueueMayBeSet() async throws {
-        let ran = Counter()
+        let ran = Tally()
         try await withOperationQueue { queue in
             queue.underlyingQueue = DispatchQueue(label: "below")
             queue.addOperation { ran.increment() }

@@ -1,14 +1,15 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DeadlineTests {
     @Test func oneThatHasNotStartedLeavesWithoutItsBody() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         queue.isSuspended = true
-        let ran = Counter()
+        let ran = Tally()
         let late = queue.add("late", .deadline(in: .seconds(10))) { ran.increment() }
         await clock.advance(by: .seconds(10), whenSleepers: 1)
         await queue.drain()
@@ -23,11 +24,13 @@ struct DeadlineTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
-        let runs = Counter()
+        let (runs, started) = (Tally(), Signal())
         let late = queue.add("late", .deadline(in: .seconds(10)), .retry(5)) {
             runs.increment()
+            started.send()
             try await gate.wait()
         }
+        #expect(await started.arrives())
         await clock.advance(by: .seconds(10), whenSleepers: 1)
         await #expect(throws: OperationDeadlineExceeded(operation: "'late'", hasStarted: true)) {
             try await late.value

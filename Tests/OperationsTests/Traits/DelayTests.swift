@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DelayTests {
     @Test func itIsNotReadyBeforeItsTime() async {
         let clock = ManualClock()
@@ -20,14 +22,14 @@ struct DelayTests {
         #expect(!late.isReady && !late.isFinished)
         await clock.advance(by: .milliseconds(400), whenSleepers: 1)
         await late.waitUntilFinished()
-        #expect(order.values == ["early", "late"])
+        #expect(order.events == ["early", "late"])
         await queue.drain()
     }
 
     @Test func oneThatIsCancelledMeanwhileLeavesAtOnce() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let ran = Counter()
+        let ran = Tally()
         let late = queue.add(.delay(.seconds(2))) { ran.increment() }
         queue.isSuspended = true
         late.cancel()
@@ -54,7 +56,7 @@ struct DelayTests {
         #expect(!late.isReady)
         gate.send()
         await queue.drain()
-        #expect(order.values == ["first", "late"])
+        #expect(order.events == ["first", "late"])
     }
 
     @Test func changesOfIsReadyAreTold() async {
@@ -72,13 +74,13 @@ struct DelayTests {
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
         #expect(told.wait() && told.wait())
-        #expect(seen.values == [false, true])
+        #expect(seen.events == [false, true])
         withExtendedLifetime(observation) {}
     }
 
     /// Started by hand, it runs once and at once.
     @Test func withoutAQueueTraitsAboutTimeDoNotCount() {
-        let ran = Counter()
+        let ran = Tally()
         let operation = TypedOperation<Int> {
             ran.increment()
             throw NoConnection()

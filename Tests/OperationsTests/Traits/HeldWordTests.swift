@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// The events of being held back and of attempts, on the word alone.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HeldWordTests {
     typealias Event = (inout OperationWord) -> Bool
 

@@ -1,8 +1,10 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PeriodTests {
     @Test func itRunsAtAFixedRateAndLeavesOutWhatItMissed() async {
         let clock = ManualClock()
@@ -11,7 +13,7 @@ struct PeriodTests {
         let beat = queue.add("beat", .every(.seconds(10))) {
             moments.record(clock.now.offset)
             // The third takes longer than two periods.
-            if moments.values.count == 3 { clock.advance(by: .seconds(25)) }
+            if moments.events.count == 3 { clock.advance(by: .seconds(25)) }
         }
         await clock.sleepers(1)
         #expect(beat.explain().description == "'beat' waits 10.0 s for its next run.")
@@ -23,17 +25,17 @@ struct PeriodTests {
         await clock.advance(by: .seconds(7), whenSleepers: 1)
         await clock.advance(by: .seconds(5), whenSleepers: 1)
         await clock.sleepers(1)
-        #expect(moments.values == [0, 13, 20, 50].map { .seconds($0) })
+        #expect(moments.events == [0, 13, 20, 50].map { .seconds($0) })
         beat.cancel()
         await queue.drain()
-        #expect(beat.isCancelled && beat.isFinished && moments.values.count == 4)
+        #expect(beat.isCancelled && beat.isFinished && moments.events.count == 4)
         #expect(clock.sleeperCount == 0)
     }
 
     @Test func anErrorEndsIt() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let runs = Counter()
+        let runs = Tally()
         let beat = queue.add(.every(.seconds(1))) { () async throws in
             if runs.increment() == 3 { throw NoConnection() }
         }
@@ -60,7 +62,7 @@ struct PeriodTests {
         await clock.sleepers(1)
         beat.cancel()
         await queue.drain()
-        #expect(seen.values == ["1: 1", "3: 2", "11: 1", "13: 2"])
+        #expect(seen.events == ["1: 1", "3: 2", "11: 1", "13: 2"])
     }
 
     @Test func ticksLieOnWholePeriods() {

@@ -1,15 +1,17 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct RetryTests {
     @TaskLocal static var label = "none"
 
     @Test func itRunsAgainUntilItSucceeds() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
-        let completions = Counter()
+        let completions = Tally()
         let order = Recorder<String>()
         let feed = TypedOperation<Int> {
             let attempt = Operation.current?.attempt ?? 0
@@ -34,7 +36,7 @@ struct RetryTests {
         await clock.advance(by: .milliseconds(400), whenSleepers: 1)
         #expect(try await feed.value == 3)
         await queue.drain()
-        #expect(order.values == ["attempt 1", "other", "attempt 2", "attempt 3"])
+        #expect(order.events == ["attempt 1", "other", "attempt 2", "attempt 3"])
         #expect(feed.attempt == 3 && feed.error == nil)
         while completions.value == 0 { await Task.yield() }
         #expect(completions.value == 1)
@@ -43,7 +45,7 @@ struct RetryTests {
     @Test(arguments: [true, false])
     func theLastErrorIsItsOwn(isAsync: Bool) async {
         let queue = OperationQueue(ManualClock())
-        let runs = Counter()
+        let runs = Tally()
         let trait = OperationTrait.retry(2, backoff: .none)
         let feed =
             isAsync
@@ -56,7 +58,7 @@ struct RetryTests {
 
     @Test func onlyWhatIsWorthIt() async {
         let queue = OperationQueue(ManualClock())
-        let runs = Counter()
+        let runs = Tally()
         let feed = queue.add(
             .retry(5, backoff: .none, if: { ($0 as? NoConnection)?.number ?? 0 < 2 })
         ) { throw NoConnection(number: runs.increment()) }
@@ -68,7 +70,7 @@ struct RetryTests {
     @Test(arguments: Place.allCases)
     func aSecondAttemptIsCancelled(_ place: Place) async {
         let queue = OperationQueue()
-        let runs = Counter()
+        let runs = Tally()
         let operation = await place.make {
             queue.add(.retry(3, backoff: .none)) { () async throws in
                 if runs.increment() == 1 { throw NoConnection() }
@@ -85,7 +87,7 @@ struct RetryTests {
     func cancelledBetweenAttemptsItLeavesAtOnce(isSuspended: Bool) async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let runs = Counter()
+        let runs = Tally()
         let feed = queue.add(.retry(3, backoff: .constant(.seconds(60)))) {
             runs.increment()
             throw NoConnection()
@@ -127,7 +129,7 @@ struct RetryTests {
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
         #expect(list.isFinished)
-        #expect(order.values == ["attempt 1", "attempt 2", "list 2", "barrier", "later"])
+        #expect(order.events == ["attempt 1", "attempt 2", "list 2", "barrier", "later"])
     }
 
     @Test func changesOfItsStateAreTold() async {
@@ -155,7 +157,7 @@ struct RetryTests {
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
         #expect(await told.arrives())
-        let values = seen.values
+        let values = seen.events
         #expect(values.filter { $0.hasPrefix("ready") } == ["ready false", "ready true"])
         #expect(
             values.filter { !$0.hasPrefix("ready") } == [
@@ -167,7 +169,7 @@ struct RetryTests {
 
     @Test func aSubclassThatSaysItHasFailedIsRunAgain() async {
         final class Upload: Operation, @unchecked Sendable {
-            let runs = Counter()
+            let runs = Tally()
             override func main() { if runs.increment() < 3 { fail(NoConnection()) } }
         }
         let queue = OperationQueue(ManualClock())
@@ -205,12 +207,12 @@ struct RetryTests {
             }
         }
         try await operation.value
-        #expect(seen.values == ["mine", "mine", "mine", "mine"])
+        #expect(seen.events == ["mine", "mine", "mine", "mine"])
     }
 
     @Test func aMethodIsCalledAgainAndItsTargetLetGo() async throws {
         final class Store: Sendable {
-            let calls = Counter()
+            let calls = Tally()
             func load(_ name: String) throws -> Int {
                 if calls.increment() < 3 { throw NoConnection() }
                 return name.count
@@ -231,10 +233,10 @@ struct RetryTests {
 
     @Test func theBodyGoesAfterTheLastAttempt() async {
         let queue = OperationQueue(ManualClock())
-        weak var held: Counter?
+        weak var held: Tally?
         let operation: TypedOperation<Int>
         do {
-            let counter = Counter()
+            let counter = Tally()
             held = counter
             operation = TypedOperation {
                 if counter.increment() < 2 { throw NoConnection() }
@@ -265,7 +267,7 @@ struct RetryTests {
     @Test func manyAtOnceRunEachAsOftenAsTheyShould() async {
         let queue = OperationQueue(ManualClock(), width: 4)
         let inside = Occupancy()
-        let runs = Counter()
+        let runs = Tally()
         let operations = (0..<2_000).map { index in
             queue.add(.retry(index % 4, backoff: .none)) {
                 inside.enter()

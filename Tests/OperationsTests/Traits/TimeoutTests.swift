@@ -1,15 +1,17 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimeoutTests {
     @Test func anAsyncBodyIsStoppedAndTheOperationHasFailed() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
         let seen = Recorder<Bool>()
-        let began = Counter()
+        let began = Tally()
         let slow = queue.add("slow", .timeout(.seconds(5))) { () async throws -> Int in
             began.increment()
             try? await gate.wait()
@@ -23,7 +25,7 @@ struct TimeoutTests {
         await #expect(throws: OperationTimeout(operation: "'slow'", duration: .seconds(5))) {
             try await slow.value
         }
-        #expect(seen.values == [true, true])
+        #expect(seen.events == [true, true])
         #expect(slow.status.outcome == .failed)
         #expect(slow.cancellationReason?.description == "'slow' took longer than 5.0 s")
         await queue.drain()
@@ -106,10 +108,10 @@ struct TimeoutTests {
             if current.attempt == 1 { try await gate.wait() }
             return current.attempt
         }
-        #expect(await comesTrue { seen.values.count == 1 })
+        #expect(await comesTrue { seen.events.count == 1 })
         await clock.advance(by: .seconds(5), whenSleepers: 1)
         #expect(try await slow.value == 2)
-        #expect(seen.values == ["1 false false", "2 false false"])
+        #expect(seen.events == ["1 false false", "2 false false"])
         #expect(!slow.isCancelled && slow.error == nil && slow.cancellationReason == nil)
     }
 
@@ -117,7 +119,7 @@ struct TimeoutTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let (ready, stopped, goOn) = (Signal(), Signal(), Signal())
-        let runs = Counter()
+        let runs = Tally()
         let slow = queue.add(.timeout(.seconds(1)), .retry(3, backoff: .none)) {
             runs.increment()
             Operation.current?.onCancel { stopped.send() }
@@ -158,7 +160,7 @@ struct TimeoutTests {
         #expect(await stopped.arrives())
         goOn.send()
         await queue.drain()
-        #expect(calls.values.sorted() == ["2", "outside"])
+        #expect(calls.events.sorted() == ["2", "outside"])
     }
 
     /// Timers of attempts that are over do nothing to later ones, whatever the moment.

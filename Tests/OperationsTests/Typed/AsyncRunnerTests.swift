@@ -1,3 +1,5 @@
+import OperationsTestKit
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -15,7 +17,7 @@ enum Place: CaseIterable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncRunnerTests {
     @Test(arguments: Place.allCases)
     func eachSeesItselfAndItsOwnCancellation(_ place: Place) async throws {
@@ -46,7 +48,7 @@ struct AsyncRunnerTests {
     @Test(arguments: Place.allCases)
     func cancellingAllReachesTheTasks(_ place: Place) async {
         let queue = OperationQueue()
-        let began = Counter()
+        let began = Tally()
         let operations = await place.make {
             (0..<4).map { _ in
                 queue.add {
@@ -127,7 +129,7 @@ struct AsyncRunnerTests {
     @Test(arguments: Place.allCases)
     func manyQueuesTakeTurns(_ place: Place) async throws {
         let queues = (0..<4).map { _ in OperationQueue() }
-        let wrong = Counter()
+        let wrong = Tally()
         for round in 0..<(200 / slowness) {
             await place.make {
                 for index in 0..<40 {
@@ -185,11 +187,11 @@ struct AsyncRunnerTests {
     }
 
     @Test func bodiesAreLetGoOf() async throws {
-        weak var token: Counter?
+        weak var token: Tally?
         let queue = OperationQueue()
         let operation: TypedOperation<Int>
         do {
-            let counter = Counter()
+            let counter = Tally()
             token = counter
             operation = queue.add {
                 await Task.yield()
@@ -267,7 +269,7 @@ struct AsyncRunnerTests {
         }
         await outer.waitUntilFinished()
         #expect(
-            seen.values == ["before", "outer", "after", "outer", "async", "async", "outer"])
+            seen.events == ["before", "outer", "after", "outer", "async", "async", "outer"])
     }
 
     private actor Visited {
@@ -282,7 +284,7 @@ struct AsyncRunnerTests {
         queues[1].maxConcurrentOperationCount = 1
         let visited = Visited()
         let count = 6_000 / slowness
-        let (runs, ends, wrong) = (Counter(), Counter(), Counter())
+        let (runs, ends, wrong) = (Tally(), Tally(), Tally())
         let operations = await place.make {
             (0..<count).map { index in
                 let queue = queues[index % 3]
@@ -325,8 +327,8 @@ struct AsyncRunnerTests {
 
     /// In a scope a runner has the values of the scope, also for what threads outside of tasks add.
     @Test func runnersOfAScopeHaveItsValues() async throws {
-        let wrong = Counter()
-        let ran = Counter()
+        let wrong = Tally()
+        let ran = Tally()
         let visited = Visited()
         try await Self.$value.withValue(7) {
             try await withOperationQueue { queue in

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
 /// Work that has a type of its own.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationWorkTests {
     private struct Failed: Error {}
 
@@ -13,7 +14,7 @@ struct OperationWorkTests {
     }
 
     private struct Flaky: OperationWork {
-        let attempts = Counter()
+        let attempts = Tally()
         func run() async throws -> Int {
             await Task.yield()
             if attempts.increment() < 3 { throw Failed() }

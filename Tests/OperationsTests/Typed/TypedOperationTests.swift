@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Operations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TypedOperationTests {
     struct Broken: Error, Equatable {}
 
@@ -62,7 +63,7 @@ struct TypedOperationTests {
 
     @Test func aSubclassWithoutAResultMayOverrideEitherMain() async throws {
         final class Plain: TypedOperation<Void>, @unchecked Sendable {
-            let ran = Counter()
+            let ran = Tally()
             override func main() { ran.increment() }
         }
         let operation = Plain()
@@ -109,10 +110,10 @@ struct TypedOperationTests {
     }
 
     @Test func bodyAndInputsAreLetGoOf() async throws {
-        weak var token: Counter?
+        weak var token: Tally?
         let operation: TypedOperation<Int>
         do {
-            let counter = Counter()
+            let counter = Tally()
             token = counter
             let input = TypedOperation { counter.value }
             operation = TypedOperation(after: input) { $0 + counter.value }

@@ -1,0 +1,12 @@
+import Synchronization
+
+/// Counts what happens on several threads.
+package final class Tally: Sendable {
+    private let count = Atomic<Int>(0)
+
+    package init() {}
+
+    @discardableResult
+    package func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
+    package var value: Int { count.load(ordering: .acquiring) }
+}
