@@ -1,4 +1,4 @@
-import Synchronization
+import Operations
 
 /// Lets a number of tasks in at a time, in the order in which they came.
 final class Room: Sendable {
@@ -7,10 +7,10 @@ final class Room: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Protected<State>
 
     init(for places: Int) {
-        state = Mutex(State(places: places))
+        state = Protected(State(places: places))
     }
 
     func enter() async {
