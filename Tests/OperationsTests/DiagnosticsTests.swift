@@ -104,6 +104,24 @@ struct DiagnosticsTests {
         #expect(found.last?.contains("'b' → 'c' → 'a' → 'b'") == true)
     }
 
+    /// The edge that is left closes another cycle, which whoever looks next finds.
+    @Test func aCycleOfOthersIsReportedAndRefusesNothing() {
+        let (a, b, x, c) = (named("a"), named("b"), named("x"), named("c"))
+        let (first, second) = (named("first"), named("second"))
+        let found = findings {
+            for way in [x, c] {
+                b.addDependency(way)
+                way.addDependency(a)
+            }
+            a.addDependency(b)
+            x.cancel()
+            #expect(throws: Never.self) { try first.addDependencyChecked(second) }
+        }
+        #expect(first.dependencies == [second])
+        #expect(found.count == 2)
+        #expect(found.last?.contains("'a' → 'b' → 'c' → 'a'") == true)
+    }
+
     @Test func waitingOnTheMainThreadForWhatCannotHaveFinishedIsReported() async {
         let found = Recorder<String>()
         await MainActor.run {

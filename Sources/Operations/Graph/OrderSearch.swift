@@ -52,9 +52,10 @@ enum OrderSearch {
             return operations.count == members.count ? operations : nil
         }
 
-        /// Whether each member still waits for the next.
-        static func stands(_ operations: [Operation], _ kept: inout [[Operation]]) -> Bool {
-            zip(operations, operations.dropFirst()).allSatisfy { dependent, dependency in
+        /// Whether each member but the first still waits for the next.
+        static func leadsBack(_ operations: [Operation], _ kept: inout [[Operation]]) -> Bool {
+            zip(operations.dropFirst(), operations.dropFirst(2)).allSatisfy {
+                dependent, dependency in
                 hasEdge(from: dependency, to: dependent, &kept)
             }
         }
@@ -101,6 +102,9 @@ enum OrderSearch {
     }
 
     /// The cycle that the edge closes: `dependent`, `dependency`, … and `dependent` again; nil if none.
+    ///
+    /// Cycles that edges of others close by now, because those that they closed before are broken, are
+    /// reported.
     static func cycle(through dependency: Operation, before dependent: Operation) -> [Operation]? {
         // The edge is linked: a search that starts from now on sees it, and one that may not have seen it
         // shows in the epoch. Linking ended with a sequentially consistent step, so the loads come after it.
@@ -113,50 +117,55 @@ enum OrderSearch {
         }
         // Let go of after the lock is released: the last reference runs a user's deinit.
         var visited: [[Operation]] = []
-        return lock.withLock {
+        let found = lock.withLock {
             epoch.add(1, ordering: .sequentiallyConsistent)
             // Pairs with the end of linking: who has read the epoch before this has an edge that we see.
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             defer { epoch.add(1, ordering: .sequentiallyConsistent) }
             return search(from: dependency, to: dependent, visited: &visited)
         }
+        for cycle in found.byOthers {
+            OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
+        }
+        return found.byEdge
     }
 
     /// Moves what lies behind `dependency` below `dependent`, or finds the way to it.
     private static func search(
         from dependency: Operation, to dependent: Operation, visited: inout [[Operation]]
-    ) -> [Operation]? {
-        guard dependency.holdsOthersBack else { return nil }
+    ) -> (byEdge: [Operation]?, byOthers: [[Operation]]) {
+        guard dependency.holdsOthersBack else { return (nil, []) }
         var excluded = Excluded()
-        var found = lookAfterReported(&excluded, visited: &visited)
+        let byOthers = lookAfterReported(&excluded, visited: &visited)
+        var byEdge: [Operation]?
         if let cycle = place(dependency, below: dependent, excluded, visited: &visited) {
             // One that is cancelled waits for nothing, so no cycle holds at it.
-            if dependent.holdsOthersBack { found = cycle }
+            if dependent.holdsOthersBack { byEdge = cycle }
             remember(cycle)
         }
         hasReported.store(!reported.isEmpty, ordering: .sequentiallyConsistent)
-        return found
+        return (byEdge, byOthers)
     }
 
-    /// Gives the edges of broken cycles their place. Returns a cycle that one of them closes now.
+    /// Gives the edges of broken cycles their place. Returns the cycles that they close now.
     private static func lookAfterReported(
         _ excluded: inout Excluded, visited: inout [[Operation]]
-    ) -> [Operation]? {
-        if reported.isEmpty { return nil }
+    ) -> [[Operation]] {
+        if reported.isEmpty { return [] }
         var broken: [(dependency: Operation, dependent: Operation)] = []
         reported.removeAll { cycle in
             guard let operations = cycle.operations(&visited) else { return true }
-            if ReportedCycle.stands(operations, &visited) {
-                excluded.insert(from: operations[1], to: operations[0])
-                return false
+            let (dependent, dependency) = (operations[0], operations[1])
+            // Asked once: who was refused it may add it again at any moment, and looks for cycles after that.
+            guard ReportedCycle.hasEdge(from: dependency, to: dependent, &visited) else {
+                return true
             }
-            if ReportedCycle.hasEdge(from: operations[1], to: operations[0], &visited) {
-                broken.append((operations[1], operations[0]))
-                excluded.insert(from: operations[1], to: operations[0])
-            }
+            excluded.insert(from: dependency, to: dependent)
+            if ReportedCycle.leadsBack(operations, &visited) { return false }
+            broken.append((dependency, dependent))
             return true
         }
-        var found: [Operation]?
+        var found: [[Operation]] = []
         for edge in broken {
             // Once it has its place it counts like any other, for the next of them too.
             excluded.remove(from: edge.dependency, to: edge.dependent)
@@ -166,7 +175,7 @@ enum OrderSearch {
             else { continue }
             excluded.insert(from: edge.dependency, to: edge.dependent)
             remember(cycle)
-            found = cycle
+            found.append(cycle)
         }
         return found
     }
