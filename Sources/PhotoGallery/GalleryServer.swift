@@ -2,6 +2,8 @@ import Hummingbird
 import Logging
 import NIOCore
 public import PhotoPipeline
+import ServiceLifecycle
+import UnixSignals
 
 #if canImport(Glibc)
 import Glibc
@@ -69,12 +71,17 @@ public struct GalleryServer: Sendable {
     /// - Parameter started: called with the port once pages can be opened.
     /// - Throws: ``Failure`` if the port cannot be had.
     public func run(started: @escaping @Sendable (_ port: Int) async -> Void) async throws {
-        let result: Result<Void, any Error>
-        do {
-            try await application(started: started).runService()
-            result = .success(())
-        } catch {
-            result = .failure(error)
+        let services = ServiceGroup(
+            configuration: .init(
+                services: [application(started: started)],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.logger))
+        // A task of its own: a server that is cancelled while it listens stops the program if it has just
+        // accepted a connection, https://github.com/apple/swift-nio/issues/3481.
+        let running = Task { try await services.run() }
+        let result = await withTaskCancellationHandler {
+            await running.result
+        } onCancel: {
+            Task { await services.triggerGracefulShutdown() }
         }
         await pages.closeAll()
         do {
@@ -89,14 +96,18 @@ public struct GalleryServer: Sendable {
     func application(
         started: @escaping @Sendable (_ port: Int) async -> Void
     ) -> some ApplicationProtocol {
-        var logger = Logger(label: "classicphotos")
-        logger.logLevel = .critical
-        return Application(
+        Application(
             router: router(),
             configuration: ApplicationConfiguration(
                 address: .hostname("127.0.0.1", port: configuration.port)),
             onServerRunning: { channel in await started(channel.localAddress?.port ?? 0) },
-            logger: logger)
+            logger: Self.logger)
+    }
+
+    private static var logger: Logger {
+        var logger = Logger(label: "classicphotos")
+        logger.logLevel = .critical
+        return logger
     }
 
     private func router() -> Router<BasicRequestContext> {

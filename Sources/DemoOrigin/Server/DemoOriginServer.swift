@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import NIOCore
+import ServiceLifecycle
 import Synchronization
 
 /// A photo origin on this machine: a list of pictures and the pictures themselves, over HTTP.
@@ -22,15 +23,17 @@ public final class DemoOriginServer: Sendable {
     public let port: Int
     private let responder: OriginResponder
     private let darkrooms: [PhotoDarkroom]
+    private let services: ServiceGroup
     private let running: Task<Void, any Error>
 
     private init(
-        port: Int, responder: OriginResponder, darkrooms: [PhotoDarkroom],
+        port: Int, responder: OriginResponder, darkrooms: [PhotoDarkroom], services: ServiceGroup,
         running: Task<Void, any Error>
     ) {
         self.port = port
         self.responder = responder
         self.darkrooms = darkrooms
+        self.services = services
         self.running = running
     }
 
@@ -72,13 +75,15 @@ public final class DemoOriginServer: Sendable {
         let responder = OriginResponder(
             configuration, darkroom: darkrooms[0], samples: darkrooms[1])
         let (ports, announced) = AsyncStream<Int>.makeStream()
+        let services = services(of: application(configuration, responder) { announced.yield($0) })
         let running = Task {
             defer { announced.finish() }
-            try await application(configuration, responder) { announced.yield($0) }.run()
+            try await services.run()
         }
         for await port in ports {
             return DemoOriginServer(
-                port: port, responder: responder, darkrooms: darkrooms, running: running)
+                port: port, responder: responder, darkrooms: darkrooms, services: services,
+                running: running)
         }
         let result = await running.result
         for darkroom in darkrooms { try await darkroom.close() }
@@ -102,12 +107,24 @@ public final class DemoOriginServer: Sendable {
             logger: configuration.logger)
     }
 
-    /// Stops listening, closes every connection at once, and returns when all of it is over.
+    /// What runs the server, and stops it: first it stops listening, a moment later it cancels what is not
+    /// over by itself.
     ///
-    /// A rendering that is under way is finished first, which may take a tenth of a second. Calling
-    /// it again does nothing.
+    /// A server that is cancelled while it listens stops the program if it has just accepted a connection:
+    /// <https://github.com/apple/swift-nio/issues/3481>.
+    private static func services(of application: some ApplicationProtocol) -> ServiceGroup {
+        var configuration = ServiceGroupConfiguration(
+            services: [application], logger: application.logger)
+        configuration.maximumGracefulShutdownDuration = .milliseconds(100)
+        return ServiceGroup(configuration: configuration)
+    }
+
+    /// Stops listening, closes every connection, and returns when all of it is over.
+    ///
+    /// What is under way has a tenth of a second to come to its end; a rendering is finished first, which may
+    /// take as long. Calling it again does nothing.
     public func stop() async {
-        running.cancel()
+        await services.triggerGracefulShutdown()
         _ = await running.result
         for darkroom in darkrooms { try? await darkroom.close() }
     }
