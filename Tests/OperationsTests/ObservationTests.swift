@@ -107,10 +107,11 @@ struct ObservationTests {
         let observation = Self.follow(\.isReady, of: dependent, in: log)
         let late = Operation()
         await OperationQueue().addOperations([dependency], waitUntilFinished: true)
-        // The dependency tells after it has woken its waiters; this is recorded behind it.
-        while log.events.isEmpty { await Task.yield() }
+        // The dependency tells after it has woken its waiters; this is told behind it, perhaps by its thread.
+        #expect(await comesTrue { log.events.count == 1 })
         dependent.addDependency(late)
         dependent.removeDependency(late)
+        #expect(await comesTrue { log.events.count == 3 })
         #expect(log.events == ["false>true", "true>false", "false>true"])
         withExtendedLifetime(observation) {}
     }

@@ -206,11 +206,10 @@ struct QualityOfServiceTests {
         outer.qualityOfService = .userInitiated
         outerQueue.addOperation(outer)
         // The wait begins at some time; nothing tells when.
-        while awaited.effectiveQualityOfService == .background { await Task.yield() }
-        #expect(awaited.effectiveQualityOfService == .userInitiated)
-        #expect(ahead.effectiveQualityOfService == .userInitiated)
-        while dependency.effectiveQualityOfService == .background { await Task.yield() }
-        #expect(dependency.effectiveQualityOfService == .userInitiated)
+        for operation in [awaited, ahead, dependency] {
+            #expect(await comesTrue { operation.effectiveQualityOfService != .background })
+            #expect(operation.effectiveQualityOfService == .userInitiated)
+        }
         inner.cancelAllOperations()
         await outerQueue.drain()
     }

@@ -142,7 +142,7 @@ struct TimeoutTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let calls = Recorder<String>()
-        let (stopped, goOn) = (Signal(), Signal())
+        let (second, stopped, goOn) = (Signal(), Signal(), Signal())
         let operation = TypedOperation<Void> {
             let attempt = Operation.current?.attempt ?? 0
             Operation.current?.onCancel {
@@ -150,12 +150,13 @@ struct TimeoutTests {
                 stopped.send()
             }
             if attempt == 1 { throw NoConnection() }
+            second.send()
             goOn.wait()
         }
         operation.apply(.retry(1, backoff: .none))
         operation.onCancel { calls.record("outside") }
         queue.addOperation(operation)
-        while operation.attempt < 2 { await Task.yield() }
+        #expect(await second.arrives())
         operation.cancel()
         #expect(await stopped.arrives())
         goOn.send()
