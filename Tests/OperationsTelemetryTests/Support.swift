@@ -1,5 +1,4 @@
 import CoreMetrics
-import Dispatch
 import InMemoryLogging
 import InMemoryTracing
 import Logging

@@ -23,12 +23,6 @@ struct DiagnosticsTests {
         OperationsDiagnostics.handler = previous
     }
 
-    private func named(_ name: String) -> Operation {
-        let operation = Operation()
-        operation.name = name
-        return operation
-    }
-
     @Test func aCycleIsReportedWithItsNamesAndBrokenByCancellingAMember() async {
         let (download, decode, resize) = (named("download"), named("decode"), named("resize"))
         let found = findings {

@@ -4,6 +4,7 @@ package func comesTrue(_ condition: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + .seconds(120)
     while !condition() {
         guard ContinuousClock.now < end else { return false }
+        // Nothing announces it; meanwhile the processor is for whoever brings it about.
         try? await Task.sleep(for: .milliseconds(1))
     }
     return true
