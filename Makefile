@@ -35,7 +35,7 @@ model-check: install-test
 
 unit-tests: install-test
 	swift build --build-tests
-	swift test --skip-build --disable-xctest
+	Scripts/run-tests
 
 # The documentation of the libraries, in which a warning is an error. It says where it puts them; for a
 # browser: python3 -m http.server -d ….doccarchive, and then http://localhost:8000/documentation/operations
@@ -46,31 +46,31 @@ docs: install-run
 
 # The framework and its telemetry twice more, alone, so that the app's dependencies need no second build:
 # optimised, as people run it, and under the thread sanitizer.
-ALONE = OPERATIONS_ONLY=telemetry swift
+ALONE = OPERATIONS_ONLY=telemetry
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
 
 release-tests:
-	$(ALONE) build --build-tests $(OPTIMISED)
-	$(ALONE) test --skip-build --disable-xctest $(OPTIMISED)
+	$(ALONE) swift build --build-tests $(OPTIMISED)
+	$(ALONE) Scripts/run-tests $(OPTIMISED)
 
 # The programs of the documentation, and what they print.
 snippets:
-	$(ALONE) build $(OPTIMISED)
+	$(ALONE) swift build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
 
 thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
 thread-sanitizer:
-	$(ALONE) build --build-tests $(SANITIZED)
-	$(ALONE) test --skip-build --disable-xctest $(SANITIZED)
+	$(ALONE) swift build --build-tests $(SANITIZED)
+	$(ALONE) Scripts/run-tests $(SANITIZED)
 
 # The random graphs of the tests at the size of a night; OPERATIONS_STRESS_SEED=… repeats one round.
 STRESS_OPERATIONS ?= 10000000
 
 stress:
-	$(ALONE) build --build-tests $(OPTIMISED)
+	$(ALONE) swift build --build-tests $(OPTIMISED)
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
-		$(ALONE) test --skip-build --disable-xctest $(OPTIMISED) --filter StressTests
+		$(ALONE) Scripts/run-tests $(OPTIMISED) --filter StressTests
 
 # The pictures in the README: the page, seen by the tests' own browser.
 screenshots: install-test

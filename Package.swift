@@ -128,16 +128,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "ImagingTests", dependencies: ["Imaging"], swiftSettings: settings),
+        .testTarget(
+            name: "ImagingTests", dependencies: ["Imaging", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PhotoPipelineTests",
-            dependencies: ["DemoOrigin", "Imaging", "Operations", "PhotoPipeline"],
+            dependencies: ["DemoOrigin", "Imaging", "Operations", "PhotoPipeline", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
+                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -148,7 +149,7 @@ let package = Package(
         .testTarget(
             name: "DemoOriginTests",
             dependencies: [
-                "DemoOrigin",
+                "DemoOrigin", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -158,7 +159,7 @@ let package = Package(
         .testTarget(
             name: "ClassicPhotosTests",
             dependencies: [
-                "classicphotos", "DemoOrigin", "Imaging",
+                "classicphotos", "DemoOrigin", "Imaging", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

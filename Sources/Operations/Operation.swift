@@ -71,6 +71,9 @@ open class Operation: @unchecked Sendable {
     /// The body has returned, and is about to be run again.
     func prepareBodyAgain() {}
 
+    /// It has been stopped before its work, and is about to finish.
+    func willEndUnbegun() {}
+
     /// The work; override it. The default does nothing.
     ///
     /// Check ``isCancelled`` now and then, and return early if it is true.

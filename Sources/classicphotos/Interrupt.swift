@@ -14,14 +14,21 @@ enum Interrupt {
     ///
     /// A second signal ends the program at once.
     static func run(_ body: @escaping @Sendable () async -> Void) async -> Bool {
-        let task = Task { await body() }
-        let sources = [SIGINT, SIGTERM].map { signal in
+        let signals = [SIGINT, SIGTERM]
+        let (listens, listening) = AsyncStream<Void>.makeStream()
+        let task = Task {
+            // A signal that comes before somebody listens would be lost.
+            for await _ in listens.prefix(signals.count) {}
+            await body()
+        }
+        let sources = signals.map { signal in
             _ = Self.setHandler(signal, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
             source.setEventHandler {
                 task.cancel()
                 _ = Self.setHandler(signal, SIG_DFL)
             }
+            source.setRegistrationHandler { listening.yield() }
             source.resume()
             return source
         }

@@ -1,7 +1,8 @@
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(1)))
 struct HelpTests {
     @Test func helpNamesBothCommandsAndWhatASourceIs() async throws {
         let outcome = try await classicphotos("--help")

@@ -2,10 +2,11 @@ import DemoOrigin
 import Foundation
 import Imaging
 import Subprocess
+import TestSupport
 import Testing
 
 /// `classicphotos process` as text in, text and files out.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.ownThreads, .timeLimit(.minutes(3)))
 struct ProcessTests {
     @Test func everyPhotoIsWrittenAndCountedLineByLine() async throws {
         try await withTemporaryFolder { folder in

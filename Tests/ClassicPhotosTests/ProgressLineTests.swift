@@ -1,7 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import classicphotos
 
+@Suite(.ownThreads)
 struct ProgressLineTests {
     private func line(
         total: Int = 200, done: Int, failed: Int = 0, seconds: Double, width: Int = 79

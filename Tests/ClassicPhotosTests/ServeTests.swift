@@ -2,9 +2,10 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.ownThreads, .timeLimit(.minutes(3)))
 struct ServeTests {
     /// Runs `serve` until it has said where it listens, does something, and interrupts it.
     private func serving(

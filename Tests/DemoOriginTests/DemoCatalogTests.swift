@@ -1,8 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct DemoCatalogTests {
     private struct Line: Decodable, Equatable {
         var name: String

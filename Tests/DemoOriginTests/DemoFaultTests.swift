@@ -1,7 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct DemoFaultTests {
     static let all: [DemoFault] = [
         .redirects(0), .redirects(5), .redirectLoop, .huge(bytes: 1), .endless(bytes: 0),

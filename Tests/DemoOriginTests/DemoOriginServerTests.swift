@@ -2,10 +2,12 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct DemoOriginServerTests {
     private struct Line: Decodable {
         var name: String

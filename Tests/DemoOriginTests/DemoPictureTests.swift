@@ -1,7 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct DemoPictureTests {
     @Test(arguments: 0..<17)
     func sameIndexGivesSameBytes(index: Int) {

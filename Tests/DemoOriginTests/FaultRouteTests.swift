@@ -1,10 +1,12 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct FaultRouteTests {
     @Test func redirectsCountDownToAPicture() async throws {
         try await withOrigin { server, client in
@@ -49,7 +51,7 @@ struct FaultRouteTests {
     @Test func aHugeBodyMayBeLeftInTheMiddle() async throws {
         try await withOrigin { server, client in
             let request = HTTPClientRequest(url: server.url(for: .huge(bytes: 1 << 40)))
-            let response = try await client.execute(request, timeout: .seconds(30))
+            let response = try await client.execute(request, timeout: .minutes(2))
             var count = 0
             for try await part in response.body {
                 count += part.readableBytes
@@ -70,7 +72,7 @@ struct FaultRouteTests {
     @Test func closingEarlyGivesTheBytesPromisedAndNoMore() async throws {
         try await withOrigin { server, client in
             let request = HTTPClientRequest(url: server.url(for: .closeEarly(after: 1000)))
-            let response = try await client.execute(request, timeout: .seconds(30))
+            let response = try await client.execute(request, timeout: .minutes(2))
             #expect(response.status == .ok)
             var count = 0
             await #expect(throws: (any Error).self) {
@@ -98,11 +100,11 @@ struct FaultRouteTests {
 
     @Test func silenceLastsUntilTheClientGivesUp() async throws {
         try await withOrigin { server, client in
-            let error = await #expect(throws: HTTPClientError.self) {
-                try await client.get(server.url(for: .neverAnswers), timeout: .milliseconds(300))
-            }
-            #expect(error == .deadlineExceeded)
-            #expect(server.requestCount(for: DemoFault.neverAnswers.path) == 1)
+            let request = Task { try await client.get(server.url(for: .neverAnswers)) }
+            #expect(
+                await comesTrue { server.requestCount(for: DemoFault.neverAnswers.path) == 1 })
+            request.cancel()
+            await #expect(throws: (any Error).self) { try await request.value }
         }
     }
 

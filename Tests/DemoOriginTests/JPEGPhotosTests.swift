@@ -1,8 +1,10 @@
 import Imaging
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct JPEGPhotosTests {
     private let picture = DemoPicture(index: 2, longestSide: 64)
 

@@ -40,7 +40,7 @@ func withOrigin(
 extension HTTPClient {
     func get(
         _ url: String, method: HTTPMethod = .GET, headers: HTTPHeaders = [:],
-        timeout: TimeAmount = .seconds(30)
+        timeout: TimeAmount = .minutes(2)
     ) async throws -> Reply {
         var request = HTTPClientRequest(url: url)
         request.method = method

@@ -1,8 +1,10 @@
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct PhotoCacheTests {
     private func file(_ size: Int) -> ByteBuffer { ByteBuffer(repeating: 7, count: size) }
 

@@ -1,8 +1,10 @@
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import DemoOrigin
 
+@Suite(.ownThreads)
 struct PhotoDarkroomTests {
     private struct Refusal: Error, Equatable {}
 

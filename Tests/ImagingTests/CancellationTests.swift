@@ -1,9 +1,9 @@
-import Foundation
 import Imaging
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.serialized) struct CancellationTests {
+@Suite(.ownThreads, .serialized) struct CancellationTests {
     /// Large enough that no machine finishes before a cancellation that comes right after the start.
     private static let large = try? Pictures.colourful(width: 5000, height: 4000)
 
@@ -54,25 +54,23 @@ import Testing
         }
     }
 
-    /// Runs `work` on a thread of its own, cancels it from here once that thread runs, and gives
-    /// back what it threw.
+    /// Does work on a thread of its own, again and again until it throws, cancels it from here once that
+    /// thread runs, and gives back what it threw.
     private func cancelFromHere(
         _ work: @escaping @Sendable (ImagingCancellation) throws(ImagingError) -> Void
     ) -> ImagingError? {
         let cancellation = ImagingCancellation()
         let thrown = Mutex<ImagingError?>(nil)
-        let begun = DispatchSemaphore(value: 0)
-        let ended = DispatchSemaphore(value: 0)
-        let thread = Thread {
-            begun.signal()
+        let (begun, ended) = (Signal(), Signal())
+        startTestThread {
+            begun.send()
             do throws(ImagingError) {
-                try work(cancellation)
+                while true { try work(cancellation) }
             } catch {
                 thrown.withLock { $0 = error }
             }
-            ended.signal()
+            ended.send()
         }
-        thread.start()
         begun.wait()
         cancellation.cancel()
         ended.wait()

@@ -1,9 +1,10 @@
 import Foundation
 import Imaging
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite struct ConcurrencyTests {
+@Suite(.ownThreads) struct ConcurrencyTests {
     /// Runs `body` on eight threads at once and waits for all of them.
     private func onEightThreads(_ body: @escaping @Sendable (Int) -> Void) {
         let group = DispatchGroup()

@@ -1,7 +1,8 @@
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct DecodeTests {
+@Suite(.ownThreads) struct DecodeTests {
     private static let written = ImageFormat.allCases.filter(\.canEncode)
 
     @Test(arguments: written)

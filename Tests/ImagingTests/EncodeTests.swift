@@ -1,7 +1,8 @@
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct EncodeTests {
+@Suite(.ownThreads) struct EncodeTests {
     private func transparent() throws -> Bitmap {
         let row: [UInt8] = [255, 0, 0, 255, 0, 255, 0, 0]
         let pixels = Array(repeating: row, count: 16 * 32).flatMap(\.self)

@@ -1,8 +1,9 @@
 import Foundation
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct FilterTests {
+@Suite(.ownThreads) struct FilterTests {
     /// With their defaults; each of them changes a colourful picture.
     private static let everyFilter = ImageFilter.Kind.allCases
 

@@ -1,8 +1,9 @@
 import Foundation
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct FilterTextTests {
+@Suite(.ownThreads) struct FilterTextTests {
     @Test func aBareNameHasTheDefaults() throws {
         #expect(try ImageFilter("tilt-shift") == .tiltShift())
         #expect(try ImageFilter(" Sepia ") == .sepia())

@@ -1,7 +1,8 @@
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct FormatTests {
+@Suite(.ownThreads) struct FormatTests {
     @Test(arguments: ImageFormat.allCases.filter(\.canEncode))
     func writtenFilesAreDetected(format: ImageFormat) throws {
         #expect(ImageFormat(detecting: try Pictures.file(format)) == format)

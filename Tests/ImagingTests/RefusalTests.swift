@@ -1,7 +1,8 @@
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct RefusalTests {
+@Suite(.ownThreads) struct RefusalTests {
     @Test func nothingIsEmptyInput() {
         #expect(throws: ImagingError.emptyInput) { try ImageEngine.decode([]) }
     }

@@ -1,7 +1,8 @@
 import Imaging
+import TestSupport
 import Testing
 
-@Suite struct SepiaTests {
+@Suite(.ownThreads) struct SepiaTests {
     private func colour(_ number: UInt32) -> [UInt8] {
         [16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }

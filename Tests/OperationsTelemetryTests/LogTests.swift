@@ -33,6 +33,7 @@ struct LogTests {
                 "debug: Operation was cancelled unwanted",
             ])
         let entries = observed.log.entries
+        try #require(entries.count == 5)
         #expect(entries.allSatisfy { $0.metadata["queue"] == "tests" })
         let failure = try #require(entries.first)
         #expect(failure.error is Broken)

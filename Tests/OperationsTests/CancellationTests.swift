@@ -62,7 +62,7 @@ struct CancellationTests {
         let operation = Loop()
         let queue = OperationQueue()
         queue.addOperation(operation)
-        await Task.detached { _ = operation.began.wait() }.value
+        #expect(await operation.began.arrives())
         operation.cancel()
         await queue.drain()
         #expect(operation.isFinished)

@@ -150,7 +150,7 @@ struct EndlessWaitTests {
                     await small.waitUntilFinished()
                 }
             }
-            await Task.detached { for _ in 0..<2 { begun.wait() } }.value
+            for _ in 0..<2 { #expect(await begun.arrives()) }
             disk.addOperation(large)
             while large.isReady { await Task.yield() }
             disk.addOperation(small)
@@ -219,7 +219,7 @@ struct EndlessWaitTests {
                 goOn.wait()
                 _ = try await net.add(within: 1) {}
             }
-            await Task.detached { for _ in 0..<2 { begun.wait() } }.value
+            for _ in 0..<2 { #expect(await begun.arrives()) }
             for _ in 0..<2 { goOn.send() }
             await net.drain()
         }
@@ -410,7 +410,7 @@ struct EndlessWaitTests {
                 second.waitUntilFinished()
             }
             queue.addOperation(first)
-            await Task.detached { _ = begun.wait() }.value
+            #expect(await begun.arrives())
             second.addDependency(first)
             queue.addOperation(second)
             await queue.drain()
@@ -429,10 +429,8 @@ struct EndlessWaitTests {
                 disk.waitUntilAllOperationsAreFinished()
             }
             net.addOperation(download)
-            await Task.detached {
-                begun.wait()
-                while BlockedWait.targets(in: download).isEmpty { await Task.yield() }
-            }.value
+            #expect(await begun.arrives())
+            #expect(await comesTrue { !BlockedWait.targets(in: download).isEmpty })
             let store = Circle.named("store") {}
             store.addDependency(download)
             disk.addOperation(store)
@@ -458,7 +456,7 @@ struct EndlessWaitTests {
             begun.send()
             second.waitUntilFinished()
         }
-        await Task.detached { _ = begun.wait() }.value
+        #expect(await begun.arrives())
         held.isSuspended = false
         await queue.drain()
         #expect(second.isFinished)
@@ -475,7 +473,7 @@ struct EndlessWaitTests {
             second.waitUntilFinished()
             finished.send()
         }
-        await Task.detached { #expect(finished.wait()) }.value
+        #expect(await finished.arrives())
         await queue.drain()
     }
 
@@ -491,7 +489,7 @@ struct EndlessWaitTests {
         }
         let busy = BlockOperation { goOn.wait() }
         await queue.addOperations([first, busy, second], waitUntilFinished: false)
-        await Task.detached { _ = begun.wait() }.value
+        #expect(await begun.arrives())
         goOn.send()
         await queue.drain()
         #expect(second.isFinished)
@@ -509,7 +507,7 @@ struct EndlessWaitTests {
             a.waitUntilFinished()
         }
         await queue.addOperations([a, b], waitUntilFinished: false)
-        await Task.detached { _ = begun.wait() }.value
+        #expect(await begun.arrives())
         b.cancel()
         await queue.drain()
         #expect(a.isFinished)
@@ -528,11 +526,9 @@ struct EndlessWaitTests {
             BlockOperation { a.waitUntilFinished() }, BlockOperation { last.waitUntilFinished() },
         ]
         await queue.addOperations(holders + [last], waitUntilFinished: false)
-        await Task.detached {
-            for holder in holders {
-                while BlockedWait.targets(in: holder).isEmpty { await Task.yield() }
-            }
-        }.value
+        for holder in holders {
+            #expect(await comesTrue { !BlockedWait.targets(in: holder).isEmpty })
+        }
         b.cancel()
         await queue.drain()
         #expect(last.isFinished)
@@ -567,7 +563,7 @@ struct EndlessWaitTests {
             operation.waitUntilFinished()
         }
         queue.addOperation(operation)
-        await Task.detached { _ = begun.wait() }.value
+        #expect(await begun.arrives())
         operation.condition.withLock { $0 = true }
         operation.didChangeValue(forKey: "isReady")
         await queue.drain()

@@ -34,7 +34,7 @@ struct ExplanationTests {
             goOn.wait()
         }
         queue.addOperation(operation)
-        await Task.detached { _ = begun.wait() }.value
+        #expect(await begun.arrives())
         await body(operation)
         goOn.send()
         await operation.waitUntilFinished()
@@ -135,7 +135,7 @@ struct ExplanationTests {
         own.name = "own"
         await net.addOperations([asynchronous, own], waitUntilFinished: false)
         for await _ in begun.stream {}
-        await Task.detached { while own.stage != .executing { await Task.yield() } }.value
+        #expect(await comesTrue { own.stage == .executing })
         #expect(text(asynchronous.explain()) == "'async' is executing for T on queue 'net'.")
         #expect(text(own.explain()) == "'own' is executing for T on queue 'net'.")
         goOn.continuation.finish()
@@ -150,9 +150,7 @@ struct ExplanationTests {
         disk.addOperation(store)
         let download = named("download") { store.waitUntilFinished() }
         net.addOperation(download)
-        await Task.detached {
-            while BlockedWait.targets(in: download).isEmpty { await Task.yield() }
-        }.value
+        #expect(await comesTrue { !BlockedWait.targets(in: download).isEmpty })
         #expect(
             text(download.explain()) == """
                 'download' is executing, and waits for 'store'.

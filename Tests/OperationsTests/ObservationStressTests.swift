@@ -122,14 +122,15 @@ struct ObservationStressTests {
     @Test func afterInvalidateNoFurtherChangeIsTold() {
         let operation = Operation()
         let isOver = Atomic(false)
-        let others = DispatchGroup()
+        let ended = Signal()
         for thread in 0..<2 {
-            DispatchQueue.global().async(group: others) {
+            startTestThread {
                 var index = 0
                 while !isOver.load(ordering: .acquiring) {
                     operation.name = "\(thread) \(index)"
                     index += 1
                 }
+                ended.send()
             }
         }
         for _ in 0..<2_000 {
@@ -143,7 +144,7 @@ struct ObservationStressTests {
             #expect(calls.value <= atMost)
         }
         isOver.store(true, ordering: .releasing)
-        others.wait()
+        for _ in 0..<2 { ended.wait() }
         #expect(!operation.status.has(.observed))
     }
 

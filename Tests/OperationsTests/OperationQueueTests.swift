@@ -169,7 +169,7 @@ struct OperationQueueTests {
         queue.addOperation(first)
         let second = BlockOperation { runs.increment() }
         queue.addOperation(second)
-        await Task.detached { _ = began.wait() }.value
+        #expect(await began.arrives())
         queue.isSuspended = true
         goOn.send()
         await first.waitUntilFinished()

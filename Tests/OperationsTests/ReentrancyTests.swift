@@ -60,7 +60,7 @@ struct ReentrancyTests {
         let queue = OperationQueue()
         let operation = Fetch()
         queue.addOperation(operation)
-        await Task.detached { _ = operation.began.wait() }.value
+        #expect(await operation.began.arrives())
         queue.cancelAllOperations()
         #expect(operation.stopped.value == 1)
         await queue.drain()
@@ -97,7 +97,7 @@ struct ReentrancyTests {
         let order = Recorder<Bool>()
         queue.addOperation(operation)
         queue.addOperation { order.record(operation.isFinished) }
-        await Task.detached { _ = operation.began.wait() }.value
+        #expect(await operation.began.arrives())
         #expect(queue.operationCount == 2)
         operation.over.store(true, ordering: .releasing)
         operation.didChangeValue(forKey: "isFinished")

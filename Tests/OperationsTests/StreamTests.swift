@@ -49,7 +49,7 @@ struct StreamTests {
             let task = Task { [operation] in
                 for await _ in operation.states { begun.send() }
             }
-            await Task.detached { _ = begun.wait() }.value
+            #expect(await begun.arrives())
             task.cancel()
             await task.value
             #expect(!operation.status.has(.observed))

@@ -330,10 +330,7 @@ final class StressGraph: @unchecked Sendable {
     func aliveAfterRelease() async -> Int {
         operations = []
         homes = []
-        for _ in 0..<100_000 {
-            if references.allSatisfy({ $0.object == nil }) { return 0 }
-            await Task.yield()
-        }
+        if await comesTrue({ references.allSatisfy { $0.object == nil } }) { return 0 }
         return references.count { $0.object != nil }
     }
 }

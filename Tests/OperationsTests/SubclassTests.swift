@@ -112,6 +112,8 @@ struct SubclassTests {
         queue.addOperation(operation)
         operation.didChangeValue(forKey: "isFinished")
         #expect(queue.operationCount == 1)
+        // Before that `start()` would overwrite it.
+        #expect(await comesTrue { operation.stage == .executing })
         operation.stage = .finished
         operation.didChangeValue(forKey: "isFinished")
         await queue.drain()

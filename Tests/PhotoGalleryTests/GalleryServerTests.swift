@@ -4,11 +4,12 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import PhotoPipeline
+import TestSupport
 import Testing
 
 @testable import PhotoGallery
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.ownThreads, .timeLimit(.minutes(2)))
 struct GalleryServerTests {
     private static let page = String(repeating: "0a", count: 16)
 

@@ -1,10 +1,11 @@
 import DemoOrigin
 import Foundation
 import PhotoPipeline
+import TestSupport
 import Testing
 
 /// The page in a real browser: what a person sees.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct PageTests {
     /// Rows on the screen, not those kept ready above and below it.
     private static let onScreen = """

@@ -13,7 +13,5 @@ package struct Signal: Sendable {
     package func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
 
     /// The same for code that must not block its thread.
-    package func arrives() async -> Bool {
-        await comesTrue { semaphore.wait(timeout: .now()) == .success }
-    }
+    package func arrives() async -> Bool { await onThread { wait() } }
 }

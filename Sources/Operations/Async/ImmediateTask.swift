@@ -22,9 +22,8 @@ class ImmediateTask: @unchecked Sendable {
         hasParted.store(false, ordering: .relaxed)
         go()
         if isOver { return true }
-        let start = batch.start.load(ordering: .relaxed)
-        // Kept for the task, which releases it.
-        queue.part(from: batch)._withUnsafeGuaranteedRef { $0.noteTaskStart(start) }
+        // Retained for the task, which releases it.
+        _ = queue.part(from: batch)
         hasParted.store(true, ordering: .releasing)
         return false
     }

@@ -20,7 +20,7 @@ extension KeyValueObserving where Self: Operation {
     /// thread is just delivering changes of this operation, or the change is made inside a handler: then
     /// that one goes on with it. It may do anything with the operation but wait for it. `isFinished` is
     /// told when the operation has left its queue, before its dependents start and before its completion
-    /// block runs.
+    /// block runs; left to another thread that is delivering, it may be told at the same time as these.
     ///
     /// While an operation is observed it keeps its list of dependencies, also when dependents of it have
     /// finished.

@@ -77,15 +77,20 @@ extension Operation {
         } while started == nil
         if let started, started.has(.observed) { tellObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
+        var attempt: (run: PlannedRun, serial: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-            if let run = existingExtras.plannedRun, started?.isStopped == false { begin(run) }
+            if let run = existingExtras.plannedRun, started?.isStopped == false {
+                attempt = (run, run.beginsAttempt())
+            }
         }
         var witness: (any OperationWitness)?
         if queue.isWatched {
             queue.noteStart(of: self)
             if queue.cares(for: .listener) { witness = self.witness }
         }
+        // Nobody is told that it ran out of time before being told that it has begun.
+        if let attempt { startTimeout(of: attempt.run, attempt: attempt.serial) }
         context.inside(self, of: queue) {
             if let witness { witness.perform { start() } } else { start() }
         }
@@ -115,7 +120,8 @@ extension Operation {
             return false
         case .created, .waiting, .asking, .filed, .starting: break
         }
-        let isCancelled = self.isCancelled
+        // The body is called also if the time for it is over already, and is told so.
+        let isCancelled = self.isCancelled && !status.isExpired
         if let change = updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) {
             if change.after.has(.observed) { tellObservers() }
             return true
@@ -126,7 +132,9 @@ extension Operation {
             refuseStart(.starting(enqueued: self))
         // The promise that refused it was broken.
         case .created where !isCancelled && !refused.isStopped: return beginExecuting()
-        case .created, .starting: finish()
+        case .created, .starting:
+            willEndUnbegun()
+            finish()
         case .finished: break
         case .executing: refuseStart(.startingTwice(self))
         }

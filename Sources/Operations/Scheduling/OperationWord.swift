@@ -140,6 +140,8 @@ struct OperationWord: Sendable, Equatable {
     // MARK: What follows from it
 
     var isCancelled: Bool { has([.cancelled, .expired]) }
+    /// Its attempt has taken too long, and it was not cancelled.
+    var isExpired: Bool { has(.expired) && !has(.cancelled) }
 
     /// How it has ended, once it has.
     var outcome: Outcome {

@@ -403,7 +403,10 @@ struct QueueState: ~Copyable {
         giveBackRest(of: batch)
         let operation = batch.dropLast().retain()
         let holdsSlot = batch.handOverSlot()
+        let start = batch.start.load(ordering: .relaxed)
         operation._withUnsafeGuaranteedRef {
+            // Before it is said to be alone: then its start is not the batch's any more.
+            $0.noteTaskStart(start)
             _ = $0.update { $0.singledOut(holdsSlot: holdsSlot) }
         }
         return operation

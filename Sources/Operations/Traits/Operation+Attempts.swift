@@ -54,8 +54,7 @@ extension Operation {
     // MARK: Attempts
 
     /// A worker is about to call `start()`.
-    final func begin(_ run: PlannedRun) {
-        let serial = run.beginsAttempt()
+    final func startTimeout(of run: PlannedRun, attempt serial: Int) {
         guard let timeout = run.plan.timeout else { return }
         let timer = run.time.schedule(after: timeout) { [self] in
             expire(run, attempt: serial, after: timeout)

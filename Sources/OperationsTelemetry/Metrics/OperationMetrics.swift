@@ -64,8 +64,8 @@ final class OperationMetrics: Sendable {
     func attemptEnded(_ outcome: Outcome, running time: Duration?) {
         executing.add(-1)
         pending.add(1)
-        if outcome == .retried { retried.increment() }
         if let time { running[outcome.index].record(time) }
+        if outcome == .retried { retried.increment() }
     }
 
     /// - Parameters:

@@ -117,7 +117,9 @@ public struct PhotoBatch: Sendable {
                 [decode, filter, encode, write], waitUntilFinished: true)
             return Self.result(of: write)
         } onCancel: {
-            for operation in [download, decode, filter, encode, write] { operation.cancel() }
+            // Not the writing: it runs only if all of these have succeeded, and then to its end, so that
+            // each file in the folder is one that is reported.
+            for operation in [download, decode, filter, encode] { operation.cancel() }
         }
     }
 

@@ -280,12 +280,18 @@ public actor PhotoListSession {
         bell?.yield()
     }
 
-    private func downloaded(
+    func downloaded(
         _ row: Row, _ generation: Generation, _ encode: EncodeOperation, _ decode: DecodeOperation
     ) {
         filtrationLeft(encode)
         pending.downloadEnded(row, generation: generation)
-        guard isCurrent(row, generation) else { return }
+        guard isCurrent(row, generation) else {
+            // The end of the filtration has overtaken it; the picture is wanted all the same.
+            if pictures[row]?.generation == generation, case .produced(let image) = encode.outcome {
+                keep(row) { $0.downloaded = image }
+            }
+            return
+        }
         switch (encode.outcome, decode.outcome) {
         case (.produced(let image), .produced(let bitmap)):
             keep(row) {
@@ -300,7 +306,7 @@ public actor PhotoListSession {
         }
     }
 
-    private func filtered(_ row: Row, _ generation: Generation, _ encode: EncodeOperation) {
+    func filtered(_ row: Row, _ generation: Generation, _ encode: EncodeOperation) {
         filtrationLeft(encode)
         pending.filtrationEnded(row, generation: generation)
         guard isCurrent(row, generation) else { return }
@@ -309,6 +315,7 @@ public actor PhotoListSession {
             keep(row) {
                 $0.filtered = image
                 $0.bitmap = nil
+                $0.generation = generation
             }
             perform(controller.rowFiltered(row, generation: generation))
         case .failed(let failure):

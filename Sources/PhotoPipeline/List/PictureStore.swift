@@ -8,6 +8,8 @@ struct PictureStore {
         var bitmap: Bitmap?
         var downloaded: EncodedImage?
         var filtered: EncodedImage?
+        /// The attempt that made the filtered one.
+        var generation: Generation?
 
         var byteCount: Int {
             (bitmap?.byteCount ?? 0) + (downloaded?.bytes.count ?? 0) + (filtered?.bytes.count ?? 0)

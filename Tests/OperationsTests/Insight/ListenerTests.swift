@@ -103,10 +103,16 @@ struct ListenerTests {
     }
 
     @Test func anExpiryIsToldBeforeTheEnd() async {
-        let listener = Listener()
-        let queue = OperationQueue()
+        let (listener, clock) = (Listener(), ManualClock())
+        let queue = OperationQueue(clock)
         _ = queue.listen(listener)
-        let slow = queue.add("slow", .timeout(.milliseconds(5))) { try await untilCancelled() }
+        let begun = Signal()
+        let slow = queue.add("slow", .timeout(.milliseconds(5))) {
+            begun.send()
+            try await untilCancelled()
+        }
+        #expect(await begun.arrives())
+        await clock.advance(by: .milliseconds(5), whenSleepers: 1)
         await slow.finished()
         #expect(slow.error is OperationTimeout)
         await queue.drain()

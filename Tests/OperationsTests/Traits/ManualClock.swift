@@ -1,4 +1,4 @@
-import Synchronization
+import TestSupport
 
 @testable import Operations
 
@@ -29,7 +29,6 @@ final class ManualClock: Clock {
 
     var now: Instant { state.withLock { $0.now } }
     var minimumResolution: Duration { .nanoseconds(1) }
-    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in
@@ -76,6 +75,11 @@ final class ManualClock: Clock {
             }
             if isThere { continuation.resume() }
         }
+    }
+
+    /// Waits until nobody sleeps: a timer that is not needed any more ends a little after its operation.
+    func becomesQuiet() async -> Bool {
+        await comesTrue { state.withLock { $0.sleepers.isEmpty } }
     }
 
     func advance(by duration: Duration) {

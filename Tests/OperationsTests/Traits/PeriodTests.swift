@@ -29,7 +29,7 @@ struct PeriodTests {
         beat.cancel()
         await queue.drain()
         #expect(beat.isCancelled && beat.isFinished && moments.events.count == 4)
-        #expect(clock.sleeperCount == 0)
+        #expect(await clock.becomesQuiet())
     }
 
     @Test func anErrorEndsIt() async {

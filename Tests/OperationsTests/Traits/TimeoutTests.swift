@@ -94,7 +94,7 @@ struct TimeoutTests {
         #expect(try await queue.add(.timeout(.seconds(1))) { () async in 2 }.value == 2)
         await queue.drain()
         clock.advance(by: .seconds(2))
-        #expect(clock.sleeperCount == 0)
+        #expect(await clock.becomesQuiet())
     }
 
     @Test func aTimeoutIsRetriedAndForgotten() async throws {
@@ -113,6 +113,30 @@ struct TimeoutTests {
         #expect(try await slow.value == 2)
         #expect(seen.events == ["1 false false", "2 false false"])
         #expect(!slow.isCancelled && slow.error == nil && slow.cancellationReason == nil)
+    }
+
+    /// Its worker comes to it when its time is over.
+    @Test func oneThatIsLateFromTheStartRunsAndIsRetried() async {
+        final class Late: Operation, @unchecked Sendable {
+            let clock: ManualClock
+            let seen = Recorder<String>()
+            init(_ clock: ManualClock) { self.clock = clock }
+
+            override func start() {
+                while attempt == 1, !isCancelled { clock.advance(by: .seconds(1)) }
+                super.start()
+            }
+
+            override func main() { seen.record("\(attempt) \(isCancelled)") }
+        }
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let late = Late(clock)
+        late.apply(.timeout(.seconds(1)), .retry(1, backoff: .none))
+        queue.addOperation(late)
+        await queue.drain()
+        #expect(late.seen.events == ["1 true", "2 false"])
+        #expect(late.error == nil && !late.isCancelled)
     }
 
     @Test func aCancellationAfterATimeoutIsNotLost() async {

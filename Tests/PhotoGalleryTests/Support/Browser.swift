@@ -64,6 +64,8 @@ struct Browser {
             "alwaysMatch": [
                 "browserName": "chrome", "goog:chromeOptions": options,
                 "goog:loggingPrefs": ["browser": "ALL"],
+                // Longer than a script waits by itself, so that this says what it waited for.
+                "timeouts": ["script": 60_000],
             ]
         ]
         let answer = try await Self.call(

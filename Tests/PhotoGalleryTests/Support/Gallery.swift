@@ -5,6 +5,7 @@ import Imaging
 import NIOCore
 import NIOHTTP1
 import PhotoPipeline
+import Testing
 
 @testable import PhotoGallery
 
@@ -59,13 +60,17 @@ func withGallery(
             defer { announced.finish() }
             try await server.run { announced.yield($0) }
         }
-        for await port in ports {
-            try await body(Gallery(port: port, origin: origin))
-            break
+        let result: Result<Void, any Error>
+        do {
+            let port = try #require(await ports.first { _ in true }, "the gallery did not start")
+            result = .success(try await body(Gallery(port: port, origin: origin)))
+        } catch {
+            result = .failure(error)
         }
         running.cancel()
         _ = await running.result
         await downloader.shutdown()
+        try result.get()
     }
 }
 

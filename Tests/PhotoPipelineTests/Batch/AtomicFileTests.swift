@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
@@ -7,6 +8,7 @@ import Testing
 import Glibc
 #endif
 
+@Suite(.ownThreads)
 struct AtomicFileTests {
     @Test func aFileIsReplacedAsAWhole() async throws {
         try await withTemporaryFolder { folder in

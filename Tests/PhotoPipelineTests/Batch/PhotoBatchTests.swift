@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Imaging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.ownThreads, .timeLimit(.minutes(3)))
 struct PhotoBatchTests {
     private func run(
         _ records: [PhotoRecord], into folder: URL, format: ImageFormat? = nil,

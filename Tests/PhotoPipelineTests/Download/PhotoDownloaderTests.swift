@@ -1,11 +1,12 @@
 import DemoOrigin
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
 
 /// Downloads from a real server on this machine that misbehaves on purpose.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.ownThreads, .timeLimit(.minutes(2)))
 struct PhotoDownloaderTests {
     /// Small limits, and long ones for time: this machine may be busy with other tests.
     private static var limits: DownloadLimits {

@@ -1,7 +1,8 @@
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct PhotoListControllerContentsTests {
+@Suite(.ownThreads) struct PhotoListControllerContentsTests {
     @Test func anEvictedRowIsNewAgainAndIsDownloadedWhenItReturns() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)

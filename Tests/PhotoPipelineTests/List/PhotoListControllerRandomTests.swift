@@ -1,8 +1,9 @@
 import PhotoPipeline
+import TestSupport
 import Testing
 
 /// Random histories against a model that does everything the slow and obvious way.
-@Suite struct PhotoListControllerRandomTests {
+@Suite(.ownThreads) struct PhotoListControllerRandomTests {
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
     func randomHistoriesKeepTheRule(seed: UInt64) {
         print("PhotoListController: random history with seed \(seed)")

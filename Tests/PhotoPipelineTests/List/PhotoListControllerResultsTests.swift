@@ -1,7 +1,8 @@
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct PhotoListControllerResultsTests {
+@Suite(.ownThreads) struct PhotoListControllerResultsTests {
     @Test func theDownloadedPictureShowsAtOnceAndTheFilteredOneReplacesIt() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(4..<5)

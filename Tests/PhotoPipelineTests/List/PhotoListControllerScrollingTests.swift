@@ -1,8 +1,9 @@
 import PhotoPipeline
+import TestSupport
 import Testing
 
 /// The promises B8 to B12 of the photo list, as sentences.
-@Suite struct PhotoListControllerScrollingTests {
+@Suite(.ownThreads) struct PhotoListControllerScrollingTests {
     @Test func rowsSeenWhileTheListRestsAreStartedNearestTheMiddleFirst() {
         let list = ControllerHarness(photoCount: 100)
         #expect(

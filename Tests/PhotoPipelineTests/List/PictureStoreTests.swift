@@ -1,8 +1,10 @@
 import Imaging
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
 
+@Suite(.ownThreads)
 struct PictureStoreTests {
     private let nothing = Row(0)..<Row(0)
 

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
 
-@Suite struct ViewportTests {
+@Suite(.ownThreads) struct ViewportTests {
     @Test(arguments: 0..<40)
     func rowsComeInTheOrderOfTheirDistanceFromTheMiddleAndTheUpperOfTwoFirst(count: Int) {
         let rows = Row(7)..<Row(7 + count)

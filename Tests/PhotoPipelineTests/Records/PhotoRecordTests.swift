@@ -1,8 +1,9 @@
 import FoundationEssentials
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct PhotoRecordTests {
+@Suite(.ownThreads) struct PhotoRecordTests {
     private static let retryable = PhotoFailure(
         stage: .download, reason: "The connection was lost.", isRetryable: true)
     private static let final = PhotoFailure(

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct BinaryPropertyListTests {
+@Suite(.ownThreads) struct BinaryPropertyListTests {
     /// Writes a property list the way the system does.
     private func encoded(_ value: some Encodable) throws -> [UInt8] {
         let encoder = PropertyListEncoder()

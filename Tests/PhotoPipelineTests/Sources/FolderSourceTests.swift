@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PhotoPipeline
+import TestSupport
 import Testing
 
 /// A folder of the test's own, removed with it.
@@ -42,7 +43,7 @@ private func message(_ body: () throws -> Void) -> String {
     }
 }
 
-@Suite struct FolderSourceTests {
+@Suite(.ownThreads) struct FolderSourceTests {
     @Test func picturesAreFoundInAllFoldersAndSortedAsPeopleSort() throws {
         let scratch = try Scratch()
         for name in [

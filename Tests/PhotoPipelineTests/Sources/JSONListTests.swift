@@ -1,7 +1,8 @@
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct JSONListTests {
+@Suite(.ownThreads) struct JSONListTests {
     @Test func aDictionaryIsSortedByNameAsPeopleSort() throws {
         let photos = try list(
             #"{"photo10": "http://h/10.jpg", "Photo2": "http://h/2.jpg", "bird": "b.jpg"}"#)

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import PhotoPipeline
+import TestSupport
 import Testing
 
 /// The readers against the encoders of FoundationEssentials, on names and URLs made at random.
-@Suite struct ListReaderComparisonTests {
+@Suite(.ownThreads) struct ListReaderComparisonTests {
     private struct Entry: Codable {
         let name: String
         let url: String

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
 
-@Suite struct NaturalOrderTests {
+@Suite(.ownThreads) struct NaturalOrderTests {
     @Test func numbersCountByTheirValueAndCaseDoesNotCount() {
         let sorted = [
             "", "01", "1", "2", "10", "a", "A1", "a1b", "a01c", "a2", "a10",

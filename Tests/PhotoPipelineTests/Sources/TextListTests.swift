@@ -1,8 +1,9 @@
 import FoundationEssentials
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct TextListTests {
+@Suite(.ownThreads) struct TextListTests {
     @Test func eachLineIsAURLAndRemarksAndBlankLinesAreNot() throws {
         let photos = try list(
             "\u{FEFF}# birds\r\nhttp://h/1.jpg\r\n\r\n   \t\n  # more\n  birds/two 2.jpg  \nfile:///x\nlast",
@@ -44,7 +45,7 @@ import Testing
     }
 }
 
-@Suite struct PhotoListURLTests {
+@Suite(.ownThreads) struct PhotoListURLTests {
     @Test(arguments: [
         ("http:///a.jpg", "\"http:///a.jpg\" names no host"),
         ("http:a.jpg", "\"http:a.jpg\" names no host"),

@@ -1,7 +1,8 @@
 import PhotoPipeline
+import TestSupport
 import Testing
 
-@Suite struct XMLPropertyListTests {
+@Suite(.ownThreads) struct XMLPropertyListTests {
     @Test func aDictionaryIsSortedByNameAsPeopleSort() throws {
         let photos = try list(
             propertyList(

@@ -3,11 +3,12 @@ import FoundationEssentials
 import Imaging
 import Operations
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.ownThreads, .timeLimit(.minutes(2)))
 struct PhotoStageTests {
     /// A stage whose output the test gives.
     private func given<Output: Sendable>(

@@ -70,13 +70,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         }
     }
 
-    /// Starts the members; ends them if the group is cancelled.
-    public override func start() {
-        if status.isStopped, status.phase != .executing { endMembers(because: reasonForMembers) }
-        super.start()
-        // It was cancelled in between.
-        if status.phase == .finished, isCancelled { endMembers(because: reasonForMembers) }
-    }
+    override func willEndUnbegun() { endMembers(because: reasonForMembers) }
 
     /// What never comes into a queue ends here, without its work: others may wait for it.
     private func endMembers(because reason: CancellationReason) {
