@@ -46,6 +46,17 @@ struct ExplanationTests {
             /for (\d+ µs|\d+ ms|\d+\.\d s|\d+ min)/, with: "for T")
     }
 
+    @Test(
+        arguments: [
+            (.microseconds(300), "300 µs"), (.milliseconds(85), "85 ms"),
+            (.milliseconds(3_290), "3.2 s"),
+            (.seconds(119), "119.0 s"), (.seconds(240), "4 min"), (.seconds(119 * 60), "119 min"),
+            (.seconds(3600 * 7 + 3599), "7 h"), (.seconds(3600 * 71), "2 days"),
+        ] as [(Duration, String)])
+    func timesAreShort(time: Duration, text: String) {
+        #expect(time.text == text)
+    }
+
     // MARK: Not started
 
     @Test func anOperationThatWasForgotten() {
@@ -120,6 +131,26 @@ struct ExplanationTests {
             #expect(first != nil && second != nil)
             if let first, let second { #expect(second - first >= .milliseconds(3)) }
         }
+    }
+
+    @Test func oneThatIsToStopAndRunsOn() async {
+        let (begun, goOn) = (Signal(), Signal())
+        let net = queue("net")
+        let row = net.add("row") {
+            begun.send()
+            goOn.wait()
+        }
+        let page = TypedOperation {}
+        page.name = "page"
+        page.addDependency(row)
+        #expect(await begun.arrives())
+        row.cancel(because: "it scrolled away")
+        let reason = "'row' was told to stop, and ends when its work returns: it scrolled away."
+        #expect(text(row.explain()).hasSuffix("\n" + reason))
+        #expect(text(page.explain()).hasSuffix("\n'page' → 'row': " + reason))
+        goOn.send()
+        await net.drain()
+        #expect(text(row.explain()) == "'row' was cancelled: it scrolled away.")
     }
 
     @Test func operationsOfOtherKindsAtWork() async {

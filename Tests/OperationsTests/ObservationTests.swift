@@ -1,4 +1,3 @@
-import Dispatch
 import OperationsTestKit
 import Synchronization
 import TestSupport

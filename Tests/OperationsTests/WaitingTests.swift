@@ -1,4 +1,3 @@
-import Dispatch
 import Operations
 import TestSupport
 import Testing

@@ -12,7 +12,12 @@ struct OperationLook {
         let word = operation.status
         switch word.phase {
         case .finished: reasons = [Self.end(of: operation)]
-        case .starting, .executing: look(atRunning: operation, word)
+        case .starting, .executing:
+            look(atRunning: operation, word)
+            if word.isCancelled {
+                let reason = operation.cancellationReason ?? .requested
+                reasons.append(.toldToStop(because: "\(reason)"))
+            }
         case .created, .waiting, .asking, .filed:
             if word.isInQueue {
                 look(atEnqueued: operation, word)

@@ -22,7 +22,10 @@ extension OperationQueue {
     @inline(never)
     func noteAddition(of operation: Operation) {
         let isReady = noteAddition(of: operation, at: noteTime())
-        if !isReady { ThreadContext.withCurrent { $0.notes.lastAdded = operation.identity } }
+        if !isReady {
+            let mark = operation.lastMark
+            ThreadContext.withCurrent { $0.notes.lastAdded = (operation.identity, mark) }
+        }
         if careNow.contains(.listener), let listener { tell(listener, of: operation) }
     }
 
@@ -58,14 +61,14 @@ extension OperationQueue {
     /// It is about to be put among the ready ones.
     @inline(never)
     func noteReady(_ operation: Operation) {
+        let mark = operation.lastMark
         var wasJustAdded = false
         ThreadContext.withCurrent { context in
-            wasJustAdded = context.notes.lastAdded == operation.identity
-            context.notes.lastAdded = 0
+            wasJustAdded = context.notes.lastAdded.map { $0 == (operation.identity, mark) } ?? false
+            context.notes.lastAdded = nil
         }
-        let mark = operation.lastMark
         // It was asked, and said yes: that is not worth another look at the clock.
-        if wasJustAdded, mark.kind == .added, !mark.isNothing {
+        if wasJustAdded {
             operation.mark(OperationMark(.ready, mark.time))
         } else {
             noteReady(operation, at: noteTime())

@@ -8,8 +8,9 @@ final class ThreadNotes: @unchecked Sendable {
 
     /// Tells threads apart.
     let number = lastNumber.add(1, ordering: .relaxed).newValue
-    /// What it is about to add, if that may not be ready at once.
-    var lastAdded: UInt = 0
+    /// What it is about to add, if that may not be ready at once, and how that was marked: a later operation
+    /// may have the place in memory of an earlier one.
+    var lastAdded: (operation: UInt, mark: OperationMark)?
     /// The last timeline for which the thread noted something.
     private var timeline: UInt32 = 0
     private var buffer: Unmanaged<TimelineBuffer>?

@@ -7,16 +7,16 @@ extension OperationQueue {
     /// the order in which they came; who adds otherwise does not wait.
     ///
     /// - Parameters:
-    ///   - limit: how many operations, waiting or running, the queue may hold with this one.
     ///   - name: a name for people.
     ///   - traits: what else is to be said about the operation.
+    ///   - limit: how many operations, waiting or running, the queue may hold with this one.
     ///   - body: the work.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; nothing is added then.
     /// - Precondition: not called in an operation of this queue for which there can never be room, because
     ///   `limit` operations of the queue, itself included, cannot end before. Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
-        within limit: Int, _ name: String? = nil, traits: [OperationTrait] = [],
+        _ name: String? = nil, _ traits: OperationTrait..., within limit: Int,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
         try await take(made(body), within: limit, name, traits)
@@ -25,7 +25,7 @@ extension OperationQueue {
     /// As the one for functions that are not async.
     @discardableResult
     public final func add<Output: Sendable>(
-        within limit: Int, _ name: String? = nil, traits: [OperationTrait] = [],
+        _ name: String? = nil, _ traits: OperationTrait..., within limit: Int,
         body: @escaping @Sendable () async throws -> Output
     ) async throws -> TypedOperation<Output> {
         try await take(TypedOperation(body: body), within: limit, name, traits)

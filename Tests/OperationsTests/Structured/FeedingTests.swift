@@ -130,6 +130,18 @@ struct FeedingTests {
         expect(result, says: "'row' cannot start while 'outer' holds the only slot of queue 'Q'")
     }
 
+    @Test func whatWaitsForRoomHasANameAndTraits() async throws {
+        let queue = OperationQueue()
+        let runs = Tally()
+        let flaky = try await queue.add("flaky", .retry(1, backoff: .none), within: 1) {
+            if runs.increment() == 1 { throw FailureTests.Broken() }
+            return 2
+        }
+        #expect(try await flaky.value == 2 && flaky.name == "flaky")
+        let other = try await queue.add("other", within: 1) { () async in 3 }
+        #expect(try await other.value == 3 && other.name == "other")
+    }
+
     @Test func roomForNothingIsAMistake() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
