@@ -2,7 +2,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite(.ownThreads, .timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HelpTests {
     @Test func helpNamesBothCommandsAndWhatASourceIs() async throws {
         let outcome = try await classicphotos("--help")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `classicphotos process` as text in, text and files out.
-@Suite(.ownThreads, .timeLimit(.minutes(3)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProcessTests {
     @Test func everyPhotoIsWrittenAndCountedLineByLine() async throws {
         try await withTemporaryFolder { folder in

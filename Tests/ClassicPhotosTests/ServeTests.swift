@@ -5,7 +5,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite(.ownThreads, .timeLimit(.minutes(3)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ServeTests {
     /// Runs `serve` until it has said where it listens, does something, and interrupts it.
     private func serving(

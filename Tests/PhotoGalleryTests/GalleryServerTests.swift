@@ -9,7 +9,7 @@ import Testing
 
 @testable import PhotoGallery
 
-@Suite(.ownThreads, .timeLimit(.minutes(2)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct GalleryServerTests {
     private static let page = String(repeating: "0a", count: 16)
 

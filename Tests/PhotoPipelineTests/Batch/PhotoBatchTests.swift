@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.ownThreads, .timeLimit(.minutes(3)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoBatchTests {
     private func run(
         _ records: [PhotoRecord], into folder: URL, format: ImageFormat? = nil,

@@ -6,7 +6,7 @@ import Testing
 @testable import PhotoPipeline
 
 /// Downloads from a real server on this machine that misbehaves on purpose.
-@Suite(.ownThreads, .timeLimit(.minutes(2)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoDownloaderTests {
     /// Small limits, and long ones for time: this machine may be busy with other tests.
     private static var limits: DownloadLimits {

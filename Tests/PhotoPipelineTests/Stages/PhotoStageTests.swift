@@ -8,7 +8,7 @@ import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.ownThreads, .timeLimit(.minutes(2)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoStageTests {
     /// A stage whose output the test gives.
     private func given<Output: Sendable>(
