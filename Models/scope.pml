@@ -82,7 +82,8 @@ inline end(why, except) {
 inline fail() {
     atomic {
         if
-        :: phase[0] != finished && !cancelled[0] && !doomed[0] -> failed = true; tells = true
+        :: phase[0] != finished && !cancelled[0] && (phase[0] == executing || !doomed[0]) ->
+            failed = true; tells = true
         :: else
         fi
     }

@@ -74,6 +74,9 @@ open class Operation: @unchecked Sendable {
     /// It has been stopped before its work, and is about to finish.
     func willEndUnbegun() {}
 
+    /// It has finished without its work, which is let go of. Called by the one who ended it.
+    func dropWork() {}
+
     /// The work; override it. The default does nothing.
     ///
     /// Check ``isCancelled`` now and then, and return early if it is true.
@@ -85,7 +88,9 @@ open class Operation: @unchecked Sendable {
     /// suspended one. One that runs sees ``isCancelled`` and decides for itself. A finished one is not
     /// affected. Dependents are not cancelled: for them a cancelled dependency is a finished one.
     open func cancel() {
-        if status.has(.failed), ThreadContext.isStoppingBody(of: self) { return markExpired() }
+        if status.has(.failed), ThreadContext.isStoppingBody(of: self) {
+            return ThreadContext.whileStoppingBody(of: self) { markExpired() }
+        }
         markCancelled()
         considerStarting()
     }

@@ -130,6 +130,16 @@ struct ExploreTests {
         }
     }
 
+    @Test func aBodyWhoseOperationsAreHeldBackHasRun() throws {
+        try explore { scheduler in
+            let queue = scheduler.makeQueue()
+            queue.isSuspended = true
+            queue.addOperation {}
+            try scheduler.run()
+            #expect(queue.operationCount == 1)
+        }
+    }
+
     @Test func whatIsLeftIsEnded() throws {
         final class Witness: Sendable {}
         weak var witness: Witness?

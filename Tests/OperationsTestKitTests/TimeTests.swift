@@ -22,6 +22,20 @@ struct TimeTests {
         #expect(time < .seconds(60))
     }
 
+    @Test func retriesWaitAsLongInEveryRun() throws {
+        let waits = try (0..<3).map { _ in
+            let scheduler = TestScheduler(seed: 1)
+            let start = scheduler.clock.now
+            let flaky = scheduler.makeQueue().add(.retry(1)) {
+                if Operation.current?.attempt == 1 { throw CancellationError() }
+                return start.duration(to: scheduler.clock.now)
+            }
+            try scheduler.run()
+            return try flaky.result
+        }
+        #expect(waits[0] > .zero && Set(waits).count == 1)
+    }
+
     @Test func sleepersWakeInTheOrderOfTheirDeadlines() throws {
         try explore(schedules: 200) { scheduler in
             let events = Recorder<Int>()

@@ -131,7 +131,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
             }
             guard begun.phase == .executing else {
                 // Cancelled.
-                if queue.isWatched { queue.noteDropped(operation) }
+                operation.leavesWithoutWork(queue)
                 next = operation.endPlain(batch, in: queue) ?? queue.takeNext(from: batch)
                 return nil
             }

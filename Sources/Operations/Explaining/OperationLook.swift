@@ -15,8 +15,8 @@ struct OperationLook {
         case .starting, .executing:
             look(atRunning: operation, word)
             if word.isCancelled {
-                let reason = operation.cancellationReason ?? .requested
-                reasons.append(.toldToStop(because: "\(reason)"))
+                // Asking is not looking at its failure.
+                reasons.append(.toldToStop(because: "\(operation.reasonAndFailures.reason)"))
             }
         case .created, .waiting, .asking, .filed:
             if word.isInQueue {

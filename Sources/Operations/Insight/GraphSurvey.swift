@@ -52,6 +52,8 @@ struct GraphSurvey {
         let dependencies = operation.listedDependencies
         found[index].dependencies = dependencies
         for dependency in dependencies { add(dependency) }
+        // Its group starts it.
+        if found[index].word.phase == .created, let group = operation.group { add(group) }
         guard found[index].word.isAtWork else { return }
         for target in BlockedWait.targets(in: operation) where !target.isOver {
             switch target {

@@ -232,10 +232,16 @@ final class TimelineCore: Sendable {
                 guard word.phase == .executing, word.has(.plain), !word.has(.alone),
                     mark.kind == .started, !mark.isNothing
                 else { continue }
-                let thread = buffers.first { $0.runs(operation.identity, since: mark) }?.thread
+                // Otherwise it began before it was recorded.
+                guard
+                    let buffer = buffers.first(where: {
+                        $0.runs(operation.identity, since: mark)
+                    })
+                else { continue }
                 found.append(
                     TimelinePicture.Running(
-                        thread: thread, queue: index, name: operation.pictureName, lane: word.lane,
+                        operation: operation.identity, thread: buffer.thread, queue: index,
+                        name: operation.pictureName, lane: word.lane,
                         start: mark.time))
             }
         }

@@ -92,6 +92,9 @@ extension OperationQueue {
 
 extension GraphSurvey.Found {
     fileprivate var canGoOn: Bool {
+        if word.phase == .finished { return false }
+        // When that has passed, it leaves.
+        if operation.plannedRun?.deadline != nil { return true }
         switch word.phase {
         case .finished: return false
         case .created: return operation.isExecuting

@@ -8,8 +8,8 @@ struct TimelinePicture {
 
     /// A plain operation that was running when the picture was made.
     struct Running {
-        /// Nil if it is not known.
-        let thread: Int?
+        let operation: UInt
+        let thread: Int
         let queue: Int
         let name: String
         let lane: Int
@@ -75,11 +75,14 @@ struct TimelinePicture {
     ) {
         (self.start, self.end, self.limit) = (start, end, limit)
         (self.queues, self.threads) = (queues, threads)
-        gather()
-        for running in running {
+        let begun = gather()
+        // It may have ended after somebody looked for what runs.
+        for running in running
+        where begun[Key(operation: running.operation, start: running.start)] == nil {
             lives.append(
                 Life(
-                    operation: 0, name: running.name, queue: running.queue, lane: running.lane,
+                    operation: running.operation, name: running.name, queue: running.queue,
+                    lane: running.lane,
                     start: running.start, end: end, startThread: running.thread,
                     endThread: running.thread))
         }
@@ -92,7 +95,8 @@ struct TimelinePicture {
 
     // MARK: Gathering
 
-    private mutating func gather() {
+    /// Returns where those are that have begun.
+    private mutating func gather() -> [Key: Int] {
         var begun: [Key: Int] = [:]
         for thread in threads {
             dropped += thread.contents.dropped
@@ -124,6 +128,7 @@ struct TimelinePicture {
             case .waited, .ran, .started, .startedTask, .dropped, .blocked: break
             }
         }
+        return begun
     }
 
     private static func life(

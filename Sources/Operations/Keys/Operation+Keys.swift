@@ -2,12 +2,14 @@
 
 extension OperationQueue {
     /// The unfinished operation that stands for one that is about to be added, if it has a key for that.
+    ///
+    /// - Parameter isAdded: whether it is the one that others join from now on, if there is none.
     @inline(__always)
     final func joined<Output>(
-        by operation: TypedOperation<Output>
+        by operation: TypedOperation<Output>, isAdded: Bool = true
     ) -> TypedOperation<Output>? {
         guard let key = operation.plannedRun?.plan.joinedKey,
-            let other = keys.join(key, with: operation)
+            let other = isAdded ? keys.join(key, with: operation) : keys.joinable(key)
         else { return nil }
         guard let joined = other as? TypedOperation<Output> else {
             misuse(
@@ -24,6 +26,8 @@ extension Operation {
     final func enter(_ keys: QueueKeys, _ plan: OperationPlan) {
         if let key = plan.joinedKey, let other = keys.join(key, with: self) {
             cancel(because: .duplicate(of: other.label))
+            // An override may not call `super`.
+            return markCancelled()
         }
         if let key = plan.latestKey {
             let previous = keys.latest.change(key) { entry -> Operation? in

@@ -40,6 +40,12 @@ final class QueueKeys: Sendable {
         withExtendedLifetime(forgotten) {}
     }
 
+    /// The operation that others with this key join, if there is one.
+    func joinable(_ key: OperationKey) -> Operation? {
+        let entry = joined.change(key) { $0 }
+        return entry?.canBeJoined == true ? entry : nil
+    }
+
     /// The operation to join instead of adding this one; nil if there is none, and from now on it is this
     /// one that others join.
     func join(_ key: OperationKey, with operation: Operation) -> Operation? {

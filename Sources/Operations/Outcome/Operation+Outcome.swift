@@ -22,15 +22,28 @@ extension Operation {
     /// Why the operation was cancelled; nil if it was not.
     public final var cancellationReason: CancellationReason? {
         guard isCancelled else { return nil }
-        guard existingExtras != nil else { return .requested }
+        let (reason, failures) = reasonAndFailures
+        for failure in failures { failure.observe() }
+        return reason
+    }
+
+    /// Why it was cancelled, or told to stop, and the failures that whoever is told so has looked at.
+    final var reasonAndFailures: (reason: CancellationReason, failures: [FailureRecord]) {
+        guard existingExtras != nil else { return (.requested, []) }
         let (reason, upstream, own) = withExtras {
             ($0.cancellationReason, $0.upstreamFailure, $0.failure)
         }
-        upstream?.observe()
-        if let reason { return reason }
-        guard !status.has(.cancelled), let own else { return .requested }
-        own.observe()
-        return .failure(own.error)
+        var failures = upstream.map { [$0] } ?? []
+        switch reason {
+        case .failure:
+            // Its deadline has passed.
+            if let own { failures.append(own) }
+        case .none:
+            guard !status.has(.cancelled), let own else { break }
+            return (.failure(own.error), failures + [own])
+        default: break
+        }
+        return (reason ?? .requested, failures)
     }
 
     /// Asks the operation to stop, for a reason that can be asked for (``cancellationReason``), and if

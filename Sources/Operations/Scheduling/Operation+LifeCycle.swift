@@ -169,6 +169,7 @@ extension Operation {
         // The reference of its queue may be the last one.
         withExtendedLifetime(self) {
             guard let before = updateUnlocked({ $0.finished() })?.before else { return }
+            if before.phase != .executing { dropWork() }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
@@ -214,17 +215,24 @@ extension Operation {
     func tellAudience(isLocked: Bool = false) -> (@Sendable () -> Void)? {
         guard let extras = existingExtras else { return nil }
         if !isLocked { lock() }
+        let block = tellAndUnlock(extras)
+        if isLocked { lock() }
+        return block
+    }
+
+    /// A function of its own: what closures of users hold is let go of before the lock is taken again.
+    @inline(never)
+    private func tellAndUnlock(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters, extras.completionBlock)
-        let observations = extras.observations
+        let (handlers, observations) = (extras.cancelHandlers, extras.observations)
         // It left without its work before the cancellation came to it.
-        let handlers = status.has(.cancelled) ? extras.cancelHandlers : []
+        let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
         extras.waiters = []
         extras.completionBlock = nil
         if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
         unlock()
-        defer { if isLocked { lock() } }
-        for handler in handlers { handler.call() }
+        if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
         observations?.release()
         observations?.tell()

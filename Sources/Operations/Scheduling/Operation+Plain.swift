@@ -24,10 +24,16 @@ extension Operation {
             } else {
                 runBlock()
             }
-        } else if queue.isWatched {
-            queue.noteDropped(self)
+        } else {
+            leavesWithoutWork(queue)
         }
         return endPlain(batch, in: queue)
+    }
+
+    /// It was cancelled, and the worker that claimed it is about to end it.
+    final func leavesWithoutWork(_ queue: OperationQueue) {
+        if queue.isWatched { queue.noteDropped(self) }
+        dropWork()
     }
 
     /// Nil if it was given a dependency at the last moment. A cancelled one is not *executing*.

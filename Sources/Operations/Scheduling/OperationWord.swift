@@ -361,9 +361,12 @@ struct OperationWord: Sendable, Equatable {
         return true
     }
 
-    /// Its work has come to an error. One that was cancelled before counts as cancelled.
+    /// Its work has come to an error. One that was cancelled before counts as cancelled, and so does one that
+    /// is about to be cancelled and has not begun.
     mutating func failed() -> Bool {
-        guard phase != .finished, !has([.cancelled, .doomed, .failed]) else { return false }
+        guard phase != .finished, !has([.cancelled, .failed]),
+            phase == .executing || !has(.doomed)
+        else { return false }
         insert(.failed)
         return true
     }

@@ -34,8 +34,14 @@ extension OperationQueue {
     /// Takes the operation that comes next in the order of the queue; nil if there is none any more.
     package final func takeNext() -> TakenOperation? {
         // A queue with a driver gives its operations out one by one, never a batch.
-        guard case .single(let reference) = claim(Batch(), for: .driver) else { return nil }
-        return TakenOperation(operation: reference.takeRetainedValue(), queue: self)
+        switch claim(Batch(), for: .driver) {
+        case .single(let reference):
+            return TakenOperation(operation: reference.takeRetainedValue(), queue: self)
+        case .refused(let reference):
+            reference.takeRetainedValue().tellObservers()
+            return nil
+        case .none, .batch: return nil
+        }
     }
 
     /// Whether a second slot may take an operation before the one that the first has taken begins.

@@ -27,23 +27,27 @@ final class InheritingTasks: Sendable {
     }
 
     func submit(_ work: @escaping Work) {
-        let idle: CheckedContinuation<Work?, Never>? = state.withLock { state in
-            if let idle = state.idle.popLast() { return idle }
+        let (idle, isClosed) = state.withLock {
+            state -> (CheckedContinuation<Work?, Never>?, Bool) in
+            if state.isClosed { return (nil, true) }
+            if let idle = state.idle.popLast() { return (idle, false) }
             state.pending.append(work)
-            return nil
+            return (nil, false)
         }
+        if isClosed { WorkerPool.shared.submit(.block(work)) }
         idle?.resume(returning: work)
     }
 
-    /// Nothing is submitted any more, and what was has no work left to do.
+    /// There is nobody left to inherit from. What operations have added to the queue they run in, and goes on
+    /// after that, is for the workers.
     func close() {
-        let (idle, pending) = state.withLock { state in
+        var (idle, pending) = state.withLock { state in
             state.isClosed = true
             defer { (state.idle, state.pending) = ([], FIFO()) }
             return (state.idle, state.pending)
         }
         for continuation in idle { continuation.resume(returning: nil) }
-        withExtendedLifetime(pending) {}
+        while let work = pending.popFirst() { WorkerPool.shared.submit(.block(work)) }
     }
 
     private func serve() async {

@@ -35,8 +35,12 @@ extension OperationQueue {
         _ operation: TypedOperation<Output>, within limit: Int, _ name: String?,
         _ traits: [OperationTrait]
     ) async throws -> TypedOperation<Output> {
-        if let other = prepare(operation, name, traits) { return other }
+        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
+        // Nobody joins it while it waits: it may give up, and is in no queue.
+        if let other = joined(by: operation, isAdded: false) { return other }
         let place = try await reserveRoom(below: limit)
+        if let other = joined(by: operation) { return other }
+        giveQuality(to: operation)
         place.add(operation)
         return operation
     }

@@ -66,7 +66,8 @@ extension OperationQueue {
         body: @escaping @Sendable () async throws -> Void
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
-        _ = prepare(operation, name, traits)
+        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
+        giveQuality(to: operation)
         return operation
     }
 }

@@ -59,11 +59,16 @@ extension OperationQueue {
             operation.adopt(name, traits)
             if let other = joined(by: operation) { return other }
         }
-        // As blocks that are added have it.
+        giveQuality(to: operation)
+        return nil
+    }
+
+    /// As blocks that are added have it.
+    @inline(__always)
+    final func giveQuality(to operation: Operation) {
         let quality = qualityOfService
         if quality != .default, operation.status.quality.property == .default {
             operation.qualityOfService = quality
         }
-        return nil
     }
 }

@@ -162,6 +162,11 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         finish()
     }
 
+    override func dropWork() {
+        body = nil
+        run?.end()
+    }
+
     override func prepareBodyAgain() { run?.prepareAgain() }
 
     /// Starts the work: an async body in a task of its own, in which it goes on after this has returned.
@@ -217,7 +222,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Asks the work to stop: the task of an async body is cancelled.
     open override func cancel() {
         super.cancel()
-        run?.cancel(self)
+        guard let run else { return }
+        ThreadContext.whileStoppingBody(of: self) { run.cancel(self) }
     }
 
     override var runsOnItsThread: Bool { run == nil }

@@ -4,10 +4,19 @@
 /// of another pool.
 final class PoolExecutor: TaskExecutor {
     static let shared = PoolExecutor()
+    /// For tasks that wait for a moment. Bodies that compute may keep all processors busy, and those that are
+    /// to be told that their time is over are among them.
+    static let timers = PoolExecutor(urgency: .timer)
+
+    /// Nil for that of the task.
+    private let urgency: Urgency?
+
+    private init(urgency: Urgency? = nil) { self.urgency = urgency }
 
     func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
 
     func enqueue(_ job: UnownedJob) {
+        if let urgency { return WorkerPool.shared.submit(.job(job, urgency)) }
         if let context = ThreadContext.existing, context.keepsJob {
             context.keepsJob = false
             context.job = job

@@ -112,6 +112,15 @@ final class ThreadContext: @unchecked Sendable {
         existing?.stopsBodyOf?.toOpaque() == .some(operation.opaque)
     }
 
+    /// Calls what may cancel the operation in earnest, while its body is being stopped.
+    static func whileStoppingBody(of operation: Operation, _ body: () -> Void) {
+        guard let existing, isStoppingBody(of: operation) else { return body() }
+        let stopped = existing.stopsBodyOf
+        existing.stopsBodyOf = nil
+        body()
+        existing.stopsBodyOf = stopped
+    }
+
     /// The operations that the calling thread is inside of, the outermost first.
     static var operationsInside: [Operation] {
         guard let existing else { return [] }

@@ -38,7 +38,8 @@ package struct TimeSource: Sendable {
     /// The time that goes on while the machine sleeps.
     package static let continuous = TimeSource(ContinuousClock())
 
-    /// Calls `action` after so long, on a worker; at once if there is no time to pass.
+    /// Calls `action` after so long, on a worker; at once if there is no time to pass. It does not wait for
+    /// operations that keep all workers busy.
     ///
     /// - Parameter name: what a test that lists what happened calls it.
     /// - Returns: a task; cancelling it keeps `action` from being called, unless that has begun.
@@ -47,7 +48,7 @@ package struct TimeSource: Sendable {
         _ action: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
         if let scheduler { return scheduler(duration, name, action) }
-        return Task(executorPreference: PoolExecutor.shared) {
+        return Task(executorPreference: PoolExecutor.timers) {
             if duration > .zero {
                 guard (try? await sleep(duration)) != nil else { return }
             }

@@ -2,6 +2,8 @@
 /// that run what is less.
 enum Urgency: Int, Comparable, CaseIterable {
     case background, utility, usual, interactive
+    /// What is due at a moment: it is short, and must not wait for work, not even for the most urgent.
+    case timer
 
     /// - Parameter rank: of a quality of service.
     init(rank: Int) {

@@ -30,8 +30,9 @@ final class Worker: @unchecked Sendable {
         switch item {
         case .block(let block):
             if mayRunAsUsual(item, context: context) { block() }
-        case .job(let job, _):
-            if mayRunAsUsual(item, context: context) { PoolExecutor.shared.run(job) }
+        case .job(let job, let urgency):
+            let executor = urgency == .timer ? PoolExecutor.timers : .shared
+            if mayRunAsUsual(item, context: context) { executor.run(job) }
         case .queue(let queue, let urgency): run(queue, offered: urgency, context: context)
         }
     }

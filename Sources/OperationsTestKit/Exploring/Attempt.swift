@@ -11,7 +11,7 @@ struct Attempt {
         do {
             try body(scheduler)
             let left = scheduler.core.unfinished.count
-            if left > 0, scheduler.steps.isEmpty {
+            if left > 0, !scheduler.core.hasBeenRun {
                 error = TestSchedulerError.neverRun(operationCount: left)
             }
         } catch let thrown {

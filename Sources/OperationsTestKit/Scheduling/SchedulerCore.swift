@@ -5,11 +5,12 @@ import Operations
 /// Queues keep it, and it keeps those that have something to start.
 final class SchedulerCore: QueueDriver {
     private let state: Protected<SchedulerState>
+    private let time = SchedulerTime()
     private let stepLimit: Int
 
     init(_ chooser: Chooser, stepLimit: Int) {
         BodyExecutor.driverWasMade()
-        state = Protected(SchedulerState(chooser))
+        state = Protected(SchedulerState(chooser, time: time))
         self.stepLimit = stepLimit
     }
 
@@ -63,13 +64,15 @@ final class SchedulerCore: QueueDriver {
         let queue = OperationQueue(
             driver: self, name: name ?? "queue \(number)", time: timeSource)
         queue.maxConcurrentOperationCount = width
+        // The same in every run: a schedule says nothing of how long a retry waits.
+        queue.random = RandomSource(seed: UInt64(number))
         state.withLock { $0.add(queue) }
         return queue
     }
 
     // MARK: Time
 
-    var now: Duration { state.withLock { $0.now } }
+    var now: Duration { time.now }
 
     private var timeSource: TimeSource {
         TimeSource(
@@ -240,6 +243,7 @@ final class SchedulerCore: QueueDriver {
 
     // MARK: Looking
 
+    var hasBeenRun: Bool { state.withLock { $0.hasBeenRun } }
     var steps: [Step] { state.withLock { $0.steps } }
     var log: [Guide] { state.withLock { $0.log } }
     var decisions: [Decision] { state.withLock { $0.decisions } }

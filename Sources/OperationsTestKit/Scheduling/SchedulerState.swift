@@ -50,7 +50,8 @@ struct SchedulerState {
         case forever
     }
 
-    private(set) var now = Duration.zero
+    private let time: SchedulerTime
+    private(set) var hasBeenRun = false
     private(set) var steps: [Step] = []
     private(set) var decisions: [Decision] = []
     /// What was chosen, by what it is and not by its number.
@@ -87,7 +88,10 @@ struct SchedulerState {
     /// More are not held back between being taken and begun, in a queue without a width.
     private static let mostTaken = 3
 
-    init(_ chooser: Chooser) { self.chooser = chooser }
+    init(_ chooser: Chooser, time: SchedulerTime) {
+        self.chooser = chooser
+        self.time = time
+    }
 
     // MARK: What can happen
 
@@ -140,11 +144,14 @@ struct SchedulerState {
     /// Its sleep is over, so that nobody will ask for it again.
     mutating func forgetTimer(_ number: Int) { cancelledTimers.remove(number) }
 
-    mutating func pass(to moment: Duration) { now = max(now, moment) }
+    var now: Duration { time.now }
+
+    func pass(to moment: Duration) { time.pass(to: moment) }
 
     // MARK: Choosing
 
     mutating func begins() -> Bool {
+        hasBeenRun = true
         defer { isRunning = true }
         return !isRunning
     }

@@ -169,6 +169,33 @@ struct GroupOperationTests {
         #expect(error == .cycle(["'outside'", "'inside'", "'group'", "'outside'"]))
     }
 
+    @Test func aCycleThroughAGroupInAGroupIsFound() {
+        let (member, outside) = (block("member"), block("outside"))
+        let outer = GroupOperation("outer") { GroupOperation("inner") { member } }
+        outside.addDependency(member)
+        outer.addDependency(outside)
+        let error = #expect(throws: OperationGraphError.self) {
+            try OperationGraph {
+                outside; outer
+            }.validate()
+        }
+        #expect(error == .cycle(["'outside'", "'member'", "'outside'"]))
+    }
+
+    @Test func whatAMemberLeavesInTheQueueOfTheGroupRuns() async {
+        let (gate, late) = (Operation(), block("late"))
+        late.addDependency(gate)
+        let queue = OperationQueue()
+        let group = GroupOperation("group") {
+            BlockOperation { OperationQueue.current?.addOperation(late) }
+        }
+        queue.addOperation(group)
+        await group.finished()
+        gate.start()
+        await late.finished()
+        #expect(ran.events == ["late"])
+    }
+
     @Test func aMemberThatDependsOnWhatComesAfterItsGroup() {
         let (inside, after) = (block("inside"), block("after"))
         let group = GroupOperation("group") { inside }

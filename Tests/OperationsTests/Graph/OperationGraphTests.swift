@@ -247,6 +247,60 @@ struct OperationGraphTests {
         #expect(ran.events.sorted() == ["clean up", "notes"])
     }
 
+    @Test(arguments: [true, false])
+    func aLateOneThatIsMadeUpForIsNotThrown(hasDeadline: Bool) async throws {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let download = TypedOperation<Void> { try await untilCancelled() }
+        download.apply(hasDeadline ? .deadline(in: .seconds(1)) : .timeout(.seconds(1)))
+        async let run: Void = queue.run(
+            OperationGraph {
+                InOrder(on: .failure) {
+                    download; block("fallback")
+                }
+            })
+        #expect(await comesTrue { download.status.phase == .executing })
+        await clock.advance(by: .seconds(1), whenSleepers: 1)
+        try await run
+        #expect(ran.events == ["fallback"])
+    }
+
+    @Test func aCancelledTaskTouchesNothingOfAnInvalidGraph() async {
+        let other = suspendedQueue()
+        let member = block("member")
+        other.addOperation(member)
+        let graph = OperationGraph { member }
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await OperationQueue().run(graph)
+        }
+        task.cancel()
+        await #expect(throws: OperationGraphError.self) { try await task.value }
+        #expect(!member.isCancelled)
+        other.cancelAllOperations()
+    }
+
+    @Test func oneThatEndsBeforeTheRunBeginsIsCounted() async throws {
+        final class Impatient: StateKeepingOperation, @unchecked Sendable {
+            override func cancel() {
+                super.cancel()
+                stage = .finished
+            }
+        }
+        let (a, b) = (block("a"), Impatient())
+        // Told when the run makes its edges.
+        let observation = b.observe(\.dependencies) { operation, _ in operation.cancel() }
+        await #expect(throws: OperationCancellation.self) {
+            try await OperationQueue().run(
+                OperationGraph {
+                    InOrder {
+                        a; b
+                    }
+                })
+        }
+        observation.invalidate()
+    }
+
     @Test func whatIsNotNeededIsNotMissed() async throws {
         try await OperationQueue().run(
             OperationGraph {

@@ -48,6 +48,24 @@ struct TimelineTests {
         #expect(timeline.eventCount >= 3 && timeline.droppedEventCount == 0)
     }
 
+    @Test func whatRanBeforeTheRecordingIsNotShown() async throws {
+        let queue = OperationQueue()
+        queue.measuresOperations = true
+        let (begun, goOn) = (Signal(), Signal())
+        queue.addOperation(
+            block("before") {
+                begun.send()
+                goOn.wait()
+            })
+        #expect(await begun.arrives())
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        #expect(try Trace(timeline.chromeTrace()).runs.isEmpty)
+        goOn.send()
+        await queue.drain()
+        #expect(try Trace(timeline.chromeTrace()).runs.isEmpty)
+    }
+
     @Test func waitingForOthersAndBeingReadyAreSlicesOfTheQueue() async throws {
         let (queue, other) = (OperationQueue(), suspendedQueue())
         let timeline = OperationTimeline()

@@ -26,6 +26,29 @@ struct UnfinishedQueuesTests {
         #expect(entry(of: queue) == nil)
     }
 
+    @Test func whatADeadlineOrAGroupWillEndIsNotStuck() async {
+        let late = suspendedQueue()
+        late.add(.deadline(in: .seconds(3600))) {}
+        #expect(entry(of: late)?.isStuck == false)
+        late.cancelAllOperations()
+
+        let (serial, waiting) = (serialQueue(), OperationQueue())
+        let (begun, goOn) = (Signal(), Signal())
+        serial.addOperation {
+            begun.send()
+            goOn.wait()
+        }
+        #expect(await begun.arrives())
+        let member = BlockOperation {}
+        serial.addOperation(GroupOperation("group") { member })
+        let next = BlockOperation {}
+        next.addDependency(member)
+        waiting.addOperation(next)
+        #expect(entry(of: waiting)?.isStuck == false)
+        goOn.send()
+        await waiting.drain()
+    }
+
     @Test func aSuspendedQueueIsListedWithItsReason() async {
         let queue = suspendedQueue()
         queue.name = "Uploads"

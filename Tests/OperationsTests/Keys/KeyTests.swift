@@ -26,6 +26,39 @@ struct KeyTests {
         #expect(queue.keys.joined.count == 0)
     }
 
+    /// While it waits for room it is in no queue, and may give up.
+    @Test func oneThatWaitsForRoomIsNotJoined() async throws {
+        let queue = suspendedQueue()
+        queue.addOperation {}
+        let waiting = Task {
+            _ = try await queue.add("a", .deduplicated(by: 1), within: 1) { 1 }
+        }
+        while queue.snapshot({ $0.room.waiterCount }) != 1 { await Task.yield() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        let later = queue.add("b", .deduplicated(by: 1)) { 2 }
+        let joined = try await queue.add("c", .deduplicated(by: 1), within: 1) { 3 }
+        #expect(joined === later && later.name == "b")
+        queue.isSuspended = false
+        #expect(try await later.value == 2)
+        await queue.drain()
+        #expect(queue.keys.joined.count == 0)
+    }
+
+    @Test func aDuplicateReplacesNothing() async {
+        let queue = suspendedQueue()
+        let pair = (0..<2).map { index in
+            let operation = TypedOperation { index }
+            operation.apply(.deduplicated(by: "url"), .coalesced(by: "row"))
+            return operation
+        }
+        for operation in pair { queue.addOperation(operation) }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(pair.map(\.isCancelled) == [false, true])
+        #expect((try? pair[0].result) == 0)
+    }
+
     @Test func manyThreadsJoinOne() async throws {
         let queue = OperationQueue()
         let (gate, runs) = (AsyncGate(), Tally())

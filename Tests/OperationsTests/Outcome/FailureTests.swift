@@ -204,7 +204,65 @@ struct FailureTests {
         }
     }
 
+    /// The handler of one that is cancelled before it makes it fail, and waits for its end.
+    @Test func oneThatFailsWhileItsQueueIsBeingCancelledHasFailed() async {
+        let (queue, other) = (OperationQueue(), OperationQueue())
+        queue.maxConcurrentOperationCount = 2
+        let (begun, failNow, end) = (Signal(), Signal(), Signal())
+        let second = TypedOperation<Void> {
+            Operation.current?.onCancel {}
+            begun.send()
+            failNow.wait()
+            throw Broken()
+        }
+        queue.add {
+            Operation.current?.onCancel {
+                failNow.send()
+                second.waitUntilFinished()
+                end.send()
+            }
+            begun.send()
+            end.wait()
+        }
+        queue.addOperation(second)
+        let next = other.add(after: second) { _ in }
+        for _ in 0..<2 { #expect(await begun.arrives()) }
+        await onThread { queue.cancelAllOperations() }
+        await other.drain()
+        #expect(throws: Broken.self) { try second.result }
+        #expect(next.isCancelled)
+        await queue.drain()
+    }
+
     // MARK: Handlers
+
+    /// The last reference to something that asks for the operation when it goes.
+    @Test(arguments: [false, true])
+    func whatHandlersHoldIsLetGoOfWithNoLock(hasDependent: Bool) async {
+        final class Probe: Sendable {
+            let seen: Recorder<String>
+            let operation: @Sendable () -> Operation?
+            init(_ seen: Recorder<String>, _ operation: @escaping @Sendable () -> Operation?) {
+                (self.seen, self.operation) = (seen, operation)
+            }
+            deinit { seen.record(operation()?.name ?? "-") }
+        }
+        let (queue, seen, done) = (suspendedQueue(), Recorder<String>(), Signal())
+        let operation = BlockOperation {
+            let current = Operation.current
+            let probe = Probe(seen) { [weak current] in current }
+            current?.onCancel { _ = probe }
+        }
+        operation.name = "copy"
+        operation.completionBlock = { done.send() }
+        let dependent = BlockOperation {}
+        if hasDependent { dependent.addDependency(operation) }
+        await queue.addOperations([operation, dependent], waitUntilFinished: false)
+        queue.isSuspended = false
+        #expect(await done.arrives())
+        #expect(seen.events == ["copy"])
+        await queue.drain()
+    }
 
     @Test func cancelHandlerReachesABlockingCall() async {
         let queue = OperationQueue()

@@ -31,6 +31,38 @@ extension DiagnosticsTests {
         }
     }
 
+    /// Asking why it does not end is not looking at its failure; its reason to end is.
+    @Test(arguments: [true, false])
+    func anExpiryThatIsExplainedIsReported(isLookedAt: Bool) async {
+        await withFindings { findings in
+            weak var gone: TypedOperation<Int>?
+            do {
+                let clock = ManualClock()
+                let queue = OperationQueue(clock)
+                let (begun, goOn) = (Signal(), Signal())
+                let operation = queue.add("unseen", .timeout(.seconds(1))) {
+                    begun.send()
+                    goOn.wait()
+                    return 1
+                }
+                gone = operation
+                #expect(await begun.arrives())
+                await clock.advance(by: .seconds(1), whenSleepers: 1)
+                #expect(await comesTrue { operation.status.isCancelled })
+                #expect(operation.explain().description.contains("took longer"))
+                goOn.send()
+                await queue.drain()
+                let late = queue.add("unseen", .deadline(in: .zero)) { 1 }
+                await queue.drain()
+                if isLookedAt {
+                    for each in [operation, late] { _ = each.cancellationReason }
+                }
+            }
+            #expect(await comesTrue { gone == nil })
+            #expect(await comesTrue { reports(in: findings).count == (isLookedAt ? 0 : 2) })
+        }
+    }
+
     @Test(arguments: 0..<5)
     func aFailureThatSomebodyLooksAtIsNotReported(way: Int) async {
         await withFindings { findings in

@@ -150,7 +150,6 @@ struct TimeoutTests {
             ready.send()
             goOn.wait()
         }
-        // An attempt that is over before it has begun would just be followed by the next.
         #expect(await ready.arrives())
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         #expect(await stopped.arrives())
@@ -160,6 +159,51 @@ struct TimeoutTests {
         #expect(runs.value == 1 && slow.isCancelled)
         #expect(slow.cancellationReason?.description == "enough")
         #expect(slow.error is OperationTimeout)
+    }
+
+    @Test(arguments: [true, false])
+    func aCancellationByWhatTheTimeoutStopsIsNotLost(isAsync: Bool) async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let (ready, goOn) = (Signal(), AsyncGate())
+        let runs = Tally()
+        let slow = queue.add(.timeout(.seconds(1)), .retry(3, backoff: .none)) {
+            () async throws in
+            runs.increment()
+            guard let own = Operation.current else { return }
+            if isAsync {
+                try await withTaskCancellationHandler {
+                    ready.send()
+                    try await goOn.wait()
+                } onCancel: {
+                    own.cancel(because: "enough")
+                    goOn.open()
+                }
+            } else {
+                own.onCancel {
+                    own.cancel(because: "enough")
+                    goOn.open()
+                }
+                ready.send()
+                try await goOn.wait()
+            }
+        }
+        #expect(await ready.arrives())
+        await clock.advance(by: .seconds(1), whenSleepers: 1)
+        await queue.drain()
+        #expect(runs.value == 1 && slow.isCancelled)
+        #expect(slow.cancellationReason?.description == "enough")
+    }
+
+    @Test func bodiesThatKeepAllProcessorsBusyAreStopped() async {
+        let queue = OperationQueue()
+        let bodies = (0..<2 * WorkerPool.shared.cores).map { _ in
+            queue.add(.timeout(.milliseconds(5))) {
+                while Operation.current?.isCancelled != true {}
+            }
+        }
+        await queue.drain()
+        #expect(bodies.allSatisfy { $0.error is OperationTimeout })
     }
 
     @Test func handlersOfTheBodyGoWithTheAttemptAndOthersStay() async throws {

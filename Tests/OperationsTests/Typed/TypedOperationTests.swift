@@ -126,6 +126,30 @@ struct TypedOperationTests {
         #expect(await comesTrue { token == nil })
     }
 
+    @Test(arguments: ["block", "async", "retried", "subclass"])
+    func theBodyOfOneThatNeverRanIsLetGoOf(kind: String) async {
+        final class Subclass: TypedOperation<Int>, @unchecked Sendable {}
+        weak var token: Tally?
+        let operation: TypedOperation<Int>
+        let queue = suspendedQueue()
+        do {
+            let counter = Tally()
+            token = counter
+            operation =
+                switch kind {
+                case "async": TypedOperation { () async in counter.value }
+                case "subclass": Subclass { counter.value }
+                default: TypedOperation { counter.value }
+                }
+            if kind == "retried" { operation.apply(.retry(1)) }
+        }
+        queue.addOperation(operation)
+        operation.cancel()
+        await queue.drain()
+        #expect(await comesTrue { token == nil })
+        #expect(throws: OperationCancellation.self) { try operation.result }
+    }
+
     @Test func aLongChainPassesItsResultsOn() async throws {
         let queue = OperationQueue()
         var latest = queue.add { 0 }

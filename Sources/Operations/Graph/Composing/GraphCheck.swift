@@ -60,10 +60,12 @@ struct GraphCheck {
         var found = edges[id] ?? []
         found += operation.listedDependencies.filter { $0.status.phase != .finished }
         if let group = operation as? GroupOperation { found += group.graph.operations }
-        // Not the group itself, which ends later.
-        if let group = groups[id] ?? operation.group {
+        // Not the groups that it is in, which end later.
+        var outer = groups[id] ?? operation.group
+        while let group = outer {
             found += edges[ObjectIdentifier(group)] ?? []
             found += group.listedDependencies.filter { $0.status.phase != .finished }
+            outer = groups[ObjectIdentifier(group)] ?? group.group
         }
         return found
     }

@@ -63,7 +63,9 @@ private final class GraphRun: Sendable {
         var error: (any Error)?
         /// Failures that somebody makes up for.
         var handled: [ObjectIdentifier] = []
-        var isCancelled = false
+        var cancellation: CancellationReason?
+        /// Whether all operations are its own.
+        var hasBegun = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
@@ -77,13 +79,24 @@ private final class GraphRun: Sendable {
 
     func begin() {
         for operation in operations {
-            _ = operation.addWaiter(.handler { [unowned operation] in self.ended(operation) })
+            let handler = Waiter.handler { [unowned operation] in self.ended(operation) }
+            // Somebody else may have cancelled it, and it has ended by that.
+            if !operation.addWaiter(handler) { ended(operation) }
         }
+        let cancellation = state.withLock { state in
+            state.hasBegun = true
+            return state.cancellation
+        }
+        if let cancellation { Operation.cancel(operations, because: cancellation) }
     }
 
+    /// Before it has begun the operations may turn out to be somebody else's.
     func cancel(because reason: CancellationReason) {
-        state.withLock { $0.isCancelled = true }
-        Operation.cancel(operations, because: reason)
+        let hasBegun = state.withLock { state in
+            state.cancellation = reason
+            return state.hasBegun
+        }
+        if hasBegun { Operation.cancel(operations, because: reason) }
     }
 
     /// What depends on it has not been told yet.
@@ -119,10 +132,12 @@ private final class GraphRun: Sendable {
             guard let outer = TaskContext.operation else { return }
             for operation in operations { operation.promote(byWaitOf: outer) }
         }
-        let (error, isCancelled) = state.withLock { ($0.error, $0.isCancelled) }
+        let (error, isCancelled) = state.withLock { ($0.error, $0.cancellation != nil) }
         if let error { throw error }
         if isCancelled { throw CancellationError() }
-        for operation in operations where operation.isCancelled {
+        // Failures have been judged when they came; one that took too long counts as cancelled, too.
+        for operation in operations
+        where operation.isCancelled && operation.status.outcome != .failed {
             if let cancellation = cancellation(of: operation) { throw cancellation }
         }
     }
