@@ -329,6 +329,23 @@ struct ObservationTests {
         #expect(freed == nil)
     }
 
+    /// A dependent that would follow in the same batch.
+    @Test func whoIsToldThatADependentIsReadyMayWaitForAnotherOne() async {
+        let (queue, seen) = (suspendedQueue(), Recorder<Bool>())
+        let (first, follower, outside) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
+        follower.addDependency(first)
+        outside.addDependency(first)
+        let observation = outside.observe(\.isReady) { _, _ in
+            seen.record(follower.waitUntilFinished(timeout: .seconds(60)))
+        }
+        await queue.addOperations([first, follower], waitUntilFinished: false)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(await comesTrue { seen.events == [true] })
+        observation.invalidate()
+        outside.start()
+    }
+
     @Test func anObservationDoesNotKeepTheOperation() {
         var operation: Operation? = Operation()
         weak let freed = operation

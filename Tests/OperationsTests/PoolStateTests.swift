@@ -149,6 +149,32 @@ struct PoolStateTests {
         #expect(second?.0.urgency == .background)
     }
 
+    @Test func timersDoNotEvenWaitForWhatIsMostUrgent() {
+        var pool = pool()
+        for _ in 0..<2 { _ = activeWorker(&pool, item(.interactive)) }
+        #expect(pool.submitted(item(.timer)).wakesForeman, "a thread is made for it")
+    }
+
+    @Test func whereSomebodySleepsBatchesAreWatchedAtOnce() {
+        var pool = pool()
+        _ = activeWorker(&pool, item(.usual))
+        _ = pool.foremanCounted(asleep: 1, cores: 2)
+        #expect(pool.foremanBeginsToWatch() == .lazily)
+        #expect(pool.batchStarted().wakesForeman)
+    }
+
+    @Test func afterAThreadWasRefusedItIsAskedForAgain() {
+        var pool = pool()
+        let worker = activeWorker(&pool, item(.usual))
+        _ = pool.workerWillBlock(worker)
+        #expect(pool.submitted(item(.usual)).wakesForeman)
+        #expect(pool.foremanTakesOrders() == 1)
+        #expect(pool.threadRefused() == 1)
+        #expect(pool.foremanBeginsToWatch() == .closely)
+        #expect(pool.foremanCounted(asleep: 0, cores: 2).wakesForeman)
+        #expect(pool.foremanTakesOrders() == 1)
+    }
+
     @Test func aWorkerThatComesBackFromAWaitCountsAsBefore() {
         var pool = pool()
         let workers = (0..<2).map { _ in activeWorker(&pool, item(.background)) }

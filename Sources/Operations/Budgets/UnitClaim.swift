@@ -187,6 +187,7 @@ extension Operation {
     fileprivate func takeGrantedSlot() -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { tellObservers() } }
+        if queue.isWatched { queue.noteUnits(for: self) }
         return queue.eventOffering { $0.grant(self) }
     }
 

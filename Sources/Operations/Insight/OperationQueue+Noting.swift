@@ -86,6 +86,20 @@ extension OperationQueue {
     private func noteReady(_ operation: Operation, at now: UInt64) {
         let before = operation.lastMark
         operation.mark(OperationMark(.ready, now))
+        noteWait(of: operation, since: before, until: now)
+    }
+
+    /// It gets the units that it has been waiting for since it was ready.
+    @inline(never)
+    func noteUnits(for operation: Operation) {
+        let (before, now) = (operation.lastMark, noteTime())
+        // It may have been cancelled, and be noted as ended.
+        guard !before.isNothing, operation.replaceMark(before, by: OperationMark(.ready, now))
+        else { return }
+        noteWait(of: operation, since: before, until: now)
+    }
+
+    private func noteWait(of operation: Operation, since before: OperationMark, until now: UInt64) {
         guard !before.isNothing, careNow.contains(.timeline), now > before.time else { return }
         withInsight { insight in
             insight.record { event in
@@ -200,13 +214,15 @@ extension OperationQueue {
         tellEnd(of: operation, outcome, running: now > mark.time ? now - mark.time : 0, care)
     }
 
-    /// It was cancelled and leaves without having begun.
+    /// It was cancelled, or its deadline has passed, and leaves without having begun.
     @inline(never)
     func noteDropped(_ operation: Operation) {
         let mark = operation.takeMark()
         guard !mark.isNothing else { return }
         let now = noteTime()
         let care = careNow
+        let outcome: OperationOutcome =
+            operation.status.outcome == .failed ? .failed : .cancelled
         if care.contains(.timeline) {
             let word = operation.status
             let name = operation.nameForTimeline(word)
@@ -214,13 +230,13 @@ extension OperationQueue {
                 insight.record(name: name) { event in
                     event.kind = .dropped
                     event.describe(operation, word)
-                    event.outcome = .cancelled
+                    event.outcome = outcome
                     (event.first, event.second) = mark.times(before: now)
                     event.third = now
                 }
             }
         }
-        tellEnd(of: operation, .cancelled, running: nil, care)
+        tellEnd(of: operation, outcome, running: nil, care)
     }
 
     private func tellEnd(
@@ -230,13 +246,9 @@ extension OperationQueue {
             withInsight { $0.meter.ended(outcome, running: running) }
         }
         if care.contains(.listener), let witness = operation.witness {
-            // One whose deadline passed before it began has failed.
-            let hasFailed = operation.status.outcome == .failed
             witness.operationEnded(
                 operation,
-                operation.end(
-                    hasFailed ? .failed : outcome,
-                    running: running.map { .nanoseconds(Int64($0)) }))
+                operation.end(outcome, running: running.map { .nanoseconds(Int64($0)) }))
         }
     }
 }

@@ -18,7 +18,8 @@ extension KeyValueObserving where Self: Operation {
     /// operation; setting a property to the value it has is no change. The handler runs on the thread that
     /// made the change, with no lock held, before the method that made it returns, unless another
     /// thread is just delivering changes of this operation, or the change is made inside a handler: then
-    /// that one goes on with it. It may do anything with the operation but wait for it. `isFinished` is
+    /// that one goes on with it. It may do anything but wait for the operation, or for others of a queue that
+    /// has no slot free but the operation's, which it may hold until the handler has returned. `isFinished` is
     /// told when the operation has left its queue, before its dependents start and before its completion
     /// block runs; left to another thread that is delivering, it may be told at the same time as these.
     ///

@@ -95,7 +95,7 @@ extension Operation {
         guard QualityOfServiceUse.isOn, queue.changesThreads else { return }
         guard runsOnItsThread else { return promoteTask() }
         let niceness = niceness(usual: ThreadNiceness.usual.load(ordering: .relaxed))
-        if status.has(.plain) {
+        if status.has(.plain), !status.has(.alone) {
             queue.renice(for: self, to: niceness)
         } else {
             WorkerPool.shared.renice(for: self, to: niceness)

@@ -106,7 +106,10 @@ extension Operation {
             }
             forgetOldDependencies(&forgotten)
             unlock()
-            if let only = next, !others.isEmpty || !queue.continues(batch, with: only) {
+            // Users' code that is told here may wait for the one that would follow.
+            if let only = next,
+                told != nil || !others.isEmpty || !queue.continues(batch, with: only)
+            {
                 Self.bringOn(only)
                 next = nil
             }

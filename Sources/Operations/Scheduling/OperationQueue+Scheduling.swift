@@ -164,7 +164,11 @@ extension OperationQueue {
 
     /// Cancels those that cannot have overridden it; returns the others, which do not begin any more.
     func cancelPlainOperations() -> [Operation] {
-        eventOffering { $0.cancelAll() }
+        eventOffering { state in
+            // Nobody takes an operation to follow another one without this lock, until all are marked.
+            hasPrecedence.store(true, ordering: .relaxed)
+            return state.cancelAll()
+        }
     }
 
     /// False if the operation has left.

@@ -15,7 +15,9 @@ extension QueueState {
     /// Whether several operations may be claimed at once: then they run one after the other, and nothing comes
     /// between them that would have gone first.
     var mayBatch: Bool {
-        (isUsual || (isStrict && width == 1)) && !room.isUsed && !moved.hasDeadlines
+        // Nobody looks after a thread of somebody else's that stays behind one of them.
+        if case .dispatch = executor { return false }
+        return (isUsual || (isStrict && width == 1)) && !room.isUsed && !moved.hasDeadlines
     }
 
     // MARK: Ready lists

@@ -83,7 +83,12 @@ struct PoolState {
 
     /// Whether the foreman has to look again soon.
     var needsWatching: Bool {
-        asleep > 0 || hasBatches || (isWorkPending && !mayTakeWork)
+        asleep > 0 || hasBatches || (isWorkPending && (!mayTakeWork || lacksThread))
+    }
+
+    /// Whether nobody is there, or on the way, who could take work: the system has made no thread.
+    private var lacksThread: Bool {
+        arriving == 0 && !isSearching && parked.isEmpty && threads < maximumThreads
     }
 
     struct Action: Equatable {
@@ -109,7 +114,9 @@ struct PoolState {
                 arriving += 1
                 action.wakesForeman = true
             }
-        } else if needsWatching, watching != .closely, isWorkPending || watching == .no {
+        } else if needsWatching, watching != .closely,
+            isWorkPending || hasBatches || watching == .no
+        {
             // Once is enough, until the foreman has come.
             watching = .closely
             action.wakesForeman = true

@@ -99,6 +99,28 @@ struct KnownBugsContractTests {
         #expect(runs.value == 40)
     }
 
+    @Test("B9: cancelAllOperations marks a whole chain before its first member lets go of the next")
+    func cancellingWhileTheFirstEnds() async {
+        let (queue, gate, ran) = (OperationQueue(), Operation(), Tally())
+        let begun = Signal()
+        let first = BlockOperation {
+            begun.send()
+            while Operation.current?.isCancelled != true {}
+        }
+        let others = (0..<20_000 / slowness).map { _ in
+            let operation = BlockOperation {}
+            operation.addDependency(gate)
+            return operation
+        }
+        let last = BlockOperation { ran.increment() }
+        last.addDependency(first)
+        await queue.addOperations([first] + others + [last], waitUntilFinished: false)
+        #expect(await begun.arrives())
+        await onThread { queue.cancelAllOperations() }
+        await queue.drain()
+        #expect(ran.value == 0)
+    }
+
     @Test("B9: cancelAllOperations against a running chain never lets a later member start")
     func cancellingARunningChain() async {
         for round in 0..<500 {

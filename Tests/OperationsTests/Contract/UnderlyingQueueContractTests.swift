@@ -113,6 +113,19 @@ struct UnderlyingQueueContractTests {
         #expect(operation.isFinished)
     }
 
+    @Test("Q16: on a concurrent one no operation waits behind another one that is slow")
+    func nobodyWaitsBehindASlowOne() async {
+        let queue = suspendedQueue()
+        queue.underlyingQueue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        queue.claimsSeveral()
+        let (second, seen) = (Signal(), Recorder<Bool>())
+        queue.addOperation { seen.record(second.wait()) }
+        queue.addOperation { second.send() }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.events == [true])
+    }
+
     @Test("Q16: two queues may share one dispatch queue")
     func twoQueuesShareOne() async {
         let underlying = dispatchQueue()

@@ -48,6 +48,29 @@ struct TimelineTests {
         #expect(timeline.eventCount >= 3 && timeline.droppedEventCount == 0)
     }
 
+    @Test func aWaitForUnitsIsAWait() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let budget = ConcurrencyBudget(1)
+        let (begun, goOn) = (Signal(), Signal())
+        queue.add("first", .cost(1, of: budget)) {
+            begun.send()
+            goOn.wait()
+        }
+        #expect(await begun.arrives())
+        let second = queue.add("second", .cost(1, of: budget)) {}
+        #expect(await comesTrue { second.explain().description.contains("waits for 1 of") })
+        goOn.send()
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        let waiting = trace.intervals("waiting").map { $0.begin.argument("operation") }
+        #expect(waiting.contains("second"))
+        let ready = trace.intervals("ready").last { $0.begin.argument("operation") == "second" }
+        #expect((ready?.begin.start ?? 0) >= (trace.run("first")?.end ?? .infinity))
+    }
+
     @Test func whatRanBeforeTheRecordingIsNotShown() async throws {
         let queue = OperationQueue()
         queue.measuresOperations = true

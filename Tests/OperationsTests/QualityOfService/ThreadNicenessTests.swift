@@ -164,8 +164,8 @@ struct ThreadNicenessTests {
         #expect(seen.events == [-5])
     }
 
-    @Test(.enabled(if: isRoot), arguments: [true, false])
-    func aRunningOperationIsRaisedWithItsQueue(isPlain: Bool) async {
+    @Test(.enabled(if: isRoot), arguments: [true, false], [true, false])
+    func aRunningOperationIsRaisedWithItsQueue(isPlain: Bool, isObserved: Bool) async {
         let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
         let queue = serialQueue()
         queue.qualityOfService = .background
@@ -176,6 +176,9 @@ struct ThreadNicenessTests {
             seen.record(Self.niceness())
         }
         let operation = isPlain ? BlockOperation(block: work) : ClaimedAloneOperation(work)
+        // Where the count is observed, plain ones are claimed alone, too.
+        let observation = isObserved ? queue.observe(\.operationCount) { _, _ in } : nil
+        defer { observation?.invalidate() }
         queue.addOperation(operation)
         await begun.asyncWait()
         queue.qualityOfService = .utility
