@@ -379,12 +379,20 @@ extension Operation {
     /// Runs `main()` with what is to be in force meanwhile.
     func runMain() {
         // A barrier is not one of the operations that are counted.
-        guard !status.has(.barrier), let progress = ThreadContext.currentQueue?.activeProgress,
-            !mayRunAgain
+        guard !status.has(.barrier), let queue = ThreadContext.currentQueue,
+            let progress = progress(in: queue), !mayRunAgain
         else { return main() }
         let unit = progress.makeUnit()
         unit.performAsCurrent(withPendingUnitCount: 1) { main() }
         unit.completedUnitCount = 1
+    }
+
+    /// The progress of which it is a unit, if that is active.
+    func progress(in queue: OperationQueue) -> Progress? {
+        guard let progress = queue.activeProgress else { return nil }
+        // One that another one starts by hand is none of the queue's.
+        let own = queueReference.load(ordering: .acquiring)
+        return own?.toOpaque() == Unmanaged.passUnretained(queue).toOpaque() ? progress : nil
     }
 
     /// False if it has finished already.

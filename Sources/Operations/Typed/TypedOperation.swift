@@ -200,8 +200,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     private func runTask() async {
         do {
-            let queue = TaskContext.queue
-            if let progress = queue?.activeProgress, !mayRunAgain {
+            if let queue = TaskContext.queue, let progress = progress(in: queue), !mayRunAgain {
                 let unit = progress.makeUnit()
                 defer { unit.completedUnitCount = 1 }
                 returned = try await unit.performAsCurrent(withPendingUnitCount: 1) {

@@ -64,6 +64,22 @@ struct ProgressContractTests {
         #expect(queue.progress.completedUnitCount == 1)
     }
 
+    @Test("Q20: what an operation starts by hand is no operation of the queue")
+    func startedByHand() async {
+        let queue = serialQueue()
+        queue.progress.totalUnitCount = 2
+        queue.addOperation {
+            for inner in [BlockOperation {}, AsyncOperation {}, Operation()] { inner.start() }
+        }
+        let inner = AsyncOperation { await Task.yield() }
+        queue.add {
+            inner.start()
+            await inner.finished()
+        }
+        await queue.drain()
+        #expect(queue.progress.completedUnitCount == 2)
+    }
+
     @Test("Q20: operations of many threads are all counted, once each")
     func everythingIsCounted() async {
         let queue = OperationQueue()
