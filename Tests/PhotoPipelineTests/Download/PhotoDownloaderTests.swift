@@ -132,11 +132,12 @@ struct PhotoDownloaderTests {
     }
 
     @Test func aDeadHostIsNamed() async throws {
-        // The port was free a moment ago, and nobody listens on it now.
-        let port = try await withDemoOrigin(.quick) { $0.port }
-        let result = await download("http://127.0.0.1:\(port)/photo.jpg")
-        #expect(
-            reason(result) == "127.0.0.1, port \(port), refuses connections or cannot be reached.")
+        try await withClosedPort { port in
+            let result = await download("http://127.0.0.1:\(port)/photo.jpg")
+            #expect(
+                reason(result)
+                    == "127.0.0.1, port \(port), refuses connections or cannot be reached.")
+        }
     }
 
     @Test func cancellingEndsADownloadAtOnce() async throws {

@@ -81,28 +81,31 @@ struct PhotoListSessionTests {
 
     @Test func everyKindOfBrokenPhotoFailsWithItsReasonAndTheOthersFinish() async throws {
         try await withDemoOrigin(.quick) { origin in
-            let dead = try await withDemoOrigin(.quick) { $0.url }
-            let faults: [DemoFault] = [
-                .status(404), .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader,
-                .redirectLoop,
-            ]
-            let good = origin.url(for: .none)
-            let bad = faults.map { origin.url(for: $0) } + [dead + "/photo.jpg"]
-            try await withSession([good] + bad + [good]) { session in
-                await session.scrolled(to: Row(0)..<Row(10), .settled)
-                let news = await wait(for: session) {
-                    $0.counts.filtered == 2 && $0.counts.failed == bad.count
-                }
-                let reasons = news.rows.compactMap(\.change.state.failure?.reason)
-                let expected = [
-                    "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000",
-                    "in a circle",
-                    "refuses connections",
+            try await withClosedPort { dead in
+                let faults: [DemoFault] = [
+                    .status(404), .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader,
+                    .redirectLoop,
                 ]
-                for (reason, part) in zip(reasons, expected) {
-                    #expect(
-                        part.isEmpty || reason.contains(part), "\(reason) should contain \(part)")
-                    #expect(reason.hasSuffix("."))
+                let good = origin.url(for: .none)
+                let bad =
+                    faults.map { origin.url(for: $0) } + ["http://127.0.0.1:\(dead)/photo.jpg"]
+                try await withSession([good] + bad + [good]) { session in
+                    await session.scrolled(to: Row(0)..<Row(10), .settled)
+                    let news = await wait(for: session) {
+                        $0.counts.filtered == 2 && $0.counts.failed == bad.count
+                    }
+                    let reasons = news.rows.compactMap(\.change.state.failure?.reason)
+                    let expected = [
+                        "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000",
+                        "in a circle",
+                        "refuses connections",
+                    ]
+                    for (reason, part) in zip(reasons, expected) {
+                        #expect(
+                            part.isEmpty || reason.contains(part),
+                            "\(reason) should contain \(part)")
+                        #expect(reason.hasSuffix("."))
+                    }
                 }
             }
         }
