@@ -39,13 +39,12 @@ func withOrigin(
 
 extension HTTPClient {
     func get(
-        _ url: String, method: HTTPMethod = .GET, headers: HTTPHeaders = [:],
-        timeout: TimeAmount = .minutes(2)
+        _ url: String, method: HTTPMethod = .GET, headers: HTTPHeaders = [:]
     ) async throws -> Reply {
         var request = HTTPClientRequest(url: url)
         request.method = method
         request.headers = headers
-        let response = try await execute(request, timeout: timeout)
+        let response = try await execute(request, timeout: .minutes(2))
         let body = try await response.body.collect(upTo: 64 << 20)
         return Reply(
             status: Int(response.status.code), headers: response.headers,
