@@ -105,6 +105,11 @@ struct FaultRouteTests {
                 await comesTrue { server.requestCount(for: DemoFault.neverAnswers.path) == 1 })
             request.cancel()
             await #expect(throws: (any Error).self) { try await request.value }
+            let silent = HTTPClientRequest(url: server.url(for: .neverAnswers))
+            let error = await #expect(throws: HTTPClientError.self) {
+                try await client.execute(silent, timeout: .milliseconds(300))
+            }
+            #expect(error == .deadlineExceeded)
         }
     }
 
