@@ -15,8 +15,10 @@ struct PhotoListParser {
         switch try shape() {
         case .picture: try addItself(to: &builder)
         case .binaryPropertyList:
-            var reader = BinaryListReader(bytes, limits: limits)
-            try add(try read { () throws(ListSyntaxError) in try reader.read() }, to: &builder)
+            let value = try read { () throws(ListSyntaxError) in
+                try BinaryListReader(bytes, limits: limits).read()
+            }
+            try add(value, to: &builder)
         case .xmlPropertyList:
             var reader = XMLListReader(textBytes, limits: limits)
             try add(try read { () throws(ListSyntaxError) in try reader.read() }, to: &builder)

@@ -111,6 +111,54 @@ import Testing
                 == "photos: the list has too much text; split it into several lists")
     }
 
+    /// Arrays of two references to the next array each: thirty of them stand for a billion values.
+    @Test func aFewBytesThatStandForMillionsOfValuesAreRefusedBeforeAnythingIsBuilt() {
+        let depth = 30
+        let levels: [[UInt8]] = (0..<depth).map { [0xA2, UInt8($0 + 1), UInt8($0 + 1)] }
+        let bytes = binary(objects: levels + [[0x51, UInt8(ascii: "a")]])
+        let before = peakMemory()
+        #expect(
+            refusal(bytes)
+                == "photos: its \(bytes.count) bytes stand for more than "
+                + "\(64 * bytes.count + 1_024) values, because parts of it are used again and again; "
+                + "name each photo once")
+        // Built, the values that limits allow would take half a gigabyte.
+        #expect(peakMemory() - before < 64 << 20)
+    }
+
+    @Test func aSmallListThatRepeatsALongTextIsRefused() {
+        let text = [0x5F, 0x11, 0x10, 0x00] + repeated([UInt8(ascii: "a")], 4_096)
+        let array: [UInt8] = [0xAF, 0x11, 0x08, 0x00] + repeated([1], 2_048)
+        let bytes = binary(objects: [array, text])
+        #expect(
+            refusal(bytes).contains("bytes of text, because parts of it are used again and again"))
+    }
+
+    /// As Python's `plistlib` writes it: one dictionary, used a thousand times.
+    @Test func aListMayRepeatAnEntry() throws {
+        let array: [UInt8] = [0xAF, 0x11, 0x03, 0xE8] + repeated([1], 1_000)
+        let text = Array("http://h/1.jpg".utf8)
+        let bytes = binary(objects: [
+            array, [0xD1, 2, 3], [0x53] + Array("url".utf8), [0x5E] + text,
+        ])
+        #expect(try parsed(bytes).records.count == 1_000)
+    }
+
+    @Test func aListThatContainsItselfInManyPlacesIsRefusedAtOnce() {
+        let array: [UInt8] = [0xAF, 0x10, 200] + repeated([0], 200)
+        #expect(
+            refusal(binary(objects: [array]))
+                == "photos: the list is nested deeper than 32 levels; a list of photos needs two")
+    }
+
+    /// The most memory that this process has held so far, in bytes.
+    private func peakMemory() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let kilobytes = line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return (kilobytes ?? 0) << 10
+    }
+
     private func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
         Array(repeatElement(bytes, count: count).joined())
     }
