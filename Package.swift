@@ -132,7 +132,10 @@ let package = Package(
             name: "ImagingTests", dependencies: ["Imaging", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PhotoPipelineTests",
-            dependencies: ["DemoOrigin", "Imaging", "Operations", "PhotoPipeline", "TestSupport"],
+            dependencies: [
+                "DemoOrigin", "Imaging", "Operations", "PhotoPipeline", "TestSupport",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

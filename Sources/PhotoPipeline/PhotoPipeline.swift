@@ -6,7 +6,7 @@
 //   Sources/   argument, bytes → PhotoList of PhotoRecords
 //   Stages/    Download → Decode → Filter → Encode → Write: operations, joined by dependencies that
 //              carry typed data; each does one thing, can be cancelled, and says why it failed
-//   Download/  http, https and file, with limits and retries
+//   Download/  http, https and file, with limits, rules for addresses, and retries
 //   List/      PhotoListController decides (pure), PendingOperations holds the two queues,
 //              PhotoListSession joins them for one page
 //   Batch/     a whole list into a folder

@@ -30,6 +30,8 @@ struct Process: AsyncParsableCommand {
     @Option(help: "The quality of JPEG and WebP files, 1 to 100.")
     var quality: Int = 88
 
+    @OptionGroup var downloading: DownloadOptions
+
     @OptionGroup var timelineOption: TimelineOption
 
     func validate() throws {
@@ -48,7 +50,7 @@ struct Process: AsyncParsableCommand {
 
     func run() async throws {
         let (failures, isInterrupted) = try await stopping {
-            try await PhotoDownloader.run { downloader in
+            try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                 let loaded = try await LoadedSource(source, with: downloader)
                 return try await process(loaded, with: downloader)
             }

@@ -29,6 +29,8 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the mean time that the origin takes to answer, in milliseconds.")
     var latency: Int = 400
 
+    @OptionGroup var downloading: DownloadOptions
+
     @OptionGroup var timelineOption: TimelineOption
 
     func validate() throws {
@@ -49,26 +51,31 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         try await stopping {
-            try await PhotoDownloader.run { downloader in
-                if let source {
+            if let source {
+                try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                     let loaded = try await LoadedSource(source, with: downloader)
                     if let remark = loaded.remark { print(remark) }
                     try await serve(loaded.list.records, title: loaded.title, with: downloader)
-                } else {
-                    try await serveDemo(with: downloader)
                 }
+            } else {
+                try await serveDemo()
             }
         }
     }
 
-    private func serveDemo(with downloader: PhotoDownloader) async throws {
+    private func serveDemo() async throws {
         var configuration = DemoOriginServer.Configuration()
         let mean = Duration.milliseconds(latency)
         configuration.latency = mean * 0.4...mean * 1.6
         try await withDemoOrigin(configuration) { origin in
             print("No source was given: showing a demo. Its origin is \(origin.url)/")
-            let loaded = try await LoadedSource(origin.propertyListURL, with: downloader)
-            try await serve(loaded.list.records, title: "Classic Photos", with: downloader)
+            // The demo may fetch from its own origin, and from nothing else on this machine.
+            let own = AllowedHost(host: "127.0.0.1", port: origin.port)
+            try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {
+                downloader in
+                let loaded = try await LoadedSource(origin.propertyListURL, with: downloader)
+                try await serve(loaded.list.records, title: "Classic Photos", with: downloader)
+            }
         }
     }
 

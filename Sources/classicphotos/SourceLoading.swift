@@ -19,8 +19,9 @@ struct LoadedSource {
                 list = try await Self.blocking { try PhotoList.read(file: url, named: argument) }
             case .web(let url):
                 title = url.lastPathComponent.isEmpty ? argument : url.lastPathComponent
-                let bytes = try await downloader.bytes(of: url)
-                list = try PhotoList.parse(bytes: bytes, named: argument, relativeTo: url)
+                let content = try await downloader.content(of: url)
+                list = try PhotoList.parse(
+                    bytes: content.bytes, named: argument, relativeTo: content.url)
             }
         } catch let error as PhotoSourceError {
             throw Stop(error.description)

@@ -59,6 +59,40 @@ struct ProcessTests {
         #expect(outcome.output == "")
     }
 
+    @Test func photosOfThisMachineAreFetchedOnlyIfItIsAllowed() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let list = folder.appendingPathComponent("photos.txt")
+                try Data("\(origin.url(for: .none))\n".utf8).write(to: list)
+                let results = folder.appendingPathComponent("out")
+                let refused = try await classicphotos("process", list.path, "--out", results.path)
+                #expect(refused.code == .exited(1))
+                #expect(
+                    refused.errors.contains(
+                        "127.0.0.1 is a loopback address, from which nothing is fetched unless "
+                            + "--allow-host 127.0.0.1:\(origin.port) allows it."))
+                #expect(origin.requestCount(for: "/faults/none.jpg") == 0)
+                let allowed = try await classicphotos(
+                    "process", list.path, "--out", results.path, "--allow-host",
+                    "127.0.0.1:\(origin.port)")
+                #expect(allowed.code == .exited(0), "\(allowed.errors)")
+                #expect(try files(below: results) == ["none.jpg"])
+            }
+        }
+    }
+
+    @Test func aListOfThisMachineIsReadOnlyIfItIsAllowed() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let refused = try await classicphotos(
+                    "process", origin.propertyListURL, "--out", folder.path)
+                #expect(refused.code == .exited(2))
+                #expect(
+                    refused.errors.contains("--allow-host 127.0.0.1:\(origin.port) allows it."))
+            }
+        }
+    }
+
     @Test func aListThatDoesNotParseIsNamedWithItsLine() async throws {
         try await withTemporaryFolder { folder in
             let list = folder.appendingPathComponent("photos.json")
@@ -78,6 +112,7 @@ struct ProcessTests {
         (["--quality", "101"], "--quality must be between 1 and 100."),
         (["--format", "heif"], "--format heif can be read, but not written."),
         (["--timeline", ""], "--timeline must name a file."),
+        (["--allow-host", "http://nas.local"], "is neither a host nor host:port, as in nas.local"),
     ])
     func wrongOptionsSayWhatIsRight(options: [String], message: String) async throws {
         let result = try await run(
@@ -170,7 +205,10 @@ struct ProcessTests {
             try await withDemoOrigin(.quick) { origin in
                 let list = try endlessList(100, in: folder.appendingPathComponent("in"), origin)
                 let result = try await run(
-                    program, arguments: ["process", list, "--out", results.path],
+                    program,
+                    arguments: [
+                        "process", list, "--out", results.path, "--allow-host", "127.0.0.1",
+                    ],
                     input: .none, output: .sequence, error: .discarded
                 ) { execution in
                     for try await line in execution.standardOutput.strings()
@@ -199,7 +237,10 @@ struct ProcessTests {
             try await withDemoOrigin(.quick) { origin in
                 let list = try endlessList(30, in: folder.appendingPathComponent("in"), origin)
                 let result = try await run(
-                    program, arguments: ["process", list, "--out", results.path],
+                    program,
+                    arguments: [
+                        "process", list, "--out", results.path, "--allow-host", "127.0.0.1",
+                    ],
                     input: .none, output: .sequence, error: .discarded
                 ) { execution in
                     var last = ""

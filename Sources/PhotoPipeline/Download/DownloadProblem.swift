@@ -32,23 +32,79 @@ enum DownloadProblem: Error {
     init(answer status: HTTPResponseStatus, headers: HTTPHeaders) {
         // Those that say "not now"; the others would be said again.
         let mayPass = status.code == 429 || status.code == 408 || (500...599).contains(status.code)
-        let seconds = headers.first(name: "retry-after").flatMap { Int($0) }
+        let wait = RetryAfter.wait(in: headers, now: Int(Date.now.timeIntervalSince1970))
         let failure = PhotoFailure(
             stage: .download,
             reason: "The server answered \(status.code) \(status.reasonPhrase).", isRetryable: true)
-        let retry = Retry(after: seconds.map { .seconds(max(0, $0)) })
-        self = .failed(failure, retry: mayPass ? retry : nil)
+        self = .failed(failure, retry: mayPass ? Retry(after: wait) : nil)
+    }
+
+    /// A limit of time was exceeded.
+    init(_ expiry: DownloadWatch.Expiry, host: String, limits: DownloadLimits) {
+        switch expiry {
+        case .firstByte:
+            self = .because(
+                "\(host) did not answer within \(limits.firstByteTimeout.inWords).", mayPass: true)
+        case .idle:
+            self = .because(
+                "\(host) sent nothing for \(limits.idleTimeout.inWords).", mayPass: true)
+        case .total:
+            // A server that was slow for so long will not be fast at once.
+            self = .because("The download took longer than \(limits.totalTimeout.inWords).")
+        }
+    }
+
+    // MARK: Addresses
+
+    /// Nothing is fetched from there, because the address is not a public one.
+    static func forbidden(_ address: NetworkAddress, host: String, port: Int, scheme: String)
+        -> Self
+    {
+        let kind = address.peculiarity ?? "a public address"
+        let place =
+            AllowedHost.plain(host) == "\(address)" ? "is \(kind)" : "is at \(address), \(kind)"
+        let usual = port == (scheme == "https" ? 443 : 80)
+        let allowed = AllowedHost(host: host, port: usual ? nil : port)
+        return .refused(
+            "\(host) \(place), from which nothing is fetched unless --allow-host \(allowed) "
+                + "allows it.")
+    }
+
+    static func unknownHost(_ host: String) -> DownloadProblem {
+        .because("There is no host named \(host).", mayPass: true)
+    }
+
+    /// A URL that stays refused, however often it is tried.
+    static func refused(_ reason: String) -> DownloadProblem {
+        .failed(
+            PhotoFailure(stage: .download, reason: reason, isRetryable: false), retry: nil)
+    }
+
+    static func tooManyRedirects(_ host: String, limit: Int) -> DownloadProblem {
+        .because("\(host) redirects more than \(limit) times.")
+    }
+
+    static func redirectCycle(_ host: String) -> DownloadProblem {
+        .because("\(host) redirects in a circle.")
+    }
+
+    /// A redirection without a target, or to a target that must not be followed.
+    static func redirect(_ host: String, problem: String) -> DownloadProblem {
+        .because("\(host) redirects, but \(problem).")
     }
 
     /// The client gave up.
-    init(_ error: any Error, url: URL, limits: DownloadLimits) {
-        let host = url.host() ?? "the server"
+    init(_ error: any Error, url: WebURL, limits: DownloadLimits) {
+        let host = url.host
         switch error {
         case is CancellationError: self = .cancelled
+        case let error as DownloadWatch.Expiry: self.init(error, host: host, limits: limits)
+        case let error as HostGuard.Forbidden:
+            self = .forbidden(error.address, host: host, port: url.port, scheme: url.scheme)
         case let error as HTTPClientError: self.init(error, host: host, limits: limits)
         case let error as NIOConnectionError: self.init(error)
         case let error as IOError where Self.unreachable.contains(error.errnoCode):
-            self = .unreachable(host, port: url.port ?? (url.scheme == "https" ? 443 : 80))
+            self = .unreachable(host, port: url.port)
         case is HTTPParserError, is IOError, is ChannelError:
             self = .closedEarly(host)
         default: self = .because("The download failed: \(error).", mayPass: true)
@@ -62,25 +118,15 @@ enum DownloadProblem: Error {
             self = .because(
                 "\(host) did not accept a connection within \(limits.connectTimeout.inWords).",
                 mayPass: true)
-        case .readTimeout:
-            self = .because(
-                "\(host) sent nothing for \(limits.idleTimeout.inWords).", mayPass: true)
-        case .deadlineExceeded:
-            self = .because(
-                "The download took longer than \(limits.totalTimeout.inWords).", mayPass: true)
         case .remoteConnectionClosed, .bodyLengthMismatch, .uncleanShutdown:
             self = .closedEarly(host)
-        case .redirectLimitReached:
-            self = .because("\(host) redirects more than \(limits.maximumRedirects) times.")
-        case .redirectCycleDetected:
-            self = .because("\(host) redirects in a circle.")
         default: self = .because("The download failed: \(error.shortDescription).", mayPass: true)
         }
     }
 
     private init(_ error: NIOConnectionError) {
         if error.connectionErrors.isEmpty {
-            self = .because("There is no host named \(error.host).", mayPass: true)
+            self = .unknownHost(error.host)
         } else {
             self = .unreachable(error.host, port: error.port)
         }

@@ -1,38 +1,41 @@
-import AsyncHTTPClient
 public import FoundationEssentials
-import NIOCore
-import NIOHTTP1
 import NIOPosix
 
 /// Fetches files over http and https and from this machine's disk, within limits.
 ///
+/// Only public addresses are connected to, at first and after every redirection: not this machine, not
+/// the network around it, whatever a URL or a name server calls them. Hosts for which that is wanted are
+/// named when the downloader is made. URLs with a user name or password, and redirections from https to
+/// http, are refused.
+///
 /// One downloader serves a whole program: it keeps connections for reuse. Shut it down when done.
 public final class PhotoDownloader: Sendable {
-    private let client: HTTPClient
+    private let web: WebClient
     private let limits: DownloadLimits
 
     /// Makes a downloader; no connection is made yet.
-    public init(limits: DownloadLimits = DownloadLimits()) {
-        var configuration = HTTPClient.Configuration()
-        configuration.timeout.connect = TimeAmount(limits.connectTimeout)
-        configuration.timeout.read = TimeAmount(limits.idleTimeout)
-        configuration.redirectConfiguration = .follow(
-            max: limits.maximumRedirects, allowCycles: false)
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
-            limits.connectionsPerHost
-        // Trying again is decided here, where it is known what went wrong.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        self.client = HTTPClient(
-            eventLoopGroupProvider: .singleton, configuration: configuration)
+    ///
+    /// - Parameters:
+    ///   - limits: how much, how long and how often.
+    ///   - allowed: the hosts that may have addresses which are not public.
+    public convenience init(
+        limits: DownloadLimits = DownloadLimits(), allowing allowed: [AllowedHost] = []
+    ) {
+        self.init(limits: limits, allowing: allowed, lookup: nil)
+    }
+
+    /// - Parameter lookup: what finds the addresses of a host, for tests; nil for the system.
+    init(limits: DownloadLimits, allowing allowed: [AllowedHost], lookup: HostGuard.Lookup?) {
         self.limits = limits
+        web = WebClient(limits: limits, hosts: HostGuard(allowing: allowed, lookup: lookup))
     }
 
     /// Runs a closure with a downloader that is shut down afterwards, whatever happened.
     public static func run<Value>(
-        limits: DownloadLimits = DownloadLimits(),
+        limits: DownloadLimits = DownloadLimits(), allowing allowed: [AllowedHost] = [],
         _ body: (PhotoDownloader) async throws -> Value
     ) async rethrows -> Value {
-        let downloader = PhotoDownloader(limits: limits)
+        let downloader = PhotoDownloader(limits: limits, allowing: allowed)
         do {
             let value = try await body(downloader)
             await downloader.shutdown()
@@ -44,16 +47,38 @@ public final class PhotoDownloader: Sendable {
     }
 
     /// Closes all connections.
-    public func shutdown() async {
-        // The only error is that it was shut down before, which is what is wanted.
-        try? await client.shutdown()
+    public func shutdown() async { await web.shutdown() }
+
+    /// A file and where it was found.
+    public struct Content: Sendable, Hashable {
+        /// The whole file.
+        public let bytes: [UInt8]
+        /// The URL that it came from in the end, after all redirections.
+        public let url: URL
     }
 
     /// The whole content of a URL.
     ///
     /// - Throws: the failure, in words for people, or that the calling task was cancelled.
     public func bytes(of url: URL) async throws(PhotoStageStop) -> [UInt8] {
-        url.isFileURL ? try await readFile(url) : try await fetch(url)
+        try await content(of: url).bytes
+    }
+
+    /// The whole content of a URL, and where redirections led to.
+    ///
+    /// - Throws: the failure, in words for people, or that the calling task was cancelled.
+    public func content(of url: URL) async throws(PhotoStageStop) -> Content {
+        guard !url.isFileURL else { return Content(bytes: try await readFile(url), url: url) }
+        let start: WebURL
+        do throws(PhotoURLProblem) {
+            start = try WebURL(url)
+        } catch {
+            throw .failed(
+                PhotoFailure(
+                    stage: .download, reason: "This cannot be fetched: \(error.sentence).",
+                    isRetryable: false))
+        }
+        return try await fetch(start)
     }
 
     // MARK: Disk
@@ -77,14 +102,14 @@ public final class PhotoDownloader: Sendable {
 
     // MARK: Web
 
-    private func fetch(_ url: URL) async throws(PhotoStageStop) -> [UInt8] {
+    private func fetch(_ url: WebURL) async throws(PhotoStageStop) -> Content {
         var delay = limits.retryDelay
         var attempt = 1
         while true {
             let failure: PhotoFailure
             let retry: DownloadProblem.Retry?
             do throws(DownloadProblem) {
-                return try await fetchOnce(url)
+                return try await web.fetch(url)
             } catch {
                 guard case .failed(let reason, let hope) = error else { throw .cancelled }
                 (failure, retry) = (reason, hope)
@@ -97,46 +122,5 @@ public final class PhotoDownloader: Sendable {
             delay *= 2
             attempt += 1
         }
-    }
-
-    private func fetchOnce(_ url: URL) async throws(DownloadProblem) -> [UInt8] {
-        do {
-            var request = HTTPClientRequest(url: url.absoluteString)
-            request.headers.add(name: "User-Agent", value: "classicphotos")
-            request.headers.add(name: "Accept", value: "image/*, */*;q=0.1")
-            let response = try await client.execute(
-                request, deadline: .now() + TimeAmount(limits.totalTimeout))
-            guard response.status == .ok else {
-                throw DownloadProblem(answer: response.status, headers: response.headers)
-            }
-            return try await collect(response)
-        } catch let problem as DownloadProblem {
-            throw problem
-        } catch {
-            if Task.isCancelled { throw .cancelled }
-            throw DownloadProblem(error, url: url, limits: limits)
-        }
-    }
-
-    /// Counts the bytes as they come: what a server announces is not to be relied on.
-    private func collect(_ response: HTTPClientResponse) async throws -> [UInt8] {
-        let announced = response.headers.first(name: "content-length").flatMap { Int($0) }
-        if let announced, announced > limits.maximumBytes { throw tooLarge }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(announced ?? 0)
-        for try await chunk in response.body {
-            guard bytes.count + chunk.readableBytes <= limits.maximumBytes else { throw tooLarge }
-            bytes.append(contentsOf: chunk.readableBytesView)
-        }
-        return bytes
-    }
-
-    private var tooLarge: DownloadProblem { .tooLarge(limit: limits.maximumBytes) }
-}
-
-extension TimeAmount {
-    init(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }

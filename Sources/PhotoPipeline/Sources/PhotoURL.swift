@@ -62,7 +62,10 @@ enum PhotoURL {
         return String(text[first...last])
     }
 
-    private static func checkWeb(_ url: URL, as text: String) throws(PhotoURLProblem) {
+    /// Checks that a URL with http or https can be fetched, as far as its letters tell.
+    ///
+    /// - Parameter text: what messages call it.
+    static func checkWeb(_ url: URL, as text: String) throws(PhotoURLProblem) {
         guard let host = url.host(), !host.isEmpty else {
             throw PhotoURLProblem(sentence: "\(quoted(text)) names no host")
         }
@@ -73,6 +76,13 @@ enum PhotoURL {
         }
         if let port = url.port, !(1...65_535).contains(port) {
             throw PhotoURLProblem(sentence: "\(quoted(text)) has no port between 1 and 65535")
+        }
+        guard url.user() == nil, url.password() == nil else {
+            // The text is not repeated: a password has no place on a screen or in a log.
+            throw PhotoURLProblem(
+                sentence:
+                    "the URL for \(quoted(host)) has a user name or password in it, which are "
+                    + "not sent; leave them out")
         }
     }
 

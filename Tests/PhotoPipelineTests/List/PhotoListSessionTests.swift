@@ -21,9 +21,10 @@ struct PhotoListSessionTests {
         }
         // A busy machine may let a connection wait.
         var limits = DownloadLimits()
+        limits.firstByteTimeout = .seconds(120)
         limits.idleTimeout = .seconds(120)
         limits.totalTimeout = .seconds(120)
-        let downloader = PhotoDownloader(limits: limits)
+        let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
         let session = PhotoListSession(records: records, options: options, downloader: downloader)
         try await body(session)
         await session.close()

@@ -124,7 +124,7 @@ struct PhotoStageTests {
 
     @Test func downloadingCanBeCancelledInEveryPhase() async throws {
         try await withDemoOrigin(.quick) { origin in
-            let downloader = PhotoDownloader()
+            let downloader = PhotoDownloader(allowing: [.thisMachine])
             let url = try #require(URL(string: origin.url(for: .neverAnswers)))
             let queue = OperationQueue()
             for round in 0..<30 {

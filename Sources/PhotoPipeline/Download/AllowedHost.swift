@@ -1,0 +1,79 @@
+/// A host from which downloads are allowed although its addresses are not public: one of this machine
+/// or of the network around it.
+///
+/// It is a name or an address, with or without a port: `nas.local`, `192.168.1.5:8080`, `[::1]:8080`.
+/// It is compared with URLs by its letters, so `127.0.0.1` does not allow `localhost`. Without a port it
+/// stands for all ports.
+public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
+    /// The name or address, in lower case and without brackets.
+    public let host: String
+    /// The port; nil for all.
+    public let port: Int?
+
+    /// Makes a host from its parts.
+    public init(host: String, port: Int?) {
+        self.host = Self.plain(host)
+        self.port = port
+    }
+
+    /// Reads `host`, `host:port`, `[IPv6]:port` or `IPv6`.
+    ///
+    /// - Returns: nil if the text is none of them.
+    public init?(_ text: String) {
+        let isBracketed = text.hasPrefix("[")
+        var host = text[...]
+        var port: Substring?
+        if isBracketed {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            host = text[...end]
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            port = rest.isEmpty ? nil : rest.dropFirst()
+        } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
+            host = text[..<colon]
+            port = text[text.index(after: colon)...]
+        }
+        let name = Self.plain(String(host))
+        let isSixth = name.contains(":")
+        guard !name.isEmpty, !isSixth || NetworkAddress(name) != nil, !isBracketed || isSixth,
+            name.unicodeScalars.allSatisfy({ Self.mayStand($0) })
+        else { return nil }
+        self.host = name
+        guard let port else {
+            self.port = nil
+            return
+        }
+        guard let number = Int(port), (1...65_535).contains(number), port.first != "+" else {
+            return nil
+        }
+        self.port = number
+    }
+
+    /// As it is written: `host`, or `host:port`.
+    public var description: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port.map { "\(name):\($0)" } ?? name
+    }
+
+    /// Whether it stands for that host and port of a URL.
+    func matches(host other: String, port otherPort: Int) -> Bool {
+        host == Self.plain(other) && (port ?? otherPort) == otherPort
+    }
+
+    /// A host in the form in which two are compared.
+    static func plain(_ host: String) -> String {
+        var name = host.lowercased()
+        if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
+        // The dot that ends a whole name says nothing else.
+        if name.hasSuffix("."), name.count > 1 { name.removeLast() }
+        return name
+    }
+
+    private static func mayStand(_ scalar: Unicode.Scalar) -> Bool {
+        guard scalar.isASCII else { return !scalar.properties.isWhitespace }
+        switch scalar {
+        case "a"..."z", "0"..."9", "-", ".", "_", ":": return true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Operations
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Asks the system for the addresses of hosts.
+struct HostLookup: Sendable {
+    /// A lookup blocks its thread, for many seconds if a name server is silent. The width of the queue
+    /// is how many lookups may be without an answer before others have to wait.
+    private let queue = OperationQueue()
+
+    init() {
+        queue.name = "Host lookup"
+        queue.maxConcurrentOperationCount = 16
+    }
+
+    /// The addresses behind a name, or the one that the text spells in any of its ways (`127.1`); none
+    /// if there is no such host.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled. The lookup then goes on, and its
+    ///   answer is dropped.
+    func callAsFunction(_ host: String) async throws -> [NetworkAddress] {
+        let answer = Answer()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                answer.wait(with: continuation)
+                queue.addOperation {
+                    guard !answer.isGiven else { return }
+                    answer.give(.success(Self.addresses(of: host)))
+                }
+            }
+        } onCancel: {
+            answer.give(.failure(CancellationError()))
+        }
+    }
+
+    /// The first answer counts, whether it comes before or after the task begins to wait.
+    private final class Answer: Sendable {
+        typealias Continuation = CheckedContinuation<[NetworkAddress], any Error>
+        typealias Outcome = Result<[NetworkAddress], any Error>
+
+        private let state = Mutex<(outcome: Outcome?, continuation: Continuation?)>((nil, nil))
+
+        var isGiven: Bool { state.withLock { $0.outcome != nil } }
+
+        func wait(with continuation: Continuation) {
+            let outcome = state.withLock { state -> Outcome? in
+                if state.outcome == nil { state.continuation = continuation }
+                return state.outcome
+            }
+            if let outcome { continuation.resume(with: outcome) }
+        }
+
+        func give(_ outcome: Outcome) {
+            let continuation = state.withLock { state -> Continuation? in
+                guard state.outcome == nil else { return nil }
+                state.outcome = outcome
+                defer { state.continuation = nil }
+                return state.continuation
+            }
+            continuation?.resume(with: outcome)
+        }
+    }
+
+    private static func addresses(of host: String) -> [NetworkAddress] {
+        var hints = addrinfo()
+        #if canImport(Glibc)
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #else
+        hints.ai_socktype = SOCK_STREAM
+        #endif
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
+        defer { freeaddrinfo(list) }
+        var addresses: [NetworkAddress] = []
+        var next = list
+        while let entry = next {
+            if let address = entry.pointee.ai_addr.flatMap({ NetworkAddress(UnsafePointer($0)) }) {
+                addresses.append(address)
+            }
+            next = entry.pointee.ai_next
+        }
+        return addresses
+    }
+}

@@ -1,0 +1,73 @@
+import NIOHTTP1
+
+/// How long a server asks clients to wait before they try again (RFC 9110, 10.2.3).
+enum RetryAfter {
+    /// The wait that the headers name, as a number of seconds or as a date; nil if there is none that
+    /// can be read.
+    ///
+    /// A date is compared with the answer's own `Date`, so that neither clock needs to be right.
+    ///
+    /// - Parameter now: the time here, in seconds since 1970, for an answer without a date.
+    static func wait(in headers: HTTPHeaders, now: Int) -> Duration? {
+        guard let text = headers.first(name: "retry-after") else { return nil }
+        if text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), !text.isEmpty {
+            // A number that is too large for an integer is as good as for ever.
+            return .seconds(Int(text).map { min($0, Int(Int32.max)) } ?? Int(Int32.max))
+        }
+        guard let date = HTTPDate.seconds(text, now: now) else { return nil }
+        let here = headers.first(name: "date").flatMap { HTTPDate.seconds($0, now: now) } ?? now
+        return .seconds(max(0, date - here))
+    }
+}
+
+/// Dates as HTTP writes them (RFC 9110, 5.6.7): one form of today and two of long ago.
+enum HTTPDate {
+    /// Seconds since 1970; nil if the text is no date.
+    ///
+    /// - Parameter now: decides which century a year of two digits belongs to.
+    static func seconds(_ text: String, now: Int) -> Int? {
+        let words = text.split { " ,-:".contains($0) }.map(String.init)
+        // Sun, 06 Nov 1994 08:49:37 GMT · Sunday, 06-Nov-94 08:49:37 GMT · Sun Nov  6 08:49:37 1994
+        let hasZone = words.count == 8 && words[7] == "GMT"
+        guard hasZone || words.count == 7 else { return nil }
+        let places = hasZone ? (1, 2, 3, 4) : (2, 1, 6, 3)
+        let (dayPlace, monthPlace, yearPlace, clock) = places
+        guard let day = number(words[dayPlace], 1...31), let month = month(words[monthPlace]),
+            var year = number(words[yearPlace], 0...9_999), let hour = number(words[clock], 0...23),
+            let minute = number(words[clock + 1], 0...59),
+            let second = number(words[clock + 2], 0...60)
+        else { return nil }
+        if words[yearPlace].utf8.count == 2 { year = century(of: year, now: now) }
+        let days = daysSince1970(year: year, month: month, day: day)
+        return ((days * 24 + hour) * 60 + minute) * 60 + second
+    }
+
+    private static func number(_ text: String, _ range: ClosedRange<Int>) -> Int? {
+        guard let value = Int(text), range.contains(value) else { return nil }
+        return value
+    }
+
+    private static func month(_ text: String) -> Int? {
+        let names = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+        return names.firstIndex(of: text).map { $0 + 1 }
+    }
+
+    /// A year that would lie more than fifty years ahead belongs to the century before.
+    private static func century(of year: Int, now: Int) -> Int {
+        let current = 1970 + now / 31_556_952
+        let candidate = current / 100 * 100 + year
+        return candidate > current + 50 ? candidate - 100 : candidate
+    }
+
+    /// Counts years from March, so that the leap day is the last of its year.
+    private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+        let shifted = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        let leapDays = shifted / 4 - shifted / 100 + shifted / 400
+        // 719,468 days lie between the first of March of the year 0 and the beginning of 1970.
+        return shifted * 365 + leapDays + dayOfYear - 719_468
+    }
+}

@@ -1,0 +1,146 @@
+import AsyncHTTPClient
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+
+/// Makes one attempt at a download over http or https.
+///
+/// Redirections are followed here and not by the HTTP client, because the rules for addresses hold for
+/// each of them. Only HTTP/1.1 is spoken: the address of a connection can then be checked before anything
+/// of HTTP is sent.
+final class WebClient: Sendable {
+    private let limits: DownloadLimits
+    private let hosts: HostGuard
+    private let slots: HostSlots
+    /// Connects to public addresses only.
+    private let guarded: HTTPClient
+    /// Connects to hosts that have been allowed, wherever they are.
+    private let unguarded: HTTPClient
+
+    init(limits: DownloadLimits, hosts: HostGuard) {
+        self.limits = limits
+        self.hosts = hosts
+        slots = HostSlots(width: limits.connectionsPerHost)
+        var configuration = HTTPClient.Configuration()
+        configuration.httpVersion = .http1Only
+        configuration.timeout.connect = TimeAmount(limits.connectTimeout)
+        configuration.redirectConfiguration = .disallow
+        // The client counts a wait for one of its connections as connecting. It therefore gets fewer
+        // requests than it may have connections, half as many because some are still being closed.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+            2 * max(limits.connectionsPerHost, 1)
+        // PhotoDownloader decides about trying again, because it knows what went wrong.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        unguarded = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        configuration.http1_1ConnectionDebugInitializer = HostGuard.checkConnection
+        guarded = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// Closes all connections.
+    func shutdown() async {
+        // The only error is that it was shut down before, which is what is wanted.
+        try? await guarded.shutdown()
+        try? await unguarded.shutdown()
+    }
+
+    /// The content of a URL, by way of its redirections.
+    func fetch(_ start: WebURL) async throws(DownloadProblem) -> PhotoDownloader.Content {
+        var url = start
+        var visited: Set<String> = []
+        var remaining = limits.totalTimeout
+        while true {
+            let (answer, time) = try await request(url, remaining: remaining)
+            switch answer {
+            case .content(let bytes): return .init(bytes: bytes, url: url.url)
+            case .redirect(let location):
+                visited.insert(url.url.absoluteString)
+                let next: WebURL
+                do throws(PhotoURLProblem) {
+                    next = try url.redirected(to: location)
+                } catch {
+                    throw .redirect(url.host, problem: error.sentence)
+                }
+                guard !visited.contains(next.url.absoluteString) else {
+                    throw .redirectCycle(url.host)
+                }
+                guard visited.count <= limits.maximumRedirects else {
+                    throw .tooManyRedirects(url.host, limit: limits.maximumRedirects)
+                }
+                url = next
+                remaining -= time
+            }
+        }
+    }
+
+    private enum Answer: Sendable {
+        case content([UInt8])
+        /// The text of the header `Location`.
+        case redirect(to: String)
+    }
+
+    /// One request, and how long it took from its turn on.
+    private func request(
+        _ url: WebURL, remaining: Duration
+    ) async throws(DownloadProblem) -> (Answer, Duration) {
+        do {
+            return try await slots.withSlot(at: url.origin) {
+                let clock = ContinuousClock()
+                let start = clock.now
+                let answer = try await DownloadWatch.run(limits: limits, remaining: remaining) {
+                    try await self.answer(to: url, watch: $0)
+                }
+                return (answer, clock.now - start)
+            }
+        } catch let problem as DownloadProblem {
+            throw problem
+        } catch {
+            if Task.isCancelled { throw .cancelled }
+            throw DownloadProblem(error, url: url, limits: limits)
+        }
+    }
+
+    private func answer(to url: WebURL, watch: DownloadWatch) async throws -> Answer {
+        let isAllowed = hosts.isAllowed(url)
+        if !isAllowed { try await hosts.check(url) }
+        var request = HTTPClientRequest(url: url.url.absoluteString)
+        request.headers.add(name: "User-Agent", value: "classicphotos")
+        request.headers.add(name: "Accept", value: "image/*, */*;q=0.1")
+        let client = isAllowed ? unguarded : guarded
+        let response = try await client.execute(request, deadline: .distantFuture)
+        watch.bytesArrived()
+        switch response.status {
+        case .ok: return .content(try await collect(response, watch: watch))
+        case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
+            guard let location = response.headers.first(name: "location") else {
+                throw DownloadProblem.redirect(url.host, problem: "does not say where to")
+            }
+            return .redirect(to: location)
+        default: throw DownloadProblem(answer: response.status, headers: response.headers)
+        }
+    }
+
+    /// Counts the bytes as they come: what a server announces is not to be relied on.
+    private func collect(_ response: HTTPClientResponse, watch: DownloadWatch) async throws
+        -> [UInt8]
+    {
+        let announced = response.headers.first(name: "content-length").flatMap { Int($0) }
+        if let announced, announced > limits.maximumBytes { throw tooLarge }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(max(0, announced ?? 0))
+        for try await chunk in response.body {
+            watch.bytesArrived()
+            guard bytes.count + chunk.readableBytes <= limits.maximumBytes else { throw tooLarge }
+            bytes.append(contentsOf: chunk.readableBytesView)
+        }
+        return bytes
+    }
+
+    private var tooLarge: DownloadProblem { .tooLarge(limit: limits.maximumBytes) }
+}
+
+extension TimeAmount {
+    init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import PhotoPipeline
+
+/// What downloads may do that they otherwise may not.
+struct DownloadOptions: ParsableArguments {
+    @Option(
+        name: .customLong("allow-host"),
+        help: ArgumentHelp(
+            """
+            A host, or host:port, that photos may come from although its address is not public, such \
+            as one of your own network. May be given more than once.
+            """,
+            valueName: "name"),
+        transform: { text in
+            guard let host = AllowedHost(text) else {
+                throw ValidationError(
+                    "\"\(text)\" is neither a host nor host:port, as in nas.local or 192.168.1.5:8080."
+                )
+            }
+            return host
+        })
+    var allowedHosts: [AllowedHost] = []
+}

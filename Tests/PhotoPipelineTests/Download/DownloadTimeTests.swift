@@ -1,0 +1,181 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoPipeline
+
+/// Servers that are slow on purpose, each against the limit that ends it.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct DownloadTimeTests {
+    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+
+    @Test func aServerThatNeverAnswersIsGivenUp() async {
+        var limits = DownloadLimits.patient
+        limits.firstByteTimeout = .milliseconds(300)
+        await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.untilClosed()
+        } _: { origin in
+            #expect(
+                await downloaded(origin.url, limits: limits)
+                    == "127.0.0.1 did not answer within 0.3 seconds.")
+        }
+    }
+
+    @Test func endlessInterimAnswersAreNoAnswer() async {
+        var limits = DownloadLimits.patient
+        limits.firstByteTimeout = .milliseconds(500)
+        await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            while connection.send("HTTP/1.1 103 Early Hints\r\n\r\n"),
+                connection.pause(milliseconds: 20)
+            {}
+        } _: { origin in
+            #expect(
+                await downloaded(origin.url, limits: limits)
+                    == "127.0.0.1 did not answer within 0.5 seconds.")
+        }
+    }
+
+    @Test func aHeadThatDripsIsNoAnswer() async {
+        var limits = DownloadLimits.patient
+        limits.firstByteTimeout = .milliseconds(500)
+        await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.send("HTTP/1.1 200 OK\r\nX-Long: ")
+            while connection.send("a"), connection.pause(milliseconds: 20) {}
+        } _: { origin in
+            #expect(
+                await downloaded(origin.url, limits: limits)
+                    == "127.0.0.1 did not answer within 0.5 seconds.")
+        }
+    }
+
+    @Test func aBodyThatFallsSilentIsGivenUp() async {
+        var limits = DownloadLimits.patient
+        limits.idleTimeout = .milliseconds(300)
+        await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.send(Self.answer + "ab")
+            connection.untilClosed()
+        } _: { origin in
+            #expect(
+                await downloaded(origin.url, limits: limits)
+                    == "127.0.0.1 sent nothing for 0.3 seconds.")
+        }
+    }
+
+    @Test func aBodyThatDripsForEverEndsWithTheWholeTimeAndIsNotTriedAgain() async {
+        var limits = DownloadLimits.patient
+        limits.attempts = 3
+        limits.totalTimeout = .seconds(1)
+        await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while connection.send("a"), connection.pause(milliseconds: 20) {}
+        } _: { origin in
+            #expect(
+                await downloaded(origin.url, limits: limits)
+                    == "The download took longer than 1 second.")
+            #expect(origin.requests.count == 1)
+        }
+    }
+
+    @Test func redirectionsShareTheWholeTime() async {
+        var limits = DownloadLimits.patient
+        limits.totalTimeout = .seconds(1)
+        await withScriptedOrigin { connection in
+            guard let head = connection.readHead(), connection.pause(milliseconds: 400) else {
+                return
+            }
+            let target = head.prefix { $0 != "\r" }.split(separator: " ")[1] + "a"
+            connection.send(
+                "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+        } _: { origin in
+            #expect(
+                await downloaded(origin.url + "/", limits: limits)
+                    == "The download took longer than 1 second.")
+        }
+    }
+
+    /// Two pages on one slow host: each download of the second waits behind those of the first.
+    @Test func aWaitForAFreeConnectionHasNoLimitOfTime() async {
+        var limits = DownloadLimits.patient
+        limits.connectionsPerHost = 1
+        limits.connectTimeout = .seconds(1)
+        limits.firstByteTimeout = .seconds(2)
+        limits.idleTimeout = .seconds(2)
+        await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n")
+            for letter in ["s", "l", "o", "w", "!"] {
+                guard connection.pause(milliseconds: 300) else { return }
+                connection.send(letter)
+            }
+        } _: { origin in
+            let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
+            let results = await withTaskGroup(of: String.self) { group in
+                for _ in 0..<3 { group.addTask { await downloaded(origin.url, with: downloader) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(results == ["slow!", "slow!", "slow!"])
+            await downloader.shutdown()
+        }
+    }
+
+    @Test func aCancelledWaitForAFreeConnectionEndsAtOnceAndTheNextGetsItsTurn() async {
+        let slots = HostSlots(width: 1)
+        let (entered, leave) = (Signal(), Signal())
+        let first = Task {
+            try await slots.withSlot(at: "h") {
+                entered.send()
+                _ = await leave.arrives()
+            }
+        }
+        #expect(await entered.arrives())
+        let second = Task { try await slots.withSlot(at: "h") {} }
+        #expect(await comesTrue { slots.waitingCount(at: "h") == 1 })
+        let third = Task { try await slots.withSlot(at: "h") { 3 } }
+        #expect(await comesTrue { slots.waitingCount(at: "h") == 2 })
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(slots.waitingCount(at: "h") == 1)
+        #expect(await (try? slots.withSlot(at: "elsewhere") { 4 }) == 4)
+        leave.send()
+        #expect(await (try? third.value) == 3)
+        _ = await first.result
+    }
+
+    @Test func noMoreThanTheWidthRunAtTheSameTimeAndAllGetTheirTurn() async throws {
+        let slots = HostSlots(width: 3)
+        let running = Running()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<300 {
+                group.addTask {
+                    let host = index % 2 == 0 ? "a" : "b"
+                    try await slots.withSlot(at: host) {
+                        running.add(1, at: host)
+                        await Task.yield()
+                        running.add(-1, at: host)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(running.most == 3)
+    }
+
+    /// How many run at each host, and the most that there ever were at one.
+    private final class Running: Sendable {
+        private let state = Mutex<(now: [String: Int], most: Int)>(([:], 0))
+
+        var most: Int { state.withLock { $0.most } }
+
+        func add(_ change: Int, at host: String) {
+            state.withLock { state in
+                state.now[host, default: 0] += change
+                state.most = max(state.most, state.now[host, default: 0])
+            }
+        }
+    }
+}

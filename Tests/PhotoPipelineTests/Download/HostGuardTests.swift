@@ -1,0 +1,172 @@
+import FoundationEssentials
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoPipeline
+
+/// Addresses that nothing is fetched from, in all the ways in which a list, a redirection or a name server
+/// can spell them.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct HostGuardTests {
+    private static let okay = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nphoto"
+
+    private static let serve: @Sendable (ScriptedOrigin.Connection) -> Void = { connection in
+        guard connection.readHead() != nil else { return }
+        connection.send(okay)
+        connection.untilClosed()
+    }
+
+    @Test func withoutPermissionThisMachineIsNotFetchedFrom() async {
+        await withScriptedOrigin(Self.serve) { origin in
+            #expect(
+                await downloaded(origin.url, allowing: [])
+                    == "127.0.0.1 is a loopback address, from which nothing is fetched unless "
+                    + "--allow-host 127.0.0.1:\(origin.port) allows it.")
+            #expect(origin.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "127.1", "127.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "0.0.0.0", "localhost",
+        "LOCALHOST.", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "127.0.0.1.",
+    ])
+    func otherSpellingsOfItAreNotEither(host: String) async {
+        await withScriptedOrigin(Self.serve) { origin in
+            let reason = await downloaded("http://\(host):\(origin.port)/a.jpg", allowing: [])
+            #expect(
+                reason.contains("from which nothing is fetched unless --allow-host"), "\(reason)")
+            #expect(origin.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "224.0.0.1", "[fe80::1]",
+        "[fd00::1]", "[64:ff9b::a00:1]", "[2002:a00:1::]",
+    ])
+    func theNetworkAroundItIsNotEither(host: String) async {
+        let reason = await downloaded("http://\(host)/latest/meta-data", allowing: [])
+        let plain = host.hasPrefix("[") ? host : "\(host) "
+        #expect(reason.contains("unless --allow-host \(plain)"), "\(reason)")
+    }
+
+    @Test func aNameIsRefusedIfOneOfItsAddressesIsNotPublic() async {
+        let reason = await downloaded("http://photos.example:8080/a.jpg", allowing: []) { _ in
+            ["93.184.216.34", "10.1.2.3"].compactMap { NetworkAddress($0) }
+        }
+        #expect(
+            reason
+                == "photos.example is at 10.1.2.3, a private address, from which nothing is fetched "
+                + "unless --allow-host photos.example:8080 allows it.")
+    }
+
+    @Test func aNameWithoutAddressesDoesNotExist() async {
+        let reason = await downloaded("http://nowhere.example/a.jpg", allowing: []) { _ in [] }
+        #expect(reason == "There is no host named nowhere.example.")
+    }
+
+    /// DNS rebinding: the name server gives a public address when it is asked, and another one when the
+    /// connection is made.
+    @Test func theAddressThatIsConnectedToIsWhatCounts() async {
+        let heard = Mutex<[String?]>([])
+        let closed = Signal()
+        await withScriptedOrigin { connection in
+            let head = connection.readHead()
+            heard.withLock { $0.append(head) }
+            closed.send()
+        } _: { origin in
+            let reason = await downloaded(
+                "http://localhost:\(origin.port)/a.jpg", allowing: []
+            ) { _ in [.v4(0x5DB8_D822)] }
+            #expect(reason.hasPrefix("localhost is at 127.0.0.1, a loopback address, from which"))
+            #expect(await closed.arrives())
+            #expect(heard.withLock { $0 } == [nil], "connected to, and not a byte sent")
+        }
+    }
+
+    @Test func aHostThatIsAllowedIsFetchedFromAndNoOther() async {
+        await withScriptedOrigin(Self.serve) { origin in
+            let here = AllowedHost(host: "127.0.0.1", port: origin.port)
+            #expect(await downloaded(origin.url, allowing: [here]) == "photo")
+            let elsewhere = AllowedHost(host: "127.0.0.1", port: origin.port - 1)
+            #expect(await downloaded(origin.url, allowing: [elsewhere]).contains("--allow-host"))
+            let named = await downloaded("http://localhost:\(origin.port)/", allowing: [here])
+            #expect(named.contains("--allow-host localhost:\(origin.port)"))
+        }
+    }
+
+    // MARK: Redirections
+
+    private func redirected(to location: String) async -> String {
+        await withScriptedOrigin { connection in
+            guard connection.readHead() != nil else { return }
+            connection.send(
+                "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n")
+            connection.untilClosed()
+        } _: { origin in
+            await downloaded(
+                origin.url, allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
+        }
+    }
+
+    @Test func theRulesHoldForEachRedirection() async {
+        await withScriptedOrigin(Self.serve) { inner in
+            for host in ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]"] {
+                let reason = await redirected(to: "http://\(host):\(inner.port)/secret")
+                #expect(reason.contains("from which nothing is fetched"), "\(reason)")
+            }
+            #expect(inner.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ("file:///etc/passwd", "names a file"), ("ftp://example.org/a", "uses \"ftp\""),
+        ("http+unix://%2Frun%2Fa.sock/", "uses \"http+unix\""), ("http://", "names no host"),
+        ("http://user:secret@example.org/", "a user name or password in it"),
+        ("http://127.0.0.%31/", "characters that hosts do not have"),
+    ])
+    func whatIsNoWebAddressIsNotFollowed(location: String, words: String) async {
+        let reason = await redirected(to: location)
+        #expect(reason.hasPrefix("127.0.0.1 redirects, but "), "\(reason)")
+        #expect(reason.contains(words), "\(reason)")
+        #expect(!reason.contains("secret"))
+    }
+
+    @Test func fromHTTPSToHTTPIsNotFollowed() throws {
+        let secure = try WebURL(try #require(URL(string: "https://example.org/a")))
+        #expect(try secure.redirected(to: "/b").url.absoluteString == "https://example.org/b")
+        #expect(try secure.redirected(to: "//h/b").url.absoluteString == "https://h/b")
+        let error = #expect(throws: PhotoURLProblem.self) {
+            try secure.redirected(to: "http://example.org/b")
+        }
+        #expect(error?.sentence.hasPrefix("from https to http, which is not safe") == true)
+        let plain = try WebURL(try #require(URL(string: "http://example.org/a")))
+        #expect(try plain.redirected(to: "https://example.org/b").port == 443)
+    }
+
+    @Test func credentialsInAURLAreRefusedAndNotRepeated() async {
+        let reason = await downloaded("http://me:secret@example.org/a.jpg")
+        #expect(
+            reason
+                == "This cannot be fetched: the URL for \"example.org\" has a user name or password in "
+                + "it, which are not sent; leave them out.")
+    }
+
+    @Test func whereRedirectionsLedToIsKnown() async throws {
+        try await withScriptedOrigin { connection in
+            while let head = connection.readHead() {
+                connection.send(
+                    head.hasPrefix("GET /lists/b/")
+                        ? Self.okay
+                        : "HTTP/1.1 301 Moved\r\nLocation: /lists/b/\r\nContent-Length: 0\r\n\r\n")
+            }
+        } _: { origin in
+            let downloader = PhotoDownloader(allowing: [.thisMachine])
+            let url = try #require(URL(string: origin.url + "/a"))
+            let content = try await downloader.content(of: url)
+            #expect(content.bytes == Array("photo".utf8))
+            #expect(content.url.absoluteString == origin.url + "/lists/b/")
+            await downloader.shutdown()
+        }
+    }
+}
