@@ -25,6 +25,8 @@ public struct GalleryServer: Sendable {
         public var options: PhotoListSession.Options
         /// The port; 0 for any that is free.
         public var port: Int
+        /// How much of the server its visitors may take up.
+        public var limits = GalleryLimits()
 
         /// Makes a configuration.
         public init(
@@ -57,13 +59,14 @@ public struct GalleryServer: Sendable {
     }
 
     private let configuration: Configuration
-    private let pages: GalleryPages
+    let pages: GalleryPages
 
     /// Makes a server; nothing listens yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
         self.configuration = configuration
         self.pages = GalleryPages(
-            records: configuration.records, options: configuration.options, downloader: downloader)
+            records: configuration.records, options: configuration.options, downloader: downloader,
+            limits: configuration.limits)
     }
 
     /// Serves until the program is told to stop (SIGINT, SIGTERM) or the task is cancelled.
@@ -96,10 +99,15 @@ public struct GalleryServer: Sendable {
     func application(
         started: @escaping @Sendable (_ port: Int) async -> Void
     ) -> some ApplicationProtocol {
-        Application(
+        let limits = configuration.limits
+        return Application(
             router: router(),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [ConnectionLimitHandler(limits: limits)])),
             configuration: ApplicationConfiguration(
-                address: .hostname("127.0.0.1", port: configuration.port)),
+                address: .hostname("127.0.0.1", port: configuration.port),
+                availableConnectionsDelegate: .maximum(limits.connections, logger: Self.logger)),
             onServerRunning: { channel in await started(channel.localAddress?.port ?? 0) },
             logger: Self.logger)
     }
@@ -110,8 +118,9 @@ public struct GalleryServer: Sendable {
         return logger
     }
 
-    private func router() -> Router<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self)
+    private func router() -> Router<GalleryRequestContext> {
+        let router = Router(
+            context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: GuardMiddleware())
         PageRoutes().add(to: router)
         APIRoutes(configuration: configuration, pages: pages).add(to: router.group("api"))

@@ -10,3 +10,4 @@
 //   Server/APIRoutes   /api: the list, the events, the viewport, retry, pictures
 //   Server/GalleryPages  the sessions by page, opened and closed as pages come and go
 //   Server/GuardMiddleware  who may ask (Host, Origin), and what browsers are told (CSP …)
+//   Server/ConnectionLimitHandler  closes connections of clients that are too slow

@@ -14,9 +14,10 @@ struct APIRoutes {
         self.pages = pages
     }
 
-    func add(to group: RouterGroup<BasicRequestContext>) {
+    func add(to group: RouterGroup<GalleryRequestContext>) {
         group.get("photos", use: photos)
         group.get("events", use: events)
+        group.head("events", use: eventsHead)
         group.post("viewport", use: viewport)
         group.post("retry", use: retry)
         group.get("pictures/:page/:row/:stage", use: picture)
@@ -36,7 +37,7 @@ struct APIRoutes {
         let photos: [Photo]
     }
 
-    @Sendable private func photos(_ request: Request, _: BasicRequestContext) -> PhotosAnswer {
+    @Sendable private func photos(_ request: Request, _: GalleryRequestContext) -> PhotosAnswer {
         let records = configuration.records
         let offset = request.uri.queryParameters.get("offset", as: Int.self) ?? 0
         let limit = request.uri.queryParameters.get("limit", as: Int.self) ?? 500
@@ -51,17 +52,34 @@ struct APIRoutes {
 
     // MARK: Events
 
-    @Sendable private func events(
-        _ request: Request, _: BasicRequestContext
-    ) async throws -> Response {
+    private static let eventHeaders: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store",
+    ]
+
+    private func page(_ request: Request) throws -> PageID {
         guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
             throw HTTPError(.badRequest, message: "Name the page: 32 hexadecimal digits.")
         }
+        return id
+    }
+
+    /// Opens no stream, which would count as a page that listens.
+    @Sendable private func eventsHead(
+        _ request: Request, _: GalleryRequestContext
+    ) throws -> Response {
+        _ = try page(request)
+        return Response(status: .ok, headers: Self.eventHeaders)
+    }
+
+    @Sendable private func events(
+        _ request: Request, _: GalleryRequestContext
+    ) async throws -> Response {
+        let id = try page(request)
         let session = try await pages.streamOpened(id)
         let stream = EventStream(session: session, total: configuration.records.count)
         return Response(
             status: .ok,
-            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            headers: Self.eventHeaders,
             body: ResponseBody { writer in
                 let result: Result<Void, any Error>
                 do {
@@ -89,18 +107,24 @@ struct APIRoutes {
     }
 
     @Sendable private func viewport(
-        _ request: Request, _ context: BasicRequestContext
+        _ request: Request, _ context: GalleryRequestContext
     ) async throws -> HTTPResponse.Status {
         let report = try await request.decode(as: ViewportReport.self, context: context)
         guard report.first >= 0, report.last >= report.first, report.last < Int.max else {
             throw HTTPError(.badRequest, message: "A viewport is from a first row to a last one.")
         }
-        let session = try await pages.session(report.page)
-        // Reports can overtake each other; an old one would undo a newer one.
-        if await pages.isNews(report.page, sequence: report.sequence) {
-            await session.scrolled(to: Row(report.first)..<Row(report.last + 1), report.phase)
+        let rows = middle(of: report.first..<(report.last + 1))
+        try await pages.report(report.page, sequence: report.sequence) { session in
+            await session.scrolled(to: rows, report.phase)
         }
         return .noContent
+    }
+
+    /// The rows themselves, or those in the middle if no screen has so many.
+    private func middle(of rows: Range<Int>) -> Range<Row> {
+        let count = min(rows.count, max(configuration.limits.visibleRows, 1))
+        let first = rows.lowerBound + (rows.count - count) / 2
+        return Row(first)..<Row(first + count)
     }
 
     private struct RetryRequest: Decodable {
@@ -109,7 +133,7 @@ struct APIRoutes {
     }
 
     @Sendable private func retry(
-        _ request: Request, _ context: BasicRequestContext
+        _ request: Request, _ context: GalleryRequestContext
     ) async throws -> HTTPResponse.Status {
         let retry = try await request.decode(as: RetryRequest.self, context: context)
         try await pages.session(retry.page).retryRequested(Row(retry.row))
@@ -119,7 +143,7 @@ struct APIRoutes {
     // MARK: Pictures
 
     @Sendable private func picture(
-        _ request: Request, _ context: BasicRequestContext
+        _ request: Request, _ context: GalleryRequestContext
     ) async throws -> Response {
         guard let id = context.parameters.get("page").flatMap(PageID.init),
             let row = context.parameters.get("row", as: Int.self),

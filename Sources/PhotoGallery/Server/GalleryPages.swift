@@ -11,36 +11,55 @@ actor GalleryPages {
         var streams = 0
         /// The newest report of its viewport.
         var sequence = 0
+        /// Whether a report is being acted on.
+        var isReporting = false
+        /// The newest report that came meanwhile; those before it are of no interest any more.
+        var nextReport: Report?
         /// Tells closings that were called off from the one that counts.
         var visits = 0
     }
 
-    static let maximumPages = 64
+    /// What a report of a page makes its session do.
+    typealias Report = @Sendable (PhotoListSession) async -> Void
+
     private static let grace: Duration = .seconds(10)
 
     private let records: [PhotoRecord]
     private let options: PhotoListSession.Options
     private let downloader: PhotoDownloader
+    private let limits: GalleryLimits
     private var pages: [PageID: Page] = [:]
 
     init(
-        records: [PhotoRecord], options: PhotoListSession.Options, downloader: PhotoDownloader
+        records: [PhotoRecord], options: PhotoListSession.Options, downloader: PhotoDownloader,
+        limits: GalleryLimits
     ) {
         self.records = records
         self.options = options
         self.downloader = downloader
+        self.limits = limits
     }
 
     /// A page begins to listen; its session is made if this is the first time.
     func streamOpened(_ id: PageID) throws -> PhotoListSession {
+        guard pages.values.reduce(0, { $0 + $1.streams }) < limits.streams else {
+            throw HTTPError(
+                .serviceUnavailable,
+                message: "\(limits.streams) streams of events are open already. Close a page.")
+        }
         var page: Page
         if let known = pages[id] {
+            guard known.streams < limits.streamsPerPage else {
+                throw HTTPError(
+                    .tooManyRequests,
+                    message: "This page has \(known.streams) streams of events already. Reload it.")
+            }
             page = known
         } else {
-            guard pages.count < Self.maximumPages else {
+            guard pages.count < limits.pages else {
                 throw HTTPError(
                     .serviceUnavailable,
-                    message: "\(Self.maximumPages) pages are open already. Close one.")
+                    message: "\(limits.pages) pages are open already. Close one.")
             }
             page = Page(
                 session: PhotoListSession(
@@ -81,11 +100,31 @@ actor GalleryPages {
         return page.session
     }
 
-    /// Notes a report of a viewport; false if a newer one has come before it.
-    func isNews(_ id: PageID, sequence: Int) -> Bool {
-        guard let page = pages[id], sequence > page.sequence else { return false }
+    /// Acts on a report of a page, unless a newer one has come before it: reports can overtake each other.
+    ///
+    /// One report of a page is acted on at a time. Of those that come meanwhile only the newest is kept, so
+    /// that a page that reports faster than the work can follow gets the newest state, and costs no
+    /// memory. Such reports return at once.
+    ///
+    /// - Parameter sequence: the number of the report, which rises.
+    func report(_ id: PageID, sequence: Int, _ report: @escaping Report) async throws {
+        let session = try session(id)
+        guard let page = pages[id], sequence > page.sequence else { return }
         pages[id]?.sequence = sequence
-        return true
+        guard !page.isReporting else {
+            pages[id]?.nextReport = report
+            return
+        }
+        pages[id]?.isReporting = true
+        var next: Report? = report
+        while let report = next {
+            await report(session)
+            // The page may have gone meanwhile, and another one may have come under its name.
+            guard pages[id]?.session === session else { return }
+            next = pages[id]?.nextReport
+            pages[id]?.nextReport = nil
+        }
+        pages[id]?.isReporting = false
     }
 
     func closeAll() async {

@@ -6,12 +6,12 @@ import Hummingbird
 /// The server listens on loopback, yet any page that a browser on this machine has open can send
 /// requests here, and by a name that it controls (DNS rebinding) even read the answers. Hence:
 ///
-/// - the Host must be this machine's own name or address;
+/// - there must be one Host, and it must be this machine's own name or address with this server's port;
 /// - a request from a browser must come from this server's own page (`Sec-Fetch-Site`), and one that
 ///   changes something must not carry another Origin;
 /// - pages load nothing from elsewhere and run no inline script, and nobody may frame them.
 struct GuardMiddleware: RouterMiddleware {
-    typealias Context = BasicRequestContext
+    typealias Context = GalleryRequestContext
 
     private static let ownHosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -24,21 +24,41 @@ struct GuardMiddleware: RouterMiddleware {
         _ request: Request, context: Context,
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        guard let host = request.head.authority, Self.ownHosts.contains(Self.name(of: host)) else {
-            return refusal("Open this gallery by its own address, http://localhost and its port.")
+        var response = try await answer(to: request, context: context, next: next)
+        harden(&response)
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func answer(
+        to request: Request, context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        // The first one has become the authority.
+        guard !request.headers.contains(.host) else {
+            return refusal(.badRequest, "A request has one Host.")
+        }
+        guard let host = request.head.authority, isOwn(host, port: context.port) else {
+            return refusal(
+                .forbidden,
+                "Open this gallery by its own address, http://localhost:\(context.port)/")
         }
         guard isFromOwnPage(request, host: host) else {
-            return refusal("Only this gallery's own page may do that.")
+            return refusal(.forbidden, "Only this gallery's own page may do that.")
         }
-        var response: Response
         do {
-            response = try await next(request, context)
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound && error.body == nil {
+            return refusal(.notFound, "There is nothing here under that name.")
         } catch let error as any HTTPResponseError {
-            // Thrown errors would otherwise leave without the headers below.
-            response = try error.response(from: request, context: context)
+            // Thrown errors would otherwise leave without the headers of the others.
+            return try error.response(from: request, context: context)
         }
-        harden(&response)
-        return response
+    }
+
+    /// Compared as a whole, so that nothing around the name, such as `user@`, makes it another one.
+    private func isOwn(_ host: String, port: Int) -> Bool {
+        let host = host.lowercased()
+        return Self.ownHosts.contains { host == "\($0):\(port)" || (port == 80 && host == $0) }
     }
 
     private func isFromOwnPage(_ request: Request, host: String) -> Bool {
@@ -48,12 +68,10 @@ struct GuardMiddleware: RouterMiddleware {
         return site == "same-origin" || site == "none" || request.uri.path == "/"
     }
 
-    private func refusal(_ sentence: String) -> Response {
-        var response = Response(
-            status: .forbidden, headers: [.contentType: "text/plain; charset=utf-8"],
+    private func refusal(_ status: HTTPResponse.Status, _ sentence: String) -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/plain; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: sentence + "\n")))
-        harden(&response)
-        return response
     }
 
     private func harden(_ response: inout Response) {
@@ -62,14 +80,6 @@ struct GuardMiddleware: RouterMiddleware {
         response.headers[.referrerPolicy] = "no-referrer"
         response.headers[.crossOriginResourcePolicy] = "same-origin"
         response.headers[.crossOriginOpenerPolicy] = "same-origin"
-    }
-
-    /// The host without its port.
-    private static func name(of authority: String) -> String {
-        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
-            return String(authority[...end])
-        }
-        return String(authority.prefix { $0 != ":" }).lowercased()
     }
 }
 
@@ -81,6 +91,7 @@ extension HTTPField.Name {
         return name
     }
 
+    static let host = named("Host")
     static let secFetchSite = named("Sec-Fetch-Site")
     static let referrerPolicy = named("Referrer-Policy")
     static let crossOriginResourcePolicy = named("Cross-Origin-Resource-Policy")

@@ -36,7 +36,7 @@ struct PageRoutes {
         ]
     }
 
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<GalleryRequestContext>) {
         for file in files {
             let body = ByteBuffer(bytes: file.bytes)
             router.get(RouterPath(file.path)) { _, _ in

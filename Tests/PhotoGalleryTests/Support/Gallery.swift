@@ -13,6 +13,7 @@ import Testing
 struct Gallery: Sendable {
     let port: Int
     let origin: DemoOriginServer
+    let server: GalleryServer
     let client = HTTPClient.shared
 
     var url: String { "http://localhost:\(port)" }
@@ -46,15 +47,17 @@ struct Gallery: Sendable {
 /// Runs a gallery of the demo's photos, or of others, for as long as a closure needs it.
 func withGallery(
     _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
+    limits: GalleryLimits = GalleryLimits(),
     _ body: (Gallery) async throws -> Void
 ) async throws {
     try await withDemoOrigin(configuration) { origin in
         let records = try photos ?? list(of: origin)
-        let downloader = PhotoDownloader()
-        let server = GalleryServer(
-            configuration: .init(
-                title: "Classic Photos", records: records, options: .init(), port: 0),
-            downloader: downloader)
+        let downloader = PhotoDownloader(
+            allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
+        var configuration = GalleryServer.Configuration(
+            title: "Classic Photos", records: records, options: .init(), port: 0)
+        configuration.limits = limits
+        let server = GalleryServer(configuration: configuration, downloader: downloader)
         let (ports, announced) = AsyncStream<Int>.makeStream()
         let running = Task {
             defer { announced.finish() }
@@ -63,7 +66,7 @@ func withGallery(
         let result: Result<Void, any Error>
         do {
             let port = try #require(await ports.first { _ in true }, "the gallery did not start")
-            result = .success(try await body(Gallery(port: port, origin: origin)))
+            result = .success(try await body(Gallery(port: port, origin: origin, server: server)))
         } catch {
             result = .failure(error)
         }

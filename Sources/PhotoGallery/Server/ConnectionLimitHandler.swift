@@ -1,0 +1,97 @@
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes a connection whose client lets a deadline pass.
+///
+/// The deadlines are absolute: a byte now and then does not put them off. Everything here happens on the
+/// connection's event loop.
+final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private var deadlines: ConnectionDeadlines
+    private var timer: (deadline: NIODeadline, scheduled: Scheduled<Void>)?
+
+    init(limits: GalleryLimits) { deadlines = ConnectionDeadlines(limits: limits) }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        note(context) { $0.opened(at: $1) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { stop() }
+
+    func channelActive(context: ChannelHandlerContext) {
+        note(context) { $0.opened(at: $1) }
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        stop()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head: note(context) { $0.headRead(at: $1) }
+        case .body: break
+        case .end: note(context) { $0.requestRead(at: $1) }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let isEnd = if case .end = unwrapOutboundIn(data) { true } else { false }
+        note(context) { $0.writeBegan(at: $1) }
+        let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            note(context) { $0.writeEnded(at: $1, isEndOfAnswer: isEnd) }
+        }
+        context.write(data, promise: written)
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode == .output { note(context) { $0.outputClosed(at: $1) } }
+        context.close(mode: mode, promise: promise)
+    }
+
+    /// Tells the deadlines of an event and sets the timer for the first of them.
+    private func note(
+        _ context: ChannelHandlerContext, _ event: (inout ConnectionDeadlines, NIODeadline) -> Void
+    ) {
+        event(&deadlines, .now())
+        guard context.channel.isActive, let next = deadlines.next else { return }
+        // A timer that fires too early looks again; most deadlines are put off, and few come.
+        if let timer, timer.deadline <= next { return }
+        timer?.scheduled.cancel()
+        setTimer(context, at: next)
+    }
+
+    private func setTimer(_ context: ChannelHandlerContext, at deadline: NIODeadline) {
+        let scheduled = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            [self] in
+            timer = nil
+            guard let next = deadlines.next else { return }
+            if next <= .now() {
+                context.close(promise: nil)
+            } else {
+                setTimer(context, at: next)
+            }
+        }
+        timer = (deadline, scheduled)
+    }
+
+    private func stop() {
+        timer?.scheduled.cancel()
+        timer = nil
+    }
+}
+
+extension TimeAmount {
+    init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,319 @@
+import NIOHTTP1
+import PhotoPipeline
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoGallery
+
+/// Clients that are slow, silent or too many, each against the limit that ends it.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct ServerLimitTests {
+    private static let page = String(repeating: "0b", count: 16)
+
+    /// No limit of time that a busy machine could come near: a test sets the one that it is about.
+    private static var limits: GalleryLimits {
+        var limits = GalleryLimits()
+        limits.firstRequestTime = .seconds(100)
+        limits.idleTime = .seconds(100)
+        limits.bodyTime = .seconds(100)
+        limits.writeTime = .seconds(100)
+        limits.closeTime = .seconds(100)
+        return limits
+    }
+
+    private func head(_ request: String, port: Int, _ fields: String...) -> String {
+        ([request + " HTTP/1.1", "Host: localhost:\(port)"] + fields).joined(separator: "\r\n")
+            + "\r\n\r\n"
+    }
+
+    // MARK: Time
+
+    @Test func aSilentConnectionIsClosed() async throws {
+        var limits = Self.limits
+        limits.firstRequestTime = .milliseconds(300)
+        try await withGallery(limits: limits) { gallery in
+            #expect(await RawClient(port: gallery.port).isClosedByServer())
+        }
+    }
+
+    @Test func aHalfRequestIsClosedHoweverItGoesOn() async throws {
+        var limits = Self.limits
+        limits.firstRequestTime = .milliseconds(500)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port)
+            client.send("GET / HTTP/1.1\r\nX-Slow: ")
+            await client.drip("a", every: 20)
+            #expect(await client.isClosedByServer())
+        }
+    }
+
+    @Test func aConnectionThatIsKeptAfterAnAnswerIsClosed() async throws {
+        var limits = Self.limits
+        limits.idleTime = .milliseconds(300)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port)
+            client.send(head("GET /nothing", port: gallery.port))
+            let answer = await client.read()
+            #expect(answer.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
+        }
+    }
+
+    @Test func aBodyThatDripsIsClosed() async throws {
+        var limits = Self.limits
+        limits.bodyTime = .milliseconds(500)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port)
+            client.send(
+                head(
+                    "POST /api/viewport", port: gallery.port, "Content-Type: application/json",
+                    "Content-Length: 10000"))
+            await client.drip(" ", every: 20)
+            #expect(await client.isClosedByServer())
+        }
+    }
+
+    @Test func aBodyThatNobodyWantsIsNotReadForEver() async throws {
+        var limits = Self.limits
+        limits.bodyTime = .milliseconds(500)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port)
+            client.send(head("POST /nothing", port: gallery.port, "Content-Length: 1000000000"))
+            #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
+            #expect(await client.isClosedByServer())
+        }
+    }
+
+    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+        try await withGallery { gallery in
+            let (status, _, _) = try await gallery.post(
+                "/api/viewport", String(repeating: " ", count: 20_000))
+            #expect(status == 413)
+        }
+    }
+
+    /// What the server writes has no place any more after some megabytes.
+    @Test func aClientThatDoesNotReadIsClosed() async throws {
+        var limits = Self.limits
+        limits.writeTime = .milliseconds(500)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port, receiveBuffer: 4_096)
+            let request = head("GET /app.js", port: gallery.port)
+            // Sent all at once, and no answer is read until the server has given up.
+            let isGone = await onThread {
+                while client.send(request) {}
+                return true
+            }
+            #expect(isGone)
+        }
+    }
+
+    @Test func aConnectionIsClosedAlthoughTheClientKeepsItsSideOpen() async throws {
+        var limits = Self.limits
+        limits.closeTime = .milliseconds(300)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port)
+            client.send(head("GET /nothing", port: gallery.port, "Connection: close"))
+            #expect(await client.isClosedByServer())
+            // Until the other half is closed too, the system takes what is sent.
+            await client.sendUntilRefused("a", every: 20)
+        }
+    }
+
+    @Test func aStreamOfEventsHasNoLimitOfTime() async throws {
+        var limits = GalleryLimits()
+        limits.firstRequestTime = .milliseconds(100)
+        limits.idleTime = .milliseconds(100)
+        limits.bodyTime = .milliseconds(100)
+        limits.closeTime = .milliseconds(100)
+        try await withGallery(limits: limits) { gallery in
+            let client = RawClient(port: gallery.port)
+            client.send(head("GET /api/events?page=\(Self.page)", port: gallery.port))
+            #expect(await client.read(until: "event: queues").hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(!client.hasNews(within: 1_000), "nothing happens, and it stays open")
+        }
+    }
+
+    // MARK: Numbers
+
+    /// The system accepts some connections at once before the limit is looked at, hence more than the limit.
+    @Test func connectionsBeyondTheLimitWaitUntilOthersAreClosed() async throws {
+        var limits = Self.limits
+        limits.connections = 10
+        try await withGallery(limits: limits) { gallery in
+            var silent = (0..<40).map { _ in RawClient(port: gallery.port) }
+            let client = RawClient(port: gallery.port)
+            client.send(head("GET /nothing", port: gallery.port))
+            #expect(!client.hasNews(within: 500))
+            silent.removeAll()
+            #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
+        }
+    }
+
+    private func stream(_ gallery: Gallery, page: String) async -> (client: RawClient, head: String)
+    {
+        let client = RawClient(port: gallery.port)
+        client.send(head("GET /api/events?page=\(page)", port: gallery.port))
+        return (client, await client.read(until: "\r\n\r\n"))
+    }
+
+    private func name(_ index: Int) -> String {
+        let digits = String(index, radix: 16)
+        return String(repeating: "0", count: 32 - digits.count) + digits
+    }
+
+    @Test func streamsOfOnePageAreLimited() async throws {
+        var limits = Self.limits
+        limits.streamsPerPage = 2
+        try await withGallery(limits: limits) { gallery in
+            let pages = gallery.server.pages
+            let id = try #require(PageID(Self.page))
+            _ = try await pages.streamOpened(id)
+            _ = try await pages.streamOpened(id)
+            let third = await stream(gallery, page: Self.page)
+            #expect(third.head.hasPrefix("HTTP/1.1 429 Too Many Requests\r\n"))
+            await pages.streamClosed(id)
+            let fourth = await stream(gallery, page: Self.page)
+            #expect(fourth.head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            await pages.streamClosed(id)
+        }
+    }
+
+    @Test func streamsAndPagesAreLimitedInAll() async throws {
+        var limits = Self.limits
+        limits.streams = 3
+        try await withGallery(limits: limits) { gallery in
+            var open: [RawClient] = []
+            for index in 0..<3 {
+                let (client, head) = await stream(gallery, page: name(index))
+                #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+                open.append(client)
+            }
+            let (_, refused) = await stream(gallery, page: name(3))
+            #expect(refused.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+            withExtendedLifetime(open) {}
+        }
+        limits = Self.limits
+        limits.pages = 2
+        try await withGallery(limits: limits) { gallery in
+            let open = [
+                await stream(gallery, page: name(0)), await stream(gallery, page: name(1)),
+            ]
+            #expect(open.allSatisfy { $0.head.hasPrefix("HTTP/1.1 200 ") })
+            let (_, refused) = await stream(gallery, page: name(2))
+            #expect(refused.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+            withExtendedLifetime(open) {}
+        }
+    }
+
+    // MARK: Reports
+
+    @Test func ofReportsThatComeDuringAnotherOnlyTheNewestIsActedOn() async throws {
+        try await withGallery { gallery in
+            let pages = gallery.server.pages
+            let id = try #require(PageID(Self.page))
+            _ = try await pages.streamOpened(id)
+            let (began, goOn) = (Signal(), Signal())
+            let done = Mutex<[Int]>([])
+            let first = Task {
+                try await pages.report(id, sequence: 1) { _ in
+                    began.send()
+                    _ = await goOn.arrives()
+                    done.withLock { $0.append(1) }
+                }
+            }
+            #expect(await began.arrives())
+            for number in [2, 3, 5, 4] + Array(6...1_000) {
+                try await pages.report(id, sequence: number) { _ in
+                    done.withLock { $0.append(number) }
+                }
+            }
+            goOn.send()
+            try await first.value
+            #expect(done.withLock { $0 } == [1, 1_000])
+            try await pages.report(id, sequence: 1_001) { _ in done.withLock { $0.append(1_001) } }
+            #expect(done.withLock { $0 } == [1, 1_000, 1_001])
+            await pages.streamClosed(id)
+        }
+    }
+
+    @Test func aReportOfManyRowsCountsForThoseInTheMiddle() async throws {
+        var limits = Self.limits
+        limits.visibleRows = 3
+        try await withGallery(limits: limits) { gallery in
+            let (client, _) = await stream(gallery, page: Self.page)
+            let report =
+                #"{"page":"\#(Self.page)","first":0,"last":200,"phase":"settled","sequence":1}"#
+            let status = try await gallery.post("/api/viewport", report).status
+            #expect(status == 204)
+            let seen = await client.read(until: "\"filtered\":3")
+            for row in [99, 100, 101] { #expect(seen.contains("\"row\":\(row),"), "\(row)") }
+            for row in [98, 102] { #expect(!seen.contains("\"row\":\(row),"), "\(row)") }
+        }
+    }
+
+    // MARK: Hosts and methods
+
+    @Test(arguments: [
+        "localhost", "localhost:1", "127.0.0.1", "user@localhost:PORT",
+        "localhost:PORT@evil.example",
+        "localhost:PORT:PORT", "localhost:PORT ", "[::1]", "localhost.:PORT", "evil.example:PORT",
+    ])
+    func aHostThatIsNotExactlyOursIsRefused(host: String) async throws {
+        try await withGallery { gallery in
+            let host = host.split(separator: "PORT", omittingEmptySubsequences: false)
+                .joined(separator: "\(gallery.port)")
+            let client = RawClient(port: gallery.port)
+            client.send("GET / HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+            let answer = await client.read(until: "\r\n\r\n")
+            // White space at the end is no part of a field.
+            #expect(answer.hasPrefix(host.hasSuffix(" ") ? "HTTP/1.1 200 " : "HTTP/1.1 403 "))
+        }
+    }
+
+    @Test func twoHostsAreRefused() async throws {
+        try await withGallery { gallery in
+            for second in ["localhost:\(gallery.port)", "evil.example"] {
+                let client = RawClient(port: gallery.port)
+                client.send(
+                    head("GET /", port: gallery.port, "Host: \(second)", "Connection: close"))
+                #expect(
+                    await client.read(until: "one Host").hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+            }
+            let none = RawClient(port: gallery.port)
+            none.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+            #expect(await none.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 403 "))
+        }
+    }
+
+    @Test func headIsAnsweredWithoutABody() async throws {
+        try await withGallery { gallery in
+            for path in [
+                "/", "/app.js", "/api/photos", "/api/events?page=\(Self.page)", "/nothing",
+            ] {
+                let client = RawClient(port: gallery.port)
+                client.send(head("HEAD \(path)", port: gallery.port, "Connection: close"))
+                let answer = await client.read(until: "\r\n\r\n")
+                #expect(
+                    answer.hasPrefix(path == "/nothing" ? "HTTP/1.1 404 " : "HTTP/1.1 200 OK\r\n"))
+                #expect(answer.hasSuffix("\r\n\r\n"), "\(path)")
+                #expect(answer.lowercased().contains("\r\nx-content-type-options: nosniff\r\n"))
+            }
+            // A HEAD for the events opens no page.
+            let (_, headers, text) = try await gallery.get("/")
+            #expect(headers.first(name: "content-length") == "\(text.utf8.count)")
+            let report =
+                #"{"page":"\#(Self.page)","first":0,"last":1,"phase":"settled","sequence":1}"#
+            #expect(try await gallery.post("/api/viewport", report).status == 410)
+        }
+    }
+
+    @Test func whatDoesNotExistSaysSo() async throws {
+        try await withGallery { gallery in
+            let (status, headers, text) = try await gallery.get("/nothing")
+            #expect(status == 404)
+            #expect(text == "There is nothing here under that name.\n")
+            #expect(headers.first(name: "content-security-policy") != nil)
+        }
+    }
+}

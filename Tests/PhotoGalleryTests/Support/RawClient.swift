@@ -1,0 +1,108 @@
+import TestSupport
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A client that sends what a test says, down to the bytes, and as slowly: no HTTP client does that.
+///
+/// Reading blocks, so it runs on threads of its own. Closed when it is dropped.
+final class RawClient: Sendable {
+    private let file: Int32
+
+    /// - Parameter receiveBuffer: bytes that the system keeps for a client that does not read.
+    init(port: Int, receiveBuffer: Int32? = nil) {
+        #if canImport(Glibc)
+        file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        file = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        if var size = receiveBuffer {
+            setsockopt(file, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        // A test that fails does not hang.
+        var limit = timeval(tv_sec: 120, tv_usec: 0)
+        setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let (file, size) = (file, socklen_t(MemoryLayout<sockaddr_in>.size))
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(file, $0, size) == 0
+            }
+        }
+        precondition(isConnected, "no connection to port \(port): error \(errno)")
+    }
+
+    deinit { close(file) }
+
+    /// Sends text; false if the server has closed the connection.
+    @discardableResult
+    func send(_ text: String) -> Bool {
+        #if canImport(Darwin)
+        let flags: Int32 = 0
+        #else
+        let flags = Int32(MSG_NOSIGNAL)
+        #endif
+        let bytes = Array(text.utf8)
+        return bytes.withUnsafeBytes { systemSend(file, $0.baseAddress, $0.count, flags) }
+            == bytes.count
+    }
+
+    /// Whether something can be read, or the connection is closed, within a time.
+    func hasNews(within milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+
+    /// What comes until a text is found or the server closes the connection.
+    func read(until end: String? = nil) async -> String {
+        await onThread { [self] in
+            var bytes: [UInt8] = []
+            var part = [UInt8](repeating: 0, count: 4_096)
+            while true {
+                let count = recv(file, &part, part.count, 0)
+                guard count > 0 else { break }
+                bytes += part.prefix(count)
+                if let end, String(decoding: bytes, as: UTF8.self).contains(end) { break }
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Sends text again and again; returns when the server has closed the connection.
+    func drip(_ text: String, every milliseconds: Int32) async {
+        await onThread { [self] in
+            while send(text), !hasNews(within: milliseconds) {}
+        }
+    }
+
+    /// Sends text again and again, also after the server has closed its own side.
+    func sendUntilRefused(_ text: String, every milliseconds: Int32) async {
+        await onThread { [self] in
+            while send(text) { poll(nil, 0, milliseconds) }
+        }
+    }
+
+    /// True once the server has closed the connection, whatever it said before.
+    func isClosedByServer() async -> Bool {
+        await onThread { [self] in
+            var part = [UInt8](repeating: 0, count: 4_096)
+            while true {
+                let count = recv(file, &part, part.count, 0)
+                if count == 0 { return true }
+                if count < 0 { return errno == ECONNRESET }
+            }
+        }
+    }
+}
+
+private func systemSend(
+    _ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32
+) -> Int { send(file, bytes, count, flags) }
