@@ -25,7 +25,8 @@ struct PhotoListBuilder {
         do throws(PhotoURLProblem) {
             url = try PhotoURL.resolve(text, relativeTo: baseURL)
         } catch {
-            return try addFailure(name: name ?? text, problem: error.sentence, at: place)
+            return try addFailure(
+                name: name ?? PhotoURL.name(ofUnusable: text), problem: error.sentence, at: place)
         }
         try add(name: name ?? PhotoURL.name(of: url), url: url)
     }

@@ -36,6 +36,14 @@ enum PhotoURL {
         return last.isEmpty || last == "/" ? url.host() ?? url.absoluteString : last
     }
 
+    /// The name of an entry whose text is no usable URL: the text, without a password that it may hold.
+    static func name(ofUnusable text: String) -> String {
+        guard let url = URL(string: trim(text)), url.user() != nil || url.password() != nil else {
+            return text
+        }
+        return url.host() ?? "a URL with a password"
+    }
+
     /// The scheme that a text begins with, in lower case; `nil` if it has none.
     static func scheme(of text: String) -> String? {
         guard let colon = text.firstIndex(of: ":") else { return nil }

@@ -85,12 +85,11 @@ struct DownloadTimeTests {
         var limits = DownloadLimits.patient
         limits.totalTimeout = .seconds(1)
         await withScriptedOrigin { connection in
-            guard let head = connection.readHead(), connection.pause(milliseconds: 400) else {
-                return
+            while let head = connection.readHead(), connection.pause(milliseconds: 400) {
+                let target = head.prefix { $0 != "\r" }.split(separator: " ")[1] + "a"
+                connection.send(
+                    "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
             }
-            let target = head.prefix { $0 != "\r" }.split(separator: " ")[1] + "a"
-            connection.send(
-                "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
         } _: { origin in
             #expect(
                 await downloaded(origin.url + "/", limits: limits)

@@ -62,7 +62,9 @@ import Testing
                 "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n"
                     + "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: \(date)\r\n\r\n")
         } _: { origin in
-            #expect(await downloaded(origin.url, limits: limits) == "The server answered 503 Service Unavailable.")
+            #expect(
+                await downloaded(origin.url, limits: limits)
+                    == "The server answered 503 Service Unavailable.")
             return origin.requests.count
         }
     }

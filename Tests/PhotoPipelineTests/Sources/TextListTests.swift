@@ -18,6 +18,16 @@ import Testing
             ])
     }
 
+    @Test func aURLWithAPasswordIsAFailureThatDoesNotRepeatIt() throws {
+        let photos = try list("http://h/1.jpg\nhttp://me:secret@h/2.jpg", named: "x.txt")
+        #expect(
+            photos.lines == [
+                "1.jpg → http://h/1.jpg",
+                "h ✘ x.txt, line 2: the URL for \"h\" has a user name or password in it, which are "
+                    + "not sent; leave them out.",
+            ])
+    }
+
     @Test func aTextThatIsNoListIsRefused() {
         #expect(
             refusal("# remark\nDear aunt,\nthank you", named: "letter.txt")
