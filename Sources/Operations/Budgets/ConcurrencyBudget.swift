@@ -97,7 +97,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     /// Whether there are so many units, and nobody is before the one with this ticket.
     func has(_ units: Int, forTicket ticket: Int) -> Bool {
-        guard taken + units <= total else { return false }
+        guard units <= total - taken else { return false }
         if line.isEmpty { return true }
         return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
     }

@@ -28,7 +28,11 @@ final class UnitClaim: @unchecked Sendable {
         for cost in costs where cost.units > 0 {
             if let index = merged.firstIndex(where: { $0.budget === cost.budget }) {
                 // Several limits by one key are one.
-                if !cost.budget.isOfKey { merged[index].units += cost.units }
+                guard !cost.budget.isOfKey else { continue }
+                // No budget has more than `Int.max`, so a sum beyond it is refused like any other that is too
+                // large.
+                let (sum, overflow) = merged[index].units.addingReportingOverflow(cost.units)
+                merged[index].units = overflow ? .max : sum
             } else {
                 merged.append(cost)
             }

@@ -2,8 +2,10 @@ extension OperationTrait {
     /// Not ready before so much time has passed since the operation was added to a queue.
     ///
     /// Meanwhile it takes no slot of the queue. Cancelled, it leaves at once. Zero or less is no delay.
+    /// This and all other times of traits are limited to a century.
     public static func delay(_ duration: Duration) -> OperationTrait {
-        OperationTrait { $0.delay = duration }
+        let delay = duration.limitedToLongestTime
+        return OperationTrait { $0.delay = delay }
     }
 
     /// How long an attempt of the work may take, counted from its start.
@@ -16,7 +18,8 @@ extension OperationTrait {
     /// Zero or less is over when the attempt has begun: the body is called all the same, and succeeds if it
     /// returns before it can be told. What is to be left out when it is too late has a ``deadline(in:)``.
     public static func timeout(_ duration: Duration) -> OperationTrait {
-        OperationTrait { $0.timeout = duration }
+        let timeout = duration.limitedToLongestTime
+        return OperationTrait { $0.timeout = timeout }
     }
 
     /// By when the work must have ended, counted from when the operation is added to a queue.
@@ -26,7 +29,8 @@ extension OperationTrait {
     /// without its work; the body of one that runs is told to stop, as by a ``timeout(_:)``. There is no further
     /// attempt. With zero or less it has passed when the operation is added.
     public static func deadline(in duration: Duration) -> OperationTrait {
-        OperationTrait { $0.deadline = { duration } }
+        let duration = duration.limitedToLongestTime
+        return OperationTrait { $0.deadline = { duration } }
     }
 
     /// By when the work must have ended, as a moment of a clock.
@@ -36,7 +40,9 @@ extension OperationTrait {
     public static func deadline<C: Clock>(
         _ instant: C.Instant, on clock: C
     ) -> OperationTrait where C.Duration == Duration {
-        OperationTrait { $0.deadline = { clock.now.duration(to: instant) } }
+        OperationTrait {
+            $0.deadline = { clock.now.duration(to: instant).limitedToLongestTime }
+        }
     }
 
     /// Runs the work again if it fails, up to so many times.
@@ -67,11 +73,13 @@ extension OperationTrait {
     /// a moment that comes while one is going on, or waits for a slot, is left out. In between it takes no
     /// slot, but it stays in its queue: waits for the queue last until it is cancelled.
     ///
-    /// - Parameter period: longer than zero.
+    /// - Parameter period: longer than zero. With one that is shorter than a run takes, one run follows on
+    ///   another.
     public static func every(_ period: Duration) -> OperationTrait {
         if period <= .zero {
             misuse("an operation cannot run every \(period): use a longer period")
         }
+        let period = period.limitedToLongestTime
         return OperationTrait { $0.period = period }
     }
 }

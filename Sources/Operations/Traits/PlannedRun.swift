@@ -250,10 +250,7 @@ final class PlannedRun: Sendable {
     static func tick(after now: Duration, from first: Duration, every period: Duration) -> Duration
     {
         guard now >= first else { return first }
-        var tick = first + period * Int(((now - first) / period).rounded(.down))
-        // The quotient is only about right.
-        while tick > now { tick -= period }
-        while tick <= now { tick += period }
-        return tick
+        let periods = (now - first).attoseconds / period.attoseconds + 1
+        return Duration(attoseconds: first.attoseconds + periods * period.attoseconds)
     }
 }

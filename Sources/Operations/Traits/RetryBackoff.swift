@@ -21,7 +21,7 @@ public struct RetryBackoff: Sendable, Hashable {
 
     /// Always waits as long.
     public static func constant(_ duration: Duration) -> RetryBackoff {
-        RetryBackoff(kind: .constant(duration), jitter: .none)
+        RetryBackoff(kind: .constant(duration.limitedToLongestTime), jitter: .none)
     }
 
     /// Waits longer after each failure: before retry *n* = 1, 2, … it is `first * factor^(n - 1)`, but never
@@ -33,7 +33,7 @@ public struct RetryBackoff: Sendable, Hashable {
     /// - Parameters:
     ///   - first: the longest wait before the first retry.
     ///   - factor: at least 1.
-    ///   - max: the longest wait of all.
+    ///   - max: the longest wait of all. Waits are limited to a century in any case.
     ///   - jitter: how waits are spread.
     public static func exponential(
         from first: Duration = .milliseconds(100), factor: Double = 2, max: Duration = .seconds(60),
@@ -43,7 +43,9 @@ public struct RetryBackoff: Sendable, Hashable {
             misuse("a back-off cannot grow by \(factor): use a factor of 1 or more")
         }
         return RetryBackoff(
-            kind: .exponential(first: first, factor: factor, max: max), jitter: jitter)
+            kind: .exponential(
+                first: first.limitedToLongestTime, factor: factor, max: max.limitedToLongestTime),
+            jitter: jitter)
     }
 
     /// The wait before a retry.

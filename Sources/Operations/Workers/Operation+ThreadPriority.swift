@@ -14,9 +14,15 @@ extension Operation {
         context.noticeNiceness()
     }
 
-    /// 0.0 → 19, 0.5 → 0, 1.0 → -20.
+    /// 0.0 → 19, 0.5 → 0, 1.0 → -20. An override of ``threadPriority`` may return anything.
     static func niceness(for priority: Double) -> Int32 {
+        let priority = clampedThreadPriority(priority)
         let range = priority < 0.5 ? 38.0 : 40.0
         return Int32(((0.5 - priority) * range).rounded())
+    }
+
+    /// The nearest priority between 0 and 1; the default for what is not a number.
+    static func clampedThreadPriority(_ priority: Double) -> Double {
+        priority.isNaN ? 0.5 : min(max(priority, 0), 1)
     }
 }
