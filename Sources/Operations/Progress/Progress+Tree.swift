@@ -45,6 +45,7 @@ extension Progress {
         while true {
             for continuation in ripple.waiting { continuation.resume() }
             ripple.onChange?()
+            ripple.observations?.tell()
             guard let parent = ripple.parent else { return }
             let (id, report) = (ObjectIdentifier(child), ripple.report)
             ripple = parent.state.withLock { $0.childReported(id, report) }

@@ -18,6 +18,8 @@ struct ProgressState {
     private var unitsInChildren = 0.0
 
     var onChange: Handler?
+    /// Nil until somebody observes the progress.
+    var observations: Observations<Progress>?
     private var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
     private(set) var isCancelled = false
@@ -68,16 +70,21 @@ extension ProgressState {
         let parent: Progress?
         let onChange: Handler?
         let waiting: [CheckedContinuation<Void, Never>]
+        let observations: Observations<Progress>?
     }
 
     /// A change, or only the way up if nothing has changed here.
     mutating func ripple(isChange: Bool = true) -> Ripple {
-        if isChange { version += 1 }
+        if isChange {
+            version += 1
+            recordChange()
+        }
         let woken = isChange ? Array(waiting.values) : []
         if !woken.isEmpty { waiting = [:] }
         return Ripple(
             report: Report(version: version, fraction: fraction, isFinished: isFinished),
-            parent: parent, onChange: isChange ? onChange : nil, waiting: woken)
+            parent: parent, onChange: isChange ? onChange : nil, waiting: woken,
+            observations: isChange ? observations : nil)
     }
 
     mutating func totalChanged(to total: Int64) -> Ripple {

@@ -1,0 +1,92 @@
+// Observing a progress. Changes are recorded under the lock of its state, in their order, and reach observers
+// when that lock is free (`Observations`).
+
+extension Progress: KeyValueObserving {}
+
+extension KeyValueObserving where Self: Progress {
+    /// Calls a handler with each change of a property, for as long as the returned object is kept.
+    ///
+    /// ```swift
+    /// let observation = progress.observe(\.fractionCompleted, options: [.new]) { progress, change in
+    ///     print(change.newValue ?? 0)
+    /// }
+    /// ```
+    ///
+    /// `fractionCompleted`, `completedUnitCount`, `totalUnitCount`, `isIndeterminate`, `isFinished`,
+    /// `isCancelled` and `isPaused` can be observed. The handler gets every value that the property takes, in
+    /// order, also those that changes of children bring about; setting a property to the value that it has
+    /// is no change. The handler runs on the thread that made the change, with no lock held, unless another
+    /// thread is just delivering changes of this progress, or the change is made inside a handler: then that
+    /// thread delivers it next. ``Progress/fractions`` skips values for a reader that is slower than the changes.
+    ///
+    /// - Parameters:
+    ///   - keyPath: one of the properties above; others stop the program with a sentence.
+    ///   - options: what the handler gets; nothing but the fact of the change by default.
+    ///   - changeHandler: called by one thread at a time.
+    public func observe<Value: Sendable>(
+        _ keyPath: KeyPath<Progress, Value>, options: KeyValueObservingOptions = [],
+        changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
+    ) -> KeyValueObservation {
+        let found = ProgressProperties.all.first { $0.anyKeyPath == keyPath }
+        guard let property = found as? ObservedProperty<Progress, Value> else {
+            misuse(ProgressProperties.advice(for: self))
+        }
+        let observer = Observer<Progress, Value>(options: options) { progress, change in
+            // Only this object's observations call it.
+            changeHandler(unsafeDowncast(progress, to: Self.self), change)
+        }
+        let new = Observations<Progress>(self)
+        // First, so that no change goes unrecorded from here on.
+        let observations = state.withLock { $0.observed(by: new) }
+        let initial = observations.add(observer, to: property, of: self) {}
+        observer.begin(self, initial: initial)
+        return KeyValueObservation { observations.remove(observer, from: property) { _ in } }
+    }
+}
+
+/// The properties of progresses that can be observed.
+enum ProgressProperties {
+    typealias Property<Value: Sendable> = ObservedProperty<Progress, Value>
+
+    static let fractionCompleted = Property(0, "fractionCompleted", at: \.fractionCompleted)
+    static let completedUnitCount = Property(1, "completedUnitCount", at: \.completedUnitCount)
+    static let totalUnitCount = Property(2, "totalUnitCount", at: \.totalUnitCount)
+    static let isIndeterminate = Property(
+        3, "isIndeterminate", "indeterminate", at: \.isIndeterminate)
+    static let isFinished = Property(4, "isFinished", "finished", at: \.isFinished)
+    static let isCancelled = Property(5, "isCancelled", "cancelled", at: \.isCancelled)
+    static let isPaused = Property(6, "isPaused", "paused", at: \.isPaused)
+
+    static let all: [any AnyObservedProperty] = [
+        fractionCompleted, completedUnitCount, totalUnitCount, isIndeterminate, isFinished,
+        isCancelled, isPaused,
+    ]
+
+    static func advice(for progress: Progress) -> String {
+        let names = all.map { "\\." + $0.keys[0] }.joined(separator: ", ")
+        return "\(progress) has no such property to observe: use one of \(names)"
+    }
+}
+
+extension ProgressState {
+    /// The observations that the progress has from now on: `new`, unless there are some.
+    mutating func observed(by new: Observations<Progress>) -> Observations<Progress> {
+        if let observations { return observations }
+        observations = new
+        return new
+    }
+
+    /// Records all properties; those that have not changed reach nobody.
+    func recordChange() {
+        guard let observations else { return }
+        observations.record {
+            observations.recordLocked(ProgressProperties.fractionCompleted, fraction)
+            observations.recordLocked(ProgressProperties.completedUnitCount, completed)
+            observations.recordLocked(ProgressProperties.totalUnitCount, total)
+            observations.recordLocked(ProgressProperties.isIndeterminate, isIndeterminate)
+            observations.recordLocked(ProgressProperties.isFinished, isFinished)
+            observations.recordLocked(ProgressProperties.isCancelled, isCancelled)
+            observations.recordLocked(ProgressProperties.isPaused, isPaused)
+        }
+    }
+}
