@@ -35,6 +35,7 @@
 ///   - body: adds operations. It runs on the calling task.
 /// - Returns: what the body returns.
 /// - Throws: what ended it early.
+@discardableResult
 public func withOperationQueue<Value>(
     name: String? = nil,
     maxConcurrentOperationCount width: Int = OperationQueue.defaultMaxConcurrentOperationCount,

@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+@testable import Operations
+
+private final class Recording: Operation, @unchecked Sendable {
+    let finished = Tally()
+    override func main() { finished.increment() }
+}
+
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct AddingAfterTests {
+    @Test func aBodyRunsAfterOperationsWithoutResults() async throws {
+        let queue = OperationQueue()
+        let (subclass, block) = (Recording(), BlockOperation {})
+        let counts = [
+            queue.add("named", after: subclass, block) { subclass.finished.value },
+            queue.add(.priority(.high), after: subclass) { subclass.finished.value },
+            queue.add("async", after: subclass) { () async in subclass.finished.value },
+            queue.add(.retry(1), after: subclass) { () async in subclass.finished.value },
+        ]
+        #expect(counts.allSatisfy { !$0.isReady })
+        await queue.addOperations([subclass, block], waitUntilFinished: false)
+        #expect(try await counts.values() == [1, 1, 1, 1])
+        #expect(counts.map(\.name) == ["named", nil, "async", nil])
+    }
+
+    @Test func resultsMayBeLeftOut() async throws {
+        let queue = OperationQueue()
+        let (number, nothing, plain) = (queue.add { 3 }, queue.add {}, Recording())
+        let mixed = queue.add(after: number, plain, nothing) { number.isFinished }
+        let afterNothing = queue.add(after: nothing) { nothing.isFinished }
+        queue.addOperation(plain)
+        #expect(try await mixed.value)
+        #expect(try await afterNothing.value)
+    }
+
+    @Test func oneThatIsCancelledOrFailsCancelsWhatComesAfterIt() async throws {
+        let queue = OperationQueue()
+        let cancelled = Recording()
+        cancelled.cancel()
+        let after = queue.add(after: cancelled, BlockOperation {}) { 1 }
+        queue.addOperation(cancelled)
+        await after.finished()
+        #expect(after.isCancelled)
+        #expect(after.cancellationReason != nil)
+
+        let failing = queue.add("failing") { () -> Int in throw Broken() }
+        let afterFailing = queue.add(after: failing) { 1 }
+        await afterFailing.finished()
+        #expect(afterFailing.isCancelled)
+        _ = failing.error
+    }
+
+    @Test func inAScopeTheBodyRunsInATaskWithItsValues() async throws {
+        let value = try await Local.$value.withValue(7) {
+            try await withOperationQueue { queue in
+                let block = BlockOperation {}
+                queue.addOperation(block)
+                return try await queue.add(after: block) { Local.value }.value
+            }
+        }
+        #expect(value == 7)
+    }
+
+    @Test func aScopeOfOneLineNeedsNoUseOfItsResult() async throws {
+        let runs = Tally()
+        try await withOperationQueue { queue in queue.add { runs.increment() } }
+        #expect(runs.value == 1)
+    }
+}
+
+private enum Local {
+    @TaskLocal static var value = 0
+}
+
+private struct Broken: Error {}
