@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Usually an ``OperationQueue`` calls `start()`, on a worker thread. Every property and method can be
 /// used from any thread.
-open class Operation: @unchecked Sendable {
+open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     // Unchecked because it is open: the base class itself keeps all it has in these atomics and in what
     // they point at, which Scheduling.md says who may touch; a subclass answers for what it adds.
 
@@ -241,6 +241,19 @@ open class Operation: @unchecked Sendable {
     /// The work goes on in a task, and the effective quality of service has risen.
     func promoteTask() {}
 
+    // MARK: Describing
+
+    /// What the operation is called in text: the name, or the type and address, and the state.
+    ///
+    /// Messages of this module call an operation by its ``name``; few include an override of this property.
+    open var description: String {
+        let word = status
+        return "\(label) (\(word.isCancelled ? "cancelled, " : "")\(word.phase.description))"
+    }
+
+    /// What a debugger shows; the ``description`` unless overridden.
+    open var debugDescription: String { description }
+
     // MARK: Configuration
 
     /// A name for people: it appears in messages about the operation.
@@ -325,13 +338,13 @@ open class Operation: @unchecked Sendable {
     /// On Linux the value becomes the thread's niceness: 0.0 is 19, 1.0 is -20, linear on both sides of 0,
     /// which is 0.5. A process without the right to lower niceness gets no less than its own; see
     /// ``QualityOfService``. Any value but 0.5 replaces the quality of service as far as the
-    /// thread is concerned. Values outside the range are moved to its ends. Set it before the
-    /// operation starts. Started by hand, only the default ``start()`` honours it, around ``main()``.
+    /// thread is concerned. Values outside the range are moved to its ends, and NaN counts as 0.5; the
+    /// same holds for what an override returns. Set it before the operation starts. Started by hand, only the default ``start()`` honours it, around ``main()``.
     open var threadPriority: Double {
         get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }
         set {
             withExtras { extras in
-                extras.threadPriority = min(max(newValue, 0), 1)
+                extras.threadPriority = Self.clampedThreadPriority(newValue)
                 extras.observations?.record(
                     OperationProperties.threadPriority, extras.threadPriority)
             }
@@ -422,13 +435,7 @@ extension Operation: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-extension Operation: CustomStringConvertible {
-    /// The name, or the type and address, and the state.
-    public var description: String {
-        let word = status
-        return "\(label) (\(word.isCancelled ? "cancelled, " : "")\(word.phase.description))"
-    }
-
+extension Operation {
     /// What messages call it.
     var label: String {
         if let name, !name.isEmpty { return "'\(name)'" }

@@ -8,7 +8,9 @@ import Synchronization
 /// until they have finished, and they keep the queue, so it may be dropped while they run.
 ///
 /// Every property and method can be used from any thread.
-open class OperationQueue: @unchecked Sendable {
+open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
+    CustomDebugStringConvertible
+{
     // Unchecked because it is open: all the class has is guarded by locks or constant.
 
     /// Guarded by `lock`.
@@ -171,6 +173,16 @@ open class OperationQueue: @unchecked Sendable {
     }
 
     // MARK: Looking
+
+    /// What the queue is called in text: the name, how many operations there are, and whether it is suspended.
+    open var description: String {
+        let (count, isSuspended) = snapshot { ($0.operationCount, $0.isSuspended) }
+        let operations = "\(count) operation\(count == 1 ? "" : "s")"
+        return "\(label) (\(operations)\(isSuspended ? ", suspended" : ""))"
+    }
+
+    /// What a debugger shows; the ``description`` unless overridden.
+    open var debugDescription: String { description }
 
     /// The operations that have not finished, in the order they were added.
     ///
@@ -374,13 +386,4 @@ extension OperationQueue: Hashable {
 
     /// Hashes the object's identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension OperationQueue: CustomStringConvertible {
-    /// The name, how many operations there are, and whether the queue is suspended.
-    public var description: String {
-        let (count, isSuspended) = snapshot { ($0.operationCount, $0.isSuspended) }
-        let operations = "\(count) operation\(count == 1 ? "" : "s")"
-        return "\(label) (\(operations)\(isSuspended ? ", suspended" : ""))"
-    }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Each reason why an operation may not run, and what `explain()` says about it.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExplanationTests {
-    typealias Reason = Operation.Explanation.Reason
+    typealias Reason = OperationExplanation.Reason
 
     private func named(
         _ name: String, _ block: @escaping @Sendable () -> Void = {}
@@ -376,11 +376,11 @@ struct ExplanationTests {
         #expect("\(operation.explain())" == said)
         serial.resume()
         await operation.waitUntilFinished()
-        let main = Operation.Explanation.Cause(path: ["'a'"], reason: .awaitsMainThread)
+        let main = OperationExplanation.Cause(path: ["'a'"], reason: .awaitsMainThread)
         #expect("\(main)".contains("the main thread serves the main dispatch queue"))
-        let ready = Operation.Explanation.Cause(
+        let ready = OperationExplanation.Cause(
             path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 0))
-        let others = Operation.Explanation.Cause(
+        let others = OperationExplanation.Cause(
             path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 3))
         #expect("\(ready)" == "'a' is ready, and starts as soon as a worker is free")
         #expect(

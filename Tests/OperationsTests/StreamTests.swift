@@ -16,7 +16,7 @@ struct StreamTests {
         var iterator = operation.states.makeAsyncIterator()
         queue.addOperation(operation)
         queue.addOperation(first)
-        var states: [Operation.State] = []
+        var states: [OperationState] = []
         while let state = await iterator.next() { states.append(state) }
         #expect(states == [.waiting, .ready, .executing, .finished(isCancelled: false)])
     }
@@ -26,7 +26,7 @@ struct StreamTests {
         var iterator = operation.states.makeAsyncIterator()
         operation.cancel()
         operation.start()
-        var states: [Operation.State] = []
+        var states: [OperationState] = []
         while let state = await iterator.next() { states.append(state) }
         #expect(states == [.ready, .finished(isCancelled: true)])
     }
@@ -34,7 +34,7 @@ struct StreamTests {
     @Test func aFinishedOperationSaysSoAndNoMore() async {
         let operation = Operation()
         operation.start()
-        var states: [Operation.State] = []
+        var states: [OperationState] = []
         for await state in operation.states { states.append(state) }
         #expect(states == [.finished(isCancelled: false)])
         #expect(!operation.status.has(.observed))
@@ -112,7 +112,7 @@ struct StreamTests {
     }
 }
 
-private func rank(_ state: Operation.State) -> Int {
+private func rank(_ state: OperationState) -> Int {
     switch state {
     case .waiting: 0
     case .ready: 1

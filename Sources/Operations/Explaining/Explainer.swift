@@ -1,7 +1,7 @@
 /// Follows what an operation waits for, down to what waits for nothing.
 struct Explainer {
-    typealias Explanation = Operation.Explanation
-    typealias Reason = Operation.Explanation.Reason
+    typealias Explanation = OperationExplanation
+    typealias Reason = OperationExplanation.Reason
 
     private static let limit = 10_000
     private static let causeLimit = 9

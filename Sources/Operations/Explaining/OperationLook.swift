@@ -3,7 +3,7 @@ import Synchronization
 
 /// What one operation is doing, and which others it waits for.
 struct OperationLook {
-    typealias Reason = Operation.Explanation.Reason
+    typealias Reason = OperationExplanation.Reason
 
     private(set) var reasons: [Reason] = []
     private(set) var next: [Operation] = []

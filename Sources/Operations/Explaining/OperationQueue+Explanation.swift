@@ -1,49 +1,49 @@
-extension OperationQueue {
-    /// What a queue is doing, and what keeps its operations from running; made by
-    /// ``OperationQueue/explain()``.
-    public struct Explanation: Sendable, CustomStringConvertible {
-        /// What messages call the queue.
-        public let queue: String
-        /// Whether it starts nothing new.
-        public let isSuspended: Bool
-        /// How many operations run.
-        public let executingCount: Int
-        /// How many wait for nothing but the queue.
-        public let readyCount: Int
-        /// How many wait for dependencies, or for their own `isReady`.
-        public let waitingCount: Int
-        /// What is the matter with a few of those that run, the first ready one and those that wait, and
-        /// with what they wait for.
-        public let causes: [Operation.Explanation.Cause]
-        /// How many more causes were found, and left out.
-        public let omittedCount: Int
+/// What a queue is doing, and what keeps its operations from running; made by
+/// ``OperationQueue/explain()``.
+public struct OperationQueueExplanation: Sendable, CustomStringConvertible {
+    /// What messages call the queue.
+    public let queue: String
+    /// Whether it starts nothing new.
+    public let isSuspended: Bool
+    /// How many operations run.
+    public let executingCount: Int
+    /// How many wait for nothing but the queue.
+    public let readyCount: Int
+    /// How many wait for dependencies, or for their own `isReady`.
+    public let waitingCount: Int
+    /// What is the matter with a few of those that run, the first ready one and those that wait, and
+    /// with what they wait for.
+    public let causes: [OperationExplanation.Cause]
+    /// How many more causes were found, and left out.
+    public let omittedCount: Int
 
-        /// A line about the queue, and one for each cause.
-        public var description: String {
-            var lines = [summary] + causes.map { "\($0)." }
-            if omittedCount > 0 { lines.append("… and \(omittedCount) more.") }
-            return lines.joined(separator: "\n")
-        }
-
-        private var summary: String {
-            let count = executingCount + readyCount + waitingCount
-            if count == 0 { return "\(queue) is \(isSuspended ? "suspended and " : "")empty." }
-            let parts = [
-                (executingCount, "executing"), (readyCount, "ready"), (waitingCount, "waiting"),
-            ]
-            .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-            let holds = isSuspended ? "\(queue) is suspended and holds" : "\(queue) holds"
-            return "\(holds) \(count) operation\(count == 1 ? "" : "s"): "
-                + "\(parts.joined(separator: ", "))."
-        }
+    /// A line about the queue, and one for each cause.
+    public var description: String {
+        var lines = [summary] + causes.map { "\($0)." }
+        if omittedCount > 0 { lines.append("… and \(omittedCount) more.") }
+        return lines.joined(separator: "\n")
     }
 
+    private var summary: String {
+        let count = executingCount + readyCount + waitingCount
+        if count == 0 { return "\(queue) is \(isSuspended ? "suspended and " : "")empty." }
+        let parts = [
+            (executingCount, "executing"), (readyCount, "ready"), (waitingCount, "waiting"),
+        ]
+        .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        let holds = isSuspended ? "\(queue) is suspended and holds" : "\(queue) holds"
+        return "\(holds) \(count) operation\(count == 1 ? "" : "s"): "
+            + "\(parts.joined(separator: ", "))."
+    }
+}
+
+extension OperationQueue {
     /// Says what the queue is doing, and what keeps its operations from running.
     ///
     /// For people who debug a program, and for its logs: print it. See ``Operation/explain()``.
     ///
     /// - Complexity: O(n), and O(operations that they wait for, and their edges; at most 10,000).
-    public final func explain() -> Explanation {
+    public final func explain() -> OperationQueueExplanation {
         let (isSuspended, operations) = snapshot { state in
             (state.isSuspended, state.operations(includingBarriers: true))
         }
@@ -54,7 +54,7 @@ extension OperationQueue {
         let waiting = phases.filter { $0.1.phase == .waiting || $0.1.phase == .asking }.map(\.0)
         let subjects = executing.prefix(3) + ready.prefix(1) + waiting
         let explanation = Explainer(Array(subjects)).explanation()
-        return Explanation(
+        return OperationQueueExplanation(
             queue: label, isSuspended: isSuspended, executingCount: executing.count,
             readyCount: ready.count, waitingCount: waiting.count, causes: explanation.causes,
             omittedCount: explanation.omittedCount)

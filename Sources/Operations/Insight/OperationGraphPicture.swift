@@ -16,7 +16,7 @@ public struct OperationGraphPicture: Sendable {
         case waiting
         /// Nothing but its queue holds it back.
         case ready
-        /// It runs; for at most so long, if that is known. See ``Operation/Explanation/Reason``.
+        /// It runs; for at most so long, if that is known. See ``OperationExplanation/Reason``.
         case executing(atMost: Duration?)
         /// It is over.
         case finished

@@ -87,8 +87,8 @@ final class OperationMeter: @unchecked Sendable {
     // MARK: Reading
 
     /// - Parameter additions: how many operations the queue has seen.
-    func statistics(additions: Int) -> OperationQueue.Statistics {
-        var statistics = OperationQueue.Statistics()
+    func statistics(additions: Int) -> OperationQueueStatistics {
+        var statistics = OperationQueueStatistics()
         guard let all = memory.load(ordering: .acquiring) else { return statistics }
         let range = range.withLock { $0 }
         statistics.addedCount = max(0, (range.end ?? additions) - range.begin)

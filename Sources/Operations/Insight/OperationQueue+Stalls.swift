@@ -1,35 +1,35 @@
 import Synchronization
 
+/// Nothing of a queue has finished for some time, although it holds operations and is not suspended.
+public struct OperationQueueStall: Sendable, CustomStringConvertible {
+    /// What messages call the queue.
+    public let queue: String
+    /// For how long nothing has finished.
+    public let duration: Duration
+    /// How many operations have not finished.
+    public let unfinishedCount: Int
+    /// What the queue is doing, and what keeps its operations from running.
+    public let explanation: OperationQueueExplanation
+
+    /// A line that says what happened, and the explanation.
+    public var description: String {
+        "\(queue): nothing has finished for \(duration.text), and "
+            + "\(unfinishedCount) operation\(unfinishedCount == 1 ? " has" : "s have") not.\n"
+            + "\(explanation)"
+    }
+}
+
+/// Goes on until it is ended or the queue goes away. It keeps neither, and need not be kept.
+public final class OperationQueueStallReports: Sendable {
+    private let task: Task<Void, Never>
+
+    fileprivate init(_ task: Task<Void, Never>) { self.task = task }
+
+    /// Ends the reports. A call of the handler that has begun goes on to its end.
+    public func end() { task.cancel() }
+}
+
 extension OperationQueue {
-    /// Nothing of a queue has finished for some time, although it holds operations and is not suspended.
-    public struct Stall: Sendable, CustomStringConvertible {
-        /// What messages call the queue.
-        public let queue: String
-        /// For how long nothing has finished.
-        public let duration: Duration
-        /// How many operations have not finished.
-        public let unfinishedCount: Int
-        /// What the queue is doing, and what keeps its operations from running.
-        public let explanation: Explanation
-
-        /// A line that says what happened, and the explanation.
-        public var description: String {
-            "\(queue): nothing has finished for \(duration.text), and "
-                + "\(unfinishedCount) operation\(unfinishedCount == 1 ? " has" : "s have") not.\n"
-                + "\(explanation)"
-        }
-    }
-
-    /// Goes on until it is ended or the queue goes away. It keeps neither, and need not be kept.
-    public final class StallReports: Sendable {
-        private let task: Task<Void, Never>
-
-        fileprivate init(_ task: Task<Void, Never>) { self.task = task }
-
-        /// Ends the reports. A call of the handler that has begun goes on to its end.
-        public func end() { task.cancel() }
-    }
-
     /// Calls a handler when the queue does not get on: when nothing has finished for some time.
     ///
     /// It is called once for each stall, with an explanation, and again only after something has finished, or
@@ -46,8 +46,8 @@ extension OperationQueue {
     /// - Returns: what ends the reports; it need not be kept.
     @discardableResult
     public final func reportStalls(
-        after time: Duration, _ handler: @escaping @Sendable (Stall) -> Void
-    ) -> StallReports {
+        after time: Duration, _ handler: @escaping @Sendable (OperationQueueStall) -> Void
+    ) -> OperationQueueStallReports {
         reportStalls(
             after: time, passing: { try await Task.sleep(for: $0, tolerance: $0) },
             now: monotonicNanoseconds, handler)
@@ -60,15 +60,16 @@ extension OperationQueue {
     ///   - now: the time, in nanoseconds.
     func reportStalls(
         after time: Duration, passing pass: @escaping @Sendable (Duration) async throws -> Void,
-        now: @escaping @Sendable () -> UInt64, _ handler: @escaping @Sendable (Stall) -> Void
-    ) -> StallReports {
-        let limit = max(time.wholeNanoseconds, 1_000_000)
+        now: @escaping @Sendable () -> UInt64,
+        _ handler: @escaping @Sendable (OperationQueueStall) -> Void
+    ) -> OperationQueueStallReports {
+        let limit = max(time.limitedToLongestTime.wholeNanoseconds, 1_000_000)
         let pause = Duration.nanoseconds(Int64(clamping: max(limit / 8, 10_000_000)))
         let entry = QueueRegistry.entry(of: self)
         var watch = StallWatch(limit: limit)
         _ = watch.look(stallLook, at: now())
         let first = watch
-        return StallReports(
+        return OperationQueueStallReports(
             Task.detached {
                 var watch = first
                 while (try? await pass(pause)) != nil, !Task.isCancelled {
@@ -79,7 +80,7 @@ extension OperationQueue {
                     guard let duration = watch.look(look, at: now()) else { continue }
                     guard let queue = entry.unfinishedQueue else { continue }
                     handler(
-                        Stall(
+                        OperationQueueStall(
                             queue: queue.label,
                             duration: .nanoseconds(Int64(clamping: duration)),
                             unfinishedCount: look.unfinished, explanation: queue.explain()))

@@ -1,37 +1,37 @@
-extension OperationQueue {
-    /// What a queue's operations did while it measured them; see ``OperationQueue/measuresOperations``.
-    public struct Statistics: Sendable, Equatable {
-        /// How many were added; those that were in the queue when measuring began are among them.
-        public internal(set) var addedCount = 0
-        /// How many ended as they were meant to.
-        public internal(set) var finishedCount = 0
-        /// How many had been cancelled when they ended, whether they had begun or not.
-        public internal(set) var cancelledCount = 0
-        /// How many threw an error.
-        public internal(set) var failedCount = 0
-        /// How long operations were ready before they began.
-        public internal(set) var waitingTime = DurationHistogram()
-        /// How long they ran: from when their work began until it ended, the waits inside of it included. For
-        /// asynchronous work, until its end.
-        public internal(set) var runningTime = DurationHistogram()
+/// What a queue's operations did while it measured them; see ``OperationQueue/measuresOperations``.
+public struct OperationQueueStatistics: Sendable, Equatable {
+    /// How many were added; those that were in the queue when measuring began are among them.
+    public internal(set) var addedCount = 0
+    /// How many ended as they were meant to.
+    public internal(set) var finishedCount = 0
+    /// How many had been cancelled when they ended, whether they had begun or not.
+    public internal(set) var cancelledCount = 0
+    /// How many threw an error.
+    public internal(set) var failedCount = 0
+    /// How long operations were ready before they began.
+    public internal(set) var waitingTime = DurationHistogram()
+    /// How long they ran: from when their work began until it ended, the waits inside of it included. For
+    /// asynchronous work, until its end.
+    public internal(set) var runningTime = DurationHistogram()
 
-        /// Nothing counted.
-        public init() {}
+    /// Nothing counted.
+    public init() {}
 
-        /// How many have ended, in one way or another.
-        public var endedCount: Int { finishedCount + cancelledCount + failedCount }
+    /// How many have ended, in one way or another.
+    public var endedCount: Int { finishedCount + cancelledCount + failedCount }
 
-        /// Adds what another queue did, or the same one at another time.
-        public mutating func merge(_ other: Statistics) {
-            addedCount += other.addedCount
-            finishedCount += other.finishedCount
-            cancelledCount += other.cancelledCount
-            failedCount += other.failedCount
-            waitingTime.merge(other.waitingTime)
-            runningTime.merge(other.runningTime)
-        }
+    /// Adds what another queue did, or the same one at another time.
+    public mutating func merge(_ other: OperationQueueStatistics) {
+        addedCount += other.addedCount
+        finishedCount += other.finishedCount
+        cancelledCount += other.cancelledCount
+        failedCount += other.failedCount
+        waitingTime.merge(other.waitingTime)
+        runningTime.merge(other.runningTime)
     }
+}
 
+extension OperationQueue {
     /// Whether the queue counts its operations and measures how long they wait and run; false unless set.
     ///
     /// Setting it to true begins anew: what was measured before is forgotten. It costs less than a tenth of a
@@ -52,8 +52,9 @@ extension OperationQueue {
     /// What was counted and measured while ``measuresOperations`` was set; nothing if it never was.
     ///
     /// A snapshot of counters that threads go on counting: they need not all be of the same moment.
-    public final var statistics: Statistics {
-        existingInsight?.meter.statistics(additions: snapshot { $0.additionCount }) ?? Statistics()
+    public final var statistics: OperationQueueStatistics {
+        existingInsight?.meter.statistics(additions: snapshot { $0.additionCount })
+            ?? OperationQueueStatistics()
     }
 }
 
@@ -65,7 +66,7 @@ extension QueueState {
     var finishedCount: Int { additionCount - operationCount }
 }
 
-extension OperationQueue.Statistics: CustomStringConvertible {
+extension OperationQueueStatistics: CustomStringConvertible {
     /// The counts in a line, and a small table of the times.
     public var description: String {
         let counts =

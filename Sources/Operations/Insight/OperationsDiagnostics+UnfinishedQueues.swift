@@ -6,7 +6,7 @@ extension OperationsDiagnostics {
         /// The queue. While this is kept, so is the queue.
         public let queue: OperationQueue
         /// What it is doing, and what keeps its operations from running.
-        public let explanation: OperationQueue.Explanation
+        public let explanation: OperationQueueExplanation
         /// Whether nothing can go on by itself: nothing that the queue's operations wait for, directly or not,
         /// runs or could be started.
         ///

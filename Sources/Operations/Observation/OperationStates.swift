@@ -1,61 +1,59 @@
-extension Operation {
-    /// How far an operation is.
-    public enum State: Sendable, Hashable {
-        /// Something has to happen before it can start: it waits for dependencies.
-        case waiting
-        /// It can start.
-        case ready
-        /// Its work is going on.
-        case executing
-        /// It is over.
-        case finished(isCancelled: Bool)
+/// How far an operation is.
+public enum OperationState: Sendable, Hashable {
+    /// Something has to happen before it can start: it waits for dependencies.
+    case waiting
+    /// It can start.
+    case ready
+    /// Its work is going on.
+    case executing
+    /// It is over.
+    case finished(isCancelled: Bool)
 
-        /// Whether it is over, by whatever way.
-        public var isFinished: Bool {
-            switch self {
-            case .finished: true
-            case .waiting, .ready, .executing: false
-            }
+    /// Whether it is over, by whatever way.
+    public var isFinished: Bool {
+        switch self {
+        case .finished: true
+        case .waiting, .ready, .executing: false
         }
     }
+}
 
-    /// The states of an operation, one after the other, for `for await`.
-    ///
-    /// First comes the state at the moment when the loop begins, then each that follows, and after
-    /// `finished` the loop ends. It ends early when its task is cancelled. Nothing is left out: states that
-    /// the loop has not got to yet are kept, and an operation has few. Several loops do not disturb each
-    /// other. A loop keeps the operation; what it needs goes when it ends.
-    public struct States: AsyncSequence, Sendable {
-        /// What the loop gets.
-        public typealias Element = State
-        /// It does not fail.
-        public typealias Failure = Never
+/// The states of an operation, one after the other, for `for await`.
+///
+/// First comes the state at the moment when the loop begins, then each that follows, and after
+/// `finished` the loop ends. It ends early when its task is cancelled. Nothing is left out: states that
+/// the loop has not got to yet are kept, and an operation has few. Several loops do not disturb each
+/// other. A loop keeps the operation; what it needs goes when it ends.
+public struct OperationStates: AsyncSequence, Sendable {
+    /// What the loop gets.
+    public typealias Element = OperationState
+    /// It does not fail.
+    public typealias Failure = Never
 
+    let operation: Operation
+
+    /// Begins to observe the operation.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(base: StateStream.of(operation).makeAsyncIterator(), operation: operation)
+    }
+
+    /// Goes from state to state.
+    public struct Iterator: AsyncIteratorProtocol {
+        var base: AsyncStream<OperationState>.Iterator
         let operation: Operation
 
-        /// Begins to observe the operation.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(base: StateStream.of(operation).makeAsyncIterator(), operation: operation)
-        }
-
-        /// Goes from state to state.
-        public struct Iterator: AsyncIteratorProtocol {
-            var base: AsyncStream<State>.Iterator
-            let operation: Operation
-
-            /// The next state; nil after the last, or when the task was cancelled.
-            public mutating func next(
-                isolation actor: isolated (any Actor)? = #isolation
-            ) async -> State? {
-                await base.next(isolation: actor)
-            }
+        /// The next state; nil after the last, or when the task was cancelled.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async -> OperationState? {
+            await base.next(isolation: actor)
         }
     }
 }
 
 extension KeyValueObserving where Self: Operation {
-    /// The states that the operation is in from now on; see ``Operation/States``.
-    public var states: Operation.States { Operation.States(operation: self) }
+    /// The states that the operation is in from now on; see ``OperationStates``.
+    public var states: OperationStates { OperationStates(operation: self) }
 }
 
 /// Puts the four properties that make a state together, and brings each new state into a stream.
@@ -67,12 +65,12 @@ private final class StateStream: Sendable {
         var isFinished = false
         /// False while the properties are not all known.
         var isComplete = false
-        var latest: Operation.State?
-        /// States on their way into the stream, and whether a thread is bringing them there.
-        var outgoing = FIFO<Operation.State>()
+        var latest: OperationState?
+        /// OperationStates on their way into the stream, and whether a thread is bringing them there.
+        var outgoing = FIFO<OperationState>()
         var isYielding = false
 
-        var state: Operation.State {
+        var state: OperationState {
             if isFinished { return .finished(isCancelled: isCancelled) }
             // `isExecuting` becomes false a moment before `isFinished` becomes true.
             if hasExecuted { return .executing }
@@ -81,15 +79,15 @@ private final class StateStream: Sendable {
     }
 
     private let seen = Protected(Seen())
-    private let continuation: AsyncStream<Operation.State>.Continuation
+    private let continuation: AsyncStream<OperationState>.Continuation
 
-    private init(_ continuation: AsyncStream<Operation.State>.Continuation) {
+    private init(_ continuation: AsyncStream<OperationState>.Continuation) {
         self.continuation = continuation
     }
 
-    static func of(_ operation: Operation) -> AsyncStream<Operation.State> {
+    static func of(_ operation: Operation) -> AsyncStream<OperationState> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Operation.State.self, bufferingPolicy: .unbounded)
+            of: OperationState.self, bufferingPolicy: .unbounded)
         let states = StateStream(continuation)
         let observations = [
             states.follow(\.isCancelled, of: operation) { $0.isCancelled = $1 },
@@ -142,7 +140,7 @@ private final class StateStream: Sendable {
         }
     }
 
-    private func next() -> Operation.State? {
+    private func next() -> OperationState? {
         seen.withLock { seen in
             let next = seen.outgoing.popFirst()
             if next == nil { seen.isYielding = false }

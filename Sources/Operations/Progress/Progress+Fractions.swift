@@ -1,54 +1,54 @@
 import Synchronization
 
+/// The values of ``Progress/fractionCompleted`` over time.
+public struct ProgressFractions: AsyncSequence, Sendable {
+    /// A part of 1; see ``Progress/fractionCompleted``.
+    public typealias Element = Double
+    /// It does not fail.
+    public typealias Failure = Never
+
+    let progress: Progress
+
+    /// Makes a reader that begins with the present value.
+    public func makeAsyncIterator() -> Iterator { Iterator(progress: progress) }
+
+    /// One reader.
+    public struct Iterator: AsyncIteratorProtocol {
+        let progress: Progress
+        private var last: Double?
+        private var hasEnded = false
+
+        init(progress: Progress) {
+            self.progress = progress
+        }
+
+        /// The next value that differs from the one before; nil at the end.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async -> Double? {
+            while !hasEnded, !Task.isCancelled {
+                let (version, fraction, isOver) = progress.state.withLock {
+                    ($0.version, $0.fraction, $0.isFinished || $0.isCancelled)
+                }
+                hasEnded = isOver
+                if fraction != last {
+                    last = fraction
+                    return fraction
+                }
+                if !isOver { await progress.change(after: version, isolation: actor) }
+            }
+            return nil
+        }
+    }
+}
+
 extension Progress {
     /// The fractions completed, from the present one on, as they change.
     ///
     /// A reader that is slower than the changes gets the latest value and not those in between. The
     /// sequence ends when the progress is found finished or cancelled, after the value it has then,
     /// and when the reading task is cancelled. Each loop over it reads for itself. It keeps the progress.
-    public var fractions: Fractions { Fractions(progress: self) }
-
-    /// The values of ``Progress/fractionCompleted`` over time.
-    public struct Fractions: AsyncSequence, Sendable {
-        /// A part of 1; see ``Progress/fractionCompleted``.
-        public typealias Element = Double
-        /// It does not fail.
-        public typealias Failure = Never
-
-        let progress: Progress
-
-        /// Makes a reader that begins with the present value.
-        public func makeAsyncIterator() -> Iterator { Iterator(progress: progress) }
-
-        /// One reader.
-        public struct Iterator: AsyncIteratorProtocol {
-            let progress: Progress
-            private var last: Double?
-            private var hasEnded = false
-
-            init(progress: Progress) {
-                self.progress = progress
-            }
-
-            /// The next value that differs from the one before; nil at the end.
-            public mutating func next(
-                isolation actor: isolated (any Actor)? = #isolation
-            ) async -> Double? {
-                while !hasEnded, !Task.isCancelled {
-                    let (version, fraction, isOver) = progress.state.withLock {
-                        ($0.version, $0.fraction, $0.isFinished || $0.isCancelled)
-                    }
-                    hasEnded = isOver
-                    if fraction != last {
-                        last = fraction
-                        return fraction
-                    }
-                    if !isOver { await progress.change(after: version, isolation: actor) }
-                }
-                return nil
-            }
-        }
-    }
+    public var fractions: ProgressFractions { ProgressFractions(progress: self) }
 
     private static let lastWaiter = Atomic<UInt64>(0)
 

@@ -1,28 +1,28 @@
 import Synchronization
 
-extension OperationQueue {
-    /// In which order a queue starts its operations.
-    public enum Order: Sendable, Hashable, CaseIterable {
-        /// Among ready operations that with the highest priority first, and among equals the one that was
-        /// added first, or got its priority first.
-        ///
-        /// One that was not ready for want of units of a ``ConcurrencyBudget`` starts when it is given them, if a
-        /// slot is free, and before those that are ready: its turn had come before, also if others with a higher
-        /// priority have been added since. So it is in the order ``lifo``.
-        case priority
-        /// Strictly as they were added, first in, first out, whatever their priorities.
-        ///
-        /// An operation that is not ready, also for want of units of a ``ConcurrencyBudget``, holds back
-        /// all that were added behind it; one that is cancelled does not. With a width of 1 each starts
-        /// after the one before it has finished, with a larger one several may run at a time. An
-        /// operation that depends on one that was added behind it to the same queue holds back both:
-        /// neither ever starts.
-        case fifo
-        /// Among ready operations that with the highest priority first, and among equals the one that was
-        /// added last.
-        case lifo
-    }
+/// In which order a queue starts its operations.
+public enum OperationQueueOrder: Sendable, Hashable, CaseIterable {
+    /// Among ready operations that with the highest priority first, and among equals the one that was
+    /// added first, or got its priority first.
+    ///
+    /// One that was not ready for want of units of a ``ConcurrencyBudget`` starts when it is given them, if a
+    /// slot is free, and before those that are ready: its turn had come before, also if others with a higher
+    /// priority have been added since. So it is in the order ``lifo``.
+    case priority
+    /// Strictly as they were added, first in, first out, whatever their priorities.
+    ///
+    /// An operation that is not ready, also for want of units of a ``ConcurrencyBudget``, holds back
+    /// all that were added behind it; one that is cancelled does not. With a width of 1 each starts
+    /// after the one before it has finished, with a larger one several may run at a time. An
+    /// operation that depends on one that was added behind it to the same queue holds back both:
+    /// neither ever starts.
+    case fifo
+    /// Among ready operations that with the highest priority first, and among equals the one that was
+    /// added last.
+    case lifo
+}
 
+extension OperationQueue {
     /// In which order operations start; ``Order/priority`` unless set.
     ///
     /// Can be changed at any time: what has not started goes by the new order from then on. Barriers hold in each
@@ -30,7 +30,7 @@ extension OperationQueue {
     /// it is fixed.
     ///
     /// - Complexity: to set it, O(n log n).
-    public final var order: Order {
+    public final var order: OperationQueueOrder {
         get { snapshot { $0.order } }
         set {
             guard !isMain else { return }
@@ -105,7 +105,7 @@ extension Operation {
     ///
     /// Can be called before the operation is in a queue, and at any time later; once it has started it changes
     /// nothing. The deadline survives changes of the priority. Nothing happens when it passes. In the order
-    /// ``OperationQueue/Order/fifo`` it has no effect.
+    /// ``OperationQueueOrder/fifo`` it has no effect.
     ///
     /// - Parameter nanoseconds: on the time axis of the queue's clock (``OperationQueue/nanoseconds``), which is
     ///   the monotonic clock unless another one was set; nil for none.

@@ -145,7 +145,7 @@ extension QueueState {
     /// Changes the order.
     ///
     /// - Complexity: O(n log n).
-    mutating func arrange(order: OperationQueue.Order, ageingSpan span: Int64?) {
+    mutating func arrange(order: OperationQueueOrder, ageingSpan span: Int64?) {
         guard order != self.order || span != ageingSpan else { return }
         giveBackAll()
         var ready: [Int] = []

@@ -73,7 +73,7 @@ struct QueueState: ~Copyable {
     /// Whether an underlying queue decides about the threads: then there are no promotions here.
     var ignoresQuality = false
     /// In which order ready operations go; changed by ``arrange(order:ageing:)``.
-    var order = OperationQueue.Order.priority
+    var order = OperationQueueOrder.priority
     /// In a strict order: all before this place are past.
     var front = 0
     /// Those that are ready, if they age: then they are in no lane.

@@ -14,7 +14,7 @@ final class QueueTelemetry: OperationListener {
     let tracer: (any Tracer)?
     private let isOver = Atomic<Bool>(false)
     private let stallLimit: Duration?
-    private let stalls = Protected<OperationQueue.StallReports?>(nil)
+    private let stalls = Protected<OperationQueueStallReports?>(nil)
 
     init(
         queue: String, logger: Logger?, metrics: (any MetricsFactory)?, tracer: (any Tracer)?,

@@ -41,7 +41,7 @@ struct QueueLog: Sendable {
             "Operation ran out of time", error: error, metadata: .about(operation, error: error))
     }
 
-    func stalled(_ stall: OperationQueue.Stall) {
+    func stalled(_ stall: OperationQueueStall) {
         logger.warning(
             "Operation queue has stalled",
             metadata: [

@@ -95,8 +95,8 @@ private final class HandTime: Sendable {
 struct StallTests {
     private func reports(
         of queue: OperationQueue, after duration: Duration, _ time: HandTime
-    ) -> (Recorder<OperationQueue.Stall>, OperationQueue.StallReports) {
-        let stalls = Recorder<OperationQueue.Stall>()
+    ) -> (Recorder<OperationQueueStall>, OperationQueueStallReports) {
+        let stalls = Recorder<OperationQueueStall>()
         let reports = queue.reportStalls(
             after: duration, passing: { await time.pass($0) }, now: { time.now }
         ) { stalls.record($0) }
@@ -156,7 +156,7 @@ struct StallTests {
 
     @Test func reportsEndWhenTheyAreEndedAndWhenTheQueueIsGone() async {
         let time = HandTime()
-        let stalls = Recorder<OperationQueue.Stall>()
+        let stalls = Recorder<OperationQueueStall>()
         weak var gone: OperationQueue?
         let queue = OperationQueue()
         let missing = Operation()
@@ -188,7 +188,7 @@ struct StallTests {
         let waiting = Operation()
         waiting.addDependency(missing)
         queue.addOperation(waiting)
-        let reported = AsyncStream<OperationQueue.Stall>.makeStream()
+        let reported = AsyncStream<OperationQueueStall>.makeStream()
         let reports = queue.reportStalls(after: .milliseconds(1)) {
             reported.continuation.yield($0)
         }

@@ -87,7 +87,7 @@ struct StatisticsTests {
         let queue = OperationQueue()
         #expect(!queue.measuresOperations)
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
-        #expect(queue.statistics == OperationQueue.Statistics())
+        #expect(queue.statistics == OperationQueueStatistics())
         queue.measuresOperations = false
         #expect(queue.existingInsight == nil)
     }
@@ -148,7 +148,7 @@ struct StatisticsTests {
         await queue.drain()
         #expect(queue.statistics == ended)
         queue.measuresOperations = true
-        #expect(queue.statistics == OperationQueue.Statistics())
+        #expect(queue.statistics == OperationQueueStatistics())
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         await queue.drain()
         #expect(queue.statistics.addedCount == 1)
@@ -179,7 +179,7 @@ struct StatisticsTests {
     }
 
     @Test func aTableSaysItAll() {
-        var statistics = OperationQueue.Statistics()
+        var statistics = OperationQueueStatistics()
         statistics.addedCount = 12
         statistics.finishedCount = 10
         statistics.runningTime.add(.milliseconds(3))

@@ -13,7 +13,7 @@ struct AgeingTests {
         let steps = StepQueue()
         let recorder = Recorder<String>()
 
-        init(order: OperationQueue.Order = .priority, ageing: Int64? = 10) {
+        init(order: OperationQueueOrder = .priority, ageing: Int64? = 10) {
             steps.queue.order = order
             steps.queue.ageing = ageing.map { .nanoseconds($0) }
         }
@@ -58,8 +58,8 @@ struct AgeingTests {
         #expect(line.next() == "newer")
     }
 
-    @Test(arguments: [OperationQueue.Order.priority, .lifo])
-    func nothingStarves(order: OperationQueue.Order) {
+    @Test(arguments: [OperationQueueOrder.priority, .lifo])
+    func nothingStarves(order: OperationQueueOrder) {
         let line = Line(order: order)
         line.add("patient", .veryLow)
         var steps = 0

@@ -49,7 +49,7 @@ struct OrderModel {
         var readySince: Int64?
     }
 
-    var order = OperationQueue.Order.priority
+    var order = OperationQueueOrder.priority
     var span: Int64?
     private(set) var items: [Item] = []
     var nextNumber = 0

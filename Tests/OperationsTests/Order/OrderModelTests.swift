@@ -121,7 +121,7 @@ struct OrderModelTests {
 
         mutating func arrange() {
             let before = (model.order, model.span)
-            model.order = OperationQueue.Order.allCases[random.below(3)]
+            model.order = OperationQueueOrder.allCases[random.below(3)]
             steps.queue.order = model.order
             if random.happens(1, in: 2) {
                 model.span = random.happens(1, in: 3) ? nil : Int64(1 + random.below(40))

@@ -238,7 +238,7 @@ struct OrderTests {
             }
             group.addTask {
                 for index in 0..<count / 20 {
-                    queue.order = OperationQueue.Order.allCases[index % 3]
+                    queue.order = OperationQueueOrder.allCases[index % 3]
                     if index % 4 == 0 { queue.ageing = .microseconds(10) }
                     if index % 4 == 2 { queue.ageing = nil }
                     if index % 5 == 0 { queue.maxConcurrentOperationCount = 1 + index % 3 }
