@@ -1,8 +1,10 @@
 /* Readiness: asking an overridden `isReady`. Scheduling.md, "Life of an operation".
  *
- * The operation waits for one dependency; its class overrides `isReady` to return a variable of its own.
- * Two threads set that variable, each several times, and report each change with `didChangeValue`; a third
- * enqueues the operation; the dependency ends; with CANCEL, the operation is cancelled as well.
+ * The operation waits for one dependency; its class overrides `isReady` to return a variable of its own, if
+ * `super` says yes. Two threads set that variable, each several times, and report each change with
+ * `didChangeValue`; a third enqueues the operation; the dependency ends; with CANCEL, the operation is cancelled
+ * as well. With ALONE the override does not ask `super`. With OWN there is no override, and another dependency is
+ * added late: then the operation is never filed with a dependency left.
  *
  * The variable is the user's, an ordinary one. What a thread writes reaches the others at some time
  * later, at the latest with that thread's next compare-and-swap (its store buffer is emptied then): so
@@ -16,6 +18,7 @@ mtype phase = created;
 bool  askAgain;
 bool  dependencyIsLeft = true;
 bool  cancelled;
+bool  insists;
 
 /* The user's variable, and what the two threads have written that nobody else sees yet */
 bool  answer;
@@ -28,11 +31,13 @@ byte  threadsAtIt;
 /* A compare-and-swap by thread `me` empties its buffer first. */
 #define cas(me)  if :: isBuffered[me] -> answer = buffered[me]; isBuffered[me] = false :: else fi
 
+#define isReady  (!dependencyIsLeft || cancelled)
+
 /* An event after which the operation may be ready. Whoever moves it to asking asks; if it is asking
- * already, askAgain tells the one who does. */
-inline event() {
+ * already, askAgain tells the one who does. What is announced may be ready in spite of dependencies. */
+inline event(isAnnounced) {
     if
-    :: phase == waiting && (!dependencyIsLeft || cancelled) -> phase = asking; mustAsk = true
+    :: phase == waiting && (isReady || isAnnounced) -> phase = asking; mustAsk = true
     :: phase == asking ->
 #ifndef BREAK_ASKAGAIN          /* who asks is not told of what came in between */
         askAgain = true
@@ -45,16 +50,34 @@ inline event() {
 inline ask() {
     do
     :: mustAsk ->
-        atomic { askers++; assert(askers == 1) }
+        atomic { askers++; assert(askers == 1); wasReady = isReady }
         if
         :: cancelled -> isYes = true    /* an override cannot hold it back */
-        :: else -> isYes = answer
+        :: else ->
+#ifdef ALONE
+            isYes = answer
+#else
+            isYes = isReady;
+#ifndef OWN
+            if
+            :: isYes -> isYes = answer
+            :: else
+            fi
+#endif
+#endif
         fi;
         askers--;
         atomic {
             assert(phase == asking);
             if
-            :: isYes -> phase = filed; filings++; askAgain = false; mustAsk = false
+            :: isYes && isReady -> phase = filed; filings++; askAgain = false; mustAsk = false
+#ifdef BREAK_INSIST             /* a yes is taken for that of an override, whatever has come in between */
+            :: isYes && !isReady ->
+#else
+            :: isYes && !isReady && (wasReady || askAgain) -> askAgain = false
+            :: isYes && !isReady && !wasReady && !askAgain ->
+#endif
+                insists = true; phase = filed; filings++; mustAsk = false
 #ifdef BREAK_GOING_BACK         /* back to waiting, whether or not askAgain was set */
             :: !isYes -> phase = waiting; askAgain = false; mustAsk = false
 #else
@@ -70,7 +93,7 @@ inline ask() {
 
 /* A thread that changes the answer: `first`, and back, and so on; and reports it each time. */
 proctype Changer(byte me; bool first; byte times) {
-    bool mustAsk, isYes, value;
+    bool mustAsk, isYes, wasReady, value;
     value = first;
     do
     :: times > 0 ->
@@ -83,7 +106,7 @@ proctype Changer(byte me; bool first; byte times) {
 #ifdef BREAK_NOTHING_TO_DO      /* a word that says "not yet" is only read */
         :: phase == created || (phase == waiting && dependencyIsLeft) -> skip
 #endif
-        :: atomic { true -> cas(me); event() }
+        :: atomic { true -> cas(me); event(true) }
         fi;
         ask()
     :: else -> break
@@ -101,23 +124,36 @@ end_memory:
 }
 
 proctype Enqueuer() {
-    bool mustAsk, isYes;
-    atomic { phase = waiting; event() };
+    bool mustAsk, isYes, wasReady;
+    atomic { phase = asking; mustAsk = true };
     ask();
     threadsAtIt--
 }
 
 proctype Dependency() {
-    bool mustAsk, isYes;
-    atomic { dependencyIsLeft = false; event() };
+    bool mustAsk, isYes, wasReady;
+    atomic { dependencyIsLeft = false; event(false) };
     ask();
+#ifdef OWN
+    /* Another one is added, and ends. One that is filed goes back, and is asked. */
+    atomic {
+        dependencyIsLeft = true;
+        if
+        :: phase == filed -> phase = waiting; filings--; event(true)
+        :: else
+        fi
+    };
+    ask();
+    atomic { dependencyIsLeft = false; event(false) };
+    ask();
+#endif
     threadsAtIt--
 }
 
 #ifdef CANCEL
 proctype Canceller() {
-    bool mustAsk, isYes;
-    atomic { cancelled = true; event() };
+    bool mustAsk, isYes, wasReady;
+    atomic { cancelled = true; event(false) };
     ask();
     threadsAtIt--
 }
@@ -141,5 +177,9 @@ init {
     assert(phase == filed || phase == waiting);
     assert(!askAgain);
     assert((phase == filed) == (filings == 1));
+#ifdef OWN
+    assert(filings == 1 && !insists)
+#else
     assert(!(answer || cancelled) || filings == 1)
+#endif
 }

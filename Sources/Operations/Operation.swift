@@ -85,7 +85,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Asks the operation to stop.
     ///
     /// One that has not started never runs its ``main()`` and leaves its queue at once, even a
-    /// suspended one. One that runs sees ``isCancelled`` and decides for itself. A finished one is not
+    /// suspended one; unless it overrides ``start()``, which is called all the same and needs a slot of the
+    /// queue, as any other. One that runs sees ``isCancelled`` and decides for itself. A finished one is not
     /// affected. Dependents are not cancelled: for them a cancelled dependency is a finished one.
     open func cancel() {
         if status.has(.failed), ThreadContext.isStoppingBody(of: self) {
@@ -99,8 +100,12 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Whether it could be started now: all dependencies have finished, or it is cancelled.
     ///
-    /// An override must include `super.isReady` and call `didChangeValue(forKey: "isReady")` whenever
-    /// its own answer changes.
+    /// An override includes `super.isReady` and calls `didChangeValue(forKey: "isReady")` whenever its own
+    /// answer changes. A queue asks it when something may have changed, and starts the operation after the
+    /// first yes. One that says yes without asking `super` starts before its dependencies have finished. One
+    /// that changes its answer without an announcement is asked again at the queue's next event: when an
+    /// operation leaves, the queue goes on after a suspension, or its width changes. Once the operation is
+    /// cancelled it is not asked any more.
     open var isReady: Bool {
         let word = status
         return word.isReady || word.phase == .finished
@@ -179,8 +184,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// still be running. A worker thread that waits here is replaced by another one meanwhile. The main
     /// thread should never wait: nothing else of the program gets to it meanwhile.
     ///
-    /// - Precondition: not called from inside the operation itself, or from inside one that it waits for,
-    ///   through dependencies, other waits or a queue's width. A wait that could never end stops the
+    /// - Precondition: not called from inside the operation itself before it has finished, or from inside one
+    ///   that it waits for, through dependencies, other waits or a queue's width. A wait that could never end stops the
     ///   program with the names of all who wait for each other.
     @available(
         *, noasync,
@@ -188,11 +193,12 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             "write: await operation.waitUntilFinished(), at the top level of main.swift inside a function"
     )
     open func waitUntilFinished() {
-        if ThreadContext.isInside(self) {
+        if status.phase != .finished, ThreadContext.isInside(self) {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
+        CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label)
         promoteForWait()
         gate.waitOnWorker(for: .operation(self))
@@ -202,7 +208,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     ///
     /// Not affected by cancellation of the task: cancel the operation to make it end early.
     public final func waitUntilFinished() async {
-        if TaskContext.operation === self {
+        if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
         let wait = BlockedWait.task(.operation(self))
@@ -234,6 +240,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// When its work was started, if it notes that itself.
     var ownStartTime: UInt64? { nil }
+
+    /// Whether a subclass of a user replaces ``start()``.
+    var replacesStart: Bool { StartOverride.isPresent(in: type(of: self)) }
 
     /// Whether the work is over when `start()` returns to the thread that called it.
     var runsOnItsThread: Bool { true }
@@ -270,8 +279,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Called once after the operation has finished, also when it was cancelled; then dropped.
     ///
-    /// It runs on a worker thread, outside any queue; no wait includes it. Set after the operation has
-    /// finished, it is never called.
+    /// It runs on a worker thread, outside any queue; no wait includes it. The operation is kept while it
+    /// runs, so a block may refer to it as `[weak operation]` or `[unowned operation]`. Set after the
+    /// operation has finished, it is never called.
     open var completionBlock: (@Sendable () -> Void)? {
         get { existingExtras == nil ? nil : withExtras { $0.completionBlock } }
         set {
@@ -307,6 +317,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) {
                     return
                 }
+                if ThreadContext.isLeaving(self) { return }
                 // A queue that has it finds it in the ready list of its priority.
                 let change = update { word in
                     guard !word.isInQueue, !isLeaving else { return false }
@@ -419,7 +430,7 @@ extension Operation {
             }
             return true
         }
-        if !isAdded {
+        if !isAdded, !ThreadContext.isLeaving(self) {
             var backoff = Backoff()
             while isLeaving { backoff.pause() }
         }

@@ -251,7 +251,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Whether the queue starts nothing new.
     ///
-    /// What runs goes on, and operations can be added. Cancelled operations still leave.
+    /// What runs goes on, and operations can be added. Cancelled operations still leave, unless they override
+    /// ``Operation/start()``: that is called when the queue goes on.
     open var isSuspended: Bool {
         get { snapshot { $0.isSuspended } }
         set { change(.suspended(newValue)) }
@@ -320,31 +321,29 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Cancels every operation that has not finished.
     ///
-    /// All are marked before any leaves, so no dependent of a cancelled operation starts in between.
-    open func cancelAllOperations() {
-        for operation in cancelPlainOperations() {
-            operation.cancel()
-            // An override of `cancel()` may not call `super`.
-            operation.markCancelled()
-        }
-    }
+    /// All are marked before any leaves, so no dependent of a cancelled operation starts in between. Then
+    /// ``Operation/cancel()`` of each is called, on the calling thread, in the order in which they were added,
+    /// and none of them ends as cancelled before that. An override that blocks holds back those after it,
+    /// unless it waits for an operation or a queue: then the others are cancelled first.
+    open func cancelAllOperations() { CancelRound.cancel(cancelPlainOperations()) }
 
     /// Blocks the calling thread until the queue is empty.
     ///
     /// Operations that are added meanwhile are waited for too. A worker thread that waits here is
     /// replaced by another one meanwhile.
     ///
-    /// - Precondition: not called from inside an operation of this queue, or from inside one that an
-    ///   operation of this queue waits for.
+    /// - Precondition: not called from inside an unfinished operation of this queue, or from inside one that
+    ///   an operation of this queue waits for.
     @available(
         *, noasync,
         message:
             "write: await queue.waitUntilAllOperationsAreFinished(), at the top level of main.swift inside a function"
     )
     open func waitUntilAllOperationsAreFinished() {
-        if let operation = ThreadContext.operation(of: self) { misuseOfOwnWait(by: operation) }
+        if isOverForCaller() { return }
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return }
+        CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
         promoteAllForWait()
         gate.waitOnWorker(for: .queue(self))
@@ -352,7 +351,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Suspends the calling task until the queue is empty.
     public final func waitUntilAllOperationsAreFinished() async {
-        if TaskContext.queue === self, let operation = TaskContext.operation {
+        if TaskContext.queue === self, let operation = TaskContext.operation,
+            operation.status.phase != .finished
+        {
             misuseOfOwnWait(by: operation)
         }
         let wait = BlockedWait.task(.queue(self))
@@ -371,6 +372,21 @@ extension OperationQueue {
     var activeProgress: Progress? {
         guard cares(for: .progress) else { return nil }
         return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
+    }
+
+    /// True if nothing but finished operations is left, one of which the calling thread is in. A wait inside of
+    /// an operation that the queue cannot lose before the wait returns stops the program.
+    private func isOverForCaller() -> Bool {
+        for operation in ThreadContext.operations(of: self) {
+            if operation.status.phase != .finished || ThreadContext.isLeaving(operation) {
+                misuseOfOwnWait(by: operation)
+            }
+            // It leaves when its worker, the calling thread, has come to the end of its batch.
+            guard operation.leavesWithBatch else { continue }
+            guard snapshot({ $0.hasOnlyFinished }) else { misuseOfOwnWait(by: operation) }
+            return true
+        }
+        return false
     }
 
     private func misuseOfOwnWait(by operation: Operation) -> Never {

@@ -73,19 +73,72 @@ struct SchedulerPartsTests {
     @Test func aDependencyAddedAtTheLastMomentKeepsItFromStarting() throws {
         let held = try #require(
             after(
-                OperationWord(), { $0.reserved() }, { $0.confirmed() },
+                OperationWord(), { $0.reserved() }, { $0.confirmed(wasReady: true) },
                 { $0.claimed(takesSlot: true) }, { $0.dependencyAdded() }))
         #expect(after(held, { $0.startingFromQueue() }) == nil)
         #expect(after(held, { $0.cancelRequested() }, { $0.startingFromQueue() }) != nil)
     }
 
-    @Test func oneThatIsDoomedBeforeItsMainEndsCancelled() throws {
+    @Test func oneThatIsDoomedNeitherBeginsNorEndsBeforeItIsCancelled() throws {
         let doomed = try #require(
             after(
-                OperationWord(), { $0.reserved() }, { $0.confirmed() }, { $0.startingFromQueue() },
-                { $0.doomed() }))
-        #expect(after(doomed, { $0.startRequested(isCancelled: false) }) == nil)
+                OperationWord(), { $0.reserved() }, { $0.confirmed(wasReady: true) },
+                { $0.claimed(takesSlot: true) }, { $0.doomed() }))
+        #expect(after(doomed, { $0.startingFromQueue() }) == nil)
+        let waiting = try #require(after(doomed, { $0.returnedToQueue() }))
+        #expect(waiting.phase == .waiting && !waiting.has([.holdsSlot, .alone]))
+        #expect(after(waiting, { $0.mayBeReady() })?.phase == .waiting)
+        #expect(after(waiting, { $0.readinessAnnounced() })?.phase == .waiting)
+        // A subclass that ends by itself was not cancelled.
+        #expect(after(waiting, { $0.finished() })?.isCancelled == false)
+        let cancelled = try #require(after(waiting, { $0.cancelRequested() }))
+        #expect(cancelled.phase == .asking)
+        #expect(
+            after(cancelled, { $0.confirmed(wasReady: true) }, { $0.startingFromQueue() }) != nil)
+    }
+
+    /// It has begun: others that are at work are not stopped by that either.
+    @Test func oneThatIsDoomedAfterItsStartWasCalledGoesOn() throws {
+        let starting = try #require(
+            after(
+                OperationWord(), { $0.reserved() }, { $0.confirmed(wasReady: true) },
+                { $0.startingFromQueue() }, { $0.doomed() }))
+        #expect(after(starting, { $0.startRequested(isCancelled: false) })?.phase == .executing)
+        #expect(after(starting, { $0.failed() }, { $0.finished() })?.outcome == .failed)
+        let cancelled = try #require(after(starting, { $0.cancelRequested() }))
+        #expect(after(cancelled, { $0.startRequested(isCancelled: false) }) == nil)
+    }
+
+    /// Nobody can have overridden the `cancel()` of a plain one.
+    @Test func aPlainOneThatIsDoomedLeaves() throws {
+        let doomed = try #require(
+            after(OperationWord(isPlain: true), { $0.reserved() }, { $0.doomed() }))
+        #expect(after(doomed, { $0.plainBegun() })?.isCancelled == true)
         #expect(after(doomed, { $0.finished() })?.isCancelled == true)
+    }
+
+    @Test func anOverrideMayInsistOnBeingReady() throws {
+        let asking = try #require(
+            after(OperationWord(), { $0.dependencyAdded() }, { $0.reserved() }))
+        let insisting = try #require(after(asking, { $0.confirmed(wasReady: false) }))
+        #expect(insisting.phase == .filed && !insisting.isReady)
+        #expect(after(insisting, { $0.unfiled() }) == nil)
+        #expect(after(insisting, { $0.startingFromQueue() }) != nil)
+        // Its yes may have been that of the class itself.
+        let unsure = try #require(
+            after(
+                asking, { $0.dependencyFinished() }, { $0.dependencyAdded() },
+                { $0.confirmed(wasReady: false) }))
+        #expect(unsure.phase == .asking && !unsure.has(.askAgain))
+        let late = try #require(
+            after(
+                OperationWord(), { $0.reserved() }, { $0.dependencyAdded() },
+                { $0.confirmed(wasReady: true) }))
+        #expect(late.phase == .asking)
+        // What traits want is not for it to decide.
+        let held = try #require(
+            after(asking, { $0.heldBack() }, { $0.confirmed(wasReady: false) }))
+        #expect(held.phase == .asking)
     }
 
     @Test func removingADependencyOnItselfDoesNothing() {

@@ -214,7 +214,12 @@ extension Operation {
 
     /// Whether its queue, which has claimed it together with its units, was suspended since.
     func hasToGoBack(in queue: OperationQueue) -> Bool {
-        guard let claim = plannedRun?.claim, !status.isStopped else { return false }
+        guard let claim = plannedRun?.claim else { return false }
+        // A cancelled one needs no units, and no queue that is not suspended, unless it runs users' code.
+        let word = status
+        if word.isStopped {
+            return needsSlotToLeave(word) && queue.snapshot { $0.isSuspended }
+        }
         return !claim.isServed || queue.snapshot { $0.isSuspended }
     }
 }

@@ -74,12 +74,14 @@ struct OperationLook {
             reasons = [Self.end(of: operation)]
             return
         }
-        if word.isStopped {
+        if word.has(.cancelled), operation.needsSlotToLeave(word) {
+            look(at: operation, in: queue)
+        } else if word.isStopped {
             reasons = [.leaving(queue: queue.label)]
         } else if word.has(.held) {
             look(atHeld: operation)
             if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
-        } else if word.unfinishedDependencies > 0 {
+        } else if word.unfinishedDependencies > 0, !word.has(.insists) {
             lookAtDependencies(of: operation)
         } else if word.phase != .filed, !operation.isReady {
             reasons = [.isReadyOverride]

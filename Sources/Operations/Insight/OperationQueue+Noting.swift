@@ -117,7 +117,7 @@ extension OperationQueue {
     @inline(never)
     func noteStart(of operation: Operation) {
         let word = operation.status
-        if word.isStopped { return }
+        if word.has(.cancelled) { return }
         let now = noteTime()
         let mark = noteStart(of: operation, at: now)
         let care = careNow

@@ -103,7 +103,9 @@ extension GraphSurvey.Found {
         case .waiting, .asking:
             return word.isStopped || dependencies.allSatisfy { $0.status.phase == .finished }
         case .filed:
-            guard !word.isStopped, let queue else { return true }
+            guard !word.isStopped || operation.needsSlotToLeave(word), let queue else {
+                return true
+            }
             return queue.snapshot { state in
                 let (place, barrier) = (operation.place, state.barrierPlace)
                 let isEligible = place < barrier || (place == barrier && state.ring.head == barrier)

@@ -51,6 +51,9 @@ extension Operation {
     ///
     /// Calls ``cancel()``, of dependents too, on the calling thread. The first reason counts.
     ///
+    /// With dependents, all are marked before that: none of them begins, and each ends after its own
+    /// `cancel()` was called.
+    ///
     /// - Complexity: with dependents, O(their number and their edges).
     public final func cancel(
         _ extent: CancellationExtent = .alone, because reason: CancellationReason = .requested
@@ -61,10 +64,7 @@ extension Operation {
             let operations = doomedWithDependents()
             // Before any of them ends: those that need its success would get that as their reason.
             for operation in operations { operation.note(reason) }
-            for operation in operations {
-                operation.cancel()
-                operation.markCancelled()
-            }
+            CancelRound.cancel(operations)
         }
     }
 

@@ -16,6 +16,11 @@ extension Operation {
         if let change = update({ $0.mayBeReady() }) { bringOn(after: change) }
     }
 
+    /// Somebody says that `isReady` may have another answer.
+    func askWhetherReady() {
+        if let change = update({ $0.readinessAnnounced() }) { bringOn(after: change) }
+    }
+
     /// Brings it to its queue if this event made it the caller's to do so.
     func bringOn(after change: Change) {
         guard change.before.phase == .waiting else { return }
@@ -33,14 +38,24 @@ extension Operation {
 
     /// It is *asking*, on the caller's behalf.
     func ask() {
+        guard let queue = retainedQueue() else { return }
         while true {
             let before = status
-            // The answer of an override does not count once the operation is cancelled.
-            if before.isReady, before.isCancelled || isReady {
-                guard update({ $0.confirmed() }) != nil else { return }
+            let event = queue.eventNumber
+            // The answer of an override does not count once the operation is cancelled. It is not asked
+            // while something else than dependencies holds the operation back.
+            let isHeldBack = before.has(.held) || before.awaitsCancel
+            if before.has(.cancelled) || (!isHeldBack && isReady) {
+                let wasReady = before.isReady
+                guard let change = update({ $0.confirmed(wasReady: wasReady) }) else { return }
+                if change.after.phase == .asking { continue }
                 // A subclass may say at any moment that it is over, and take the queue with it.
-                retainedQueue()?.file(self)
+                queue.file(self)
                 return
+            }
+            // First: an event of the queue that finds it on that list before it is *waiting* has it asked again.
+            if before.isReady, !isHeldBack, queue.noteHesitation(of: self, since: event) {
+                continue
             }
             guard let change = update({ $0.denied() }), change.after.phase == .asking else {
                 return
@@ -51,6 +66,8 @@ extension Operation {
     /// A dependency was added to it while it was *filed*.
     func unfile() {
         retainedQueue()?.unfile(self)
+        // An override of `isReady` that does not ask `super` may still say yes.
+        if !status.has(.plain) { askWhetherReady() }
     }
 
     // MARK: Running
@@ -60,17 +77,16 @@ extension Operation {
         let context = ThreadContext.current
         var quality = status.quality
         var started: OperationWord?
-        // A dependency that is added while `isReady` is being asked still counts.
+        // An override of `isReady` has been asked, and is not asked again; a dependency that was added since
+        // counts.
         repeat {
-            guard status.isStopped || (status.isReady && isReady) else {
-                return giveBackClaim(in: queue)
-            }
-            guard status.phase == .filed else { return }
+            let word = status
+            guard word.phase == .filed else { return }
             // It was granted its units and a slot some time ago.
-            guard !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
-            quality = status.quality
+            guard word.mayStart, !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
+            quality = word.quality
             // For another worker: this one is too nice, and ends.
-            guard status.isStopped || context.prepare(for: self, in: queue) else {
+            guard word.isStopped || context.prepare(for: self, in: queue) else {
                 return giveBackClaim(in: queue)
             }
             started = update { $0.startingFromQueue() }?.after
@@ -98,13 +114,19 @@ extension Operation {
         finishIfReported()
     }
 
-    /// Takes an operation that was claimed alone back to those that wait.
+    /// Takes an operation that was claimed alone back to those that are ready, or that wait.
     private func giveBackClaim(in queue: OperationQueue) {
-        // First: once it waits, others may claim it anew.
+        // First: once it is there, others may claim it anew.
         plannedRun?.claim?.giveBack(keepsTicket: true)
         guard let change = update({ $0.returnedToQueue() }) else { return }
         if change.before.has(.holdsSlot) { queue.returnSlot() }
-        considerStarting()
+        if change.after.phase == .filed {
+            queue.file(self)
+        } else {
+            // The end of what it waits for brings it on. An override of `isReady` that does not ask `super`
+            // may say yes before that.
+            askWhetherReady()
+        }
     }
 
     /// What the default `start()` does before `main()`; false if there is nothing to run.
@@ -132,6 +154,11 @@ extension Operation {
             refuseStart(.starting(enqueued: self))
         // The promise that refused it was broken.
         case .created where !isCancelled && !refused.isStopped: return beginExecuting()
+        // Another thread is about to call its `cancel()`, and it does not end before such a call.
+        case .created where refused.awaitsCancel:
+            cancel()
+            markCancelled()
+            return beginExecuting()
         case .created, .starting:
             willEndUnbegun()
             finish()
@@ -154,7 +181,8 @@ extension Operation {
         if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
     }
 
-    /// Keeps the operation from beginning its work, without telling anybody yet; false if it is over.
+    /// Keeps the operation from beginning its work, and from ending without it. The caller calls its `cancel()`
+    /// next (``CancelRound``). Observers hear nothing yet; false if the operation is over.
     final func doom() -> Bool { update { $0.doomed() } != nil }
 
     // MARK: Finishing
@@ -173,16 +201,19 @@ extension Operation {
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
-            let claim = before.has(.hasAudience) ? plannedRun?.end(self) : nil
-            queue?._withUnsafeGuaranteedRef {
-                if before.has(.hasAudience) { driver = $0.driver }
+            let claim =
+                before.has(.hasAudience) ? beforeLeaving { plannedRun?.end(self) } : nil
+            queue?._withUnsafeGuaranteedRef { queue in
+                if before.has(.hasAudience) { driver = queue.driver }
                 // One that replaces `start()` has no `main()` to count.
                 if before.phase == .starting, !before.isCancelled {
-                    $0.activeProgress?.completeUnit()
+                    queue.activeProgress?.completeUnit()
                 }
-                if $0.isWatched { $0.noteEnd(of: self, before) }
-                if before.has(.failed), let scope = $0.scope { tellFailure(to: scope, of: $0) }
-                $0.leave(self, gaveBackSlot: before.has(.holdsSlot))
+                if queue.isWatched { beforeLeaving { queue.noteEnd(of: self, before) } }
+                if before.has(.failed), let scope = queue.scope {
+                    beforeLeaving { tellFailure(to: scope, of: queue) }
+                }
+                queue.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
             claim?.serveOthers()
             let completionBlock = before.has(.hasAudience) ? tellAudience() : nil
@@ -197,8 +228,17 @@ extension Operation {
                 told?.tell()
                 forgotten.release()
             }
-            if let completionBlock { submit(completionBlock, to: driver) }
+            if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
         }
+    }
+
+    /// Calls what may run code of users after the operation has finished and before it leaves its queue. A wait
+    /// for the operation in that code returns at once.
+    private func beforeLeaving<Result>(_ body: () -> Result) -> Result {
+        let context = ThreadContext.current
+        context.leaving.append(.passUnretained(self))
+        defer { context.leaving.removeLast() }
+        return body()
     }
 
     /// It has failed for good, and is still in its queue, which is not over before it has left.
@@ -237,6 +277,12 @@ extension Operation {
         observations?.release()
         observations?.tell()
         return block
+    }
+
+    /// The same block, which keeps the operation while it runs.
+    @inline(never)
+    final func keptDuring(_ block: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        { [self] in withExtendedLifetime(self) { block() } }
     }
 
     /// Brings a dependent on whose last dependency has gone; see `releaseSuccessors`.

@@ -117,7 +117,7 @@ extension Operation {
             told?.tell()
             forgotten.release()
         }
-        if let completionBlock { WorkerPool.shared.submit(.block(completionBlock)) }
+        if let completionBlock { WorkerPool.shared.submit(.block(keptDuring(completionBlock))) }
         if next == nil { batch.lastEnd = 0 }
         return next
     }

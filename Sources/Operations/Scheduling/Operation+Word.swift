@@ -157,6 +157,12 @@ extension Operation {
             && sequence.load(ordering: .acquiring) != OperationRing.nowhere
     }
 
+    /// Whether it leaves its queue together with others, when its worker has come to the end of the batch.
+    final var leavesWithBatch: Bool {
+        let word = status
+        return word.has(.plain) && !word.has(.alone)
+    }
+
     /// The queue that the operation is in and has not left, kept alive for the caller.
     final func retainedQueue() -> OperationQueue? {
         var backoff = Backoff()

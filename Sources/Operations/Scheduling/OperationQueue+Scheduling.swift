@@ -182,7 +182,27 @@ extension OperationQueue {
 
     func change(_ change: QueueState.Change) {
         guard !isMain else { return }
-        eventOffering({ $0.changed(change) })
+        let hesitating = eventOffering { state in
+            state.changed(change)
+            return state.takeHesitating()
+        }
+        askAgain(hesitating)
+    }
+
+    // MARK: Overrides of `isReady`
+
+    /// How many events have asked such overrides again.
+    var eventNumber: Int { snapshot { $0.eventNumber } }
+
+    /// Only its override of `isReady` keeps the operation from starting. True if the caller must ask it again,
+    /// because an event has come since the event of this number.
+    @inline(never)
+    func noteHesitation(of operation: Operation, since number: Int) -> Bool {
+        event { $0.noteHesitation(of: operation) && $0.eventNumber != number }
+    }
+
+    private func askAgain(_ hesitating: [QueueState.Reference]) {
+        for operation in hesitating { operation.takeRetainedValue().considerStarting() }
     }
 
     // MARK: Running
@@ -304,6 +324,7 @@ extension OperationQueue {
 
     private func complete(_ departure: QueueState.Departure) {
         for waiter in departure.waiters { waiter.wake() }
+        if !departure.hesitating.isEmpty { askAgain(departure.hesitating) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }
     }
 

@@ -36,8 +36,8 @@ struct OperationWord: Sendable, Equatable {
     private static var phaseMask: UInt64 { 0b111 }
     private static var priorityShift: UInt64 { 16 }
     private static var qualityShift: UInt64 { 20 }
-    private static var heldShift: UInt64 { 36 }
-    private static var countShift: UInt64 { 37 }
+    private static var heldShift: UInt64 { 38 }
+    private static var countShift: UInt64 { 39 }
 
     // Computed: builds without optimisation would take a lock of the runtime each time a constant is read.
 
@@ -45,7 +45,7 @@ struct OperationWord: Sendable, Equatable {
         let rawValue: UInt64
 
         static var cancelled: Flags { Flags(rawValue: 1 << 3) }
-        /// Its whole queue is being cancelled and its own `cancel()` is about to be called. Until then
+        /// It is cancelled together with others, and its own `cancel()` is about to be called. Until then
         /// `isCancelled` stays false, because overrides of `cancel()` look at it.
         static var doomed: Flags { Flags(rawValue: 1 << 4) }
         /// Guards the edges and the extras.
@@ -88,9 +88,13 @@ struct OperationWord: Sendable, Equatable {
         static var failedUpstream: Flags { Flags(rawValue: 1 << 33) }
         /// Its attempt is over time: for the body a cancellation, of which the next attempt knows nothing.
         static var expired: Flags { Flags(rawValue: 1 << 34) }
+        /// Its override of `isReady` said yes although dependencies are unfinished.
+        static var insists: Flags { Flags(rawValue: 1 << 36) }
+        /// Only its override of `isReady` says no, and its queue has it on a list to be asked again.
+        static var hesitates: Flags { Flags(rawValue: 1 << 37) }
         /// Its time has not come, or it waits for units of a budget. Next to the count of dependencies, so
         /// that one comparison tells that there is neither.
-        static var held: Flags { Flags(rawValue: 1 << 36) }
+        static var held: Flags { Flags(rawValue: 1 << 38) }
     }
 
     @inline(__always)
@@ -164,6 +168,20 @@ struct OperationWord: Sendable, Equatable {
     /// It must not begin its work.
     var isStopped: Bool { has([.cancelled, .doomed]) }
 
+    /// It must neither begin its work nor end without it: its own `cancel()`, which a subclass may have
+    /// overridden, is about to be called.
+    var awaitsCancel: Bool { has(.doomed) && !has([.cancelled, .plain]) }
+
+    /// Nothing but a slot, or the suspension of its queue, keeps a worker from starting it.
+    var mayStart: Bool {
+        isStopped ? !awaitsCancel : isReady || has(.insists)
+    }
+
+    /// An override of `isReady` could bring it to its queue.
+    private var mayBeAsked: Bool {
+        (isReady || (has(.insists) && !has(.held))) && !awaitsCancel
+    }
+
     var isInQueue: Bool {
         switch phase {
         case .waiting, .asking, .filed, .starting: true
@@ -203,7 +221,7 @@ struct OperationWord: Sendable, Equatable {
     /// see an older answer, and it is this exchange of the word that it meets.
     mutating func mayBeReady() -> Bool {
         switch phase {
-        case .waiting where isReady: phase = has(.plain) ? .filed : .asking
+        case .waiting where mayBeAsked: phase = has(.plain) ? .filed : .asking
         case .asking: insert(.askAgain)
         case .waiting, .filed: return !has(.plain)
         case .created, .starting, .executing, .finished: return false
@@ -211,9 +229,30 @@ struct OperationWord: Sendable, Equatable {
         return true
     }
 
-    /// `isReady` said yes, or need not be asked.
-    mutating func confirmed() -> Bool {
+    /// `isReady` is said to have changed. An override of it is asked also while dependencies are unfinished:
+    /// it need not ask `super`.
+    mutating func readinessAnnounced() -> Bool {
+        if phase == .waiting, !has([.plain, .held]), !awaitsCancel {
+            phase = .asking
+            return true
+        }
+        return mayBeReady()
+    }
+
+    /// `isReady` said yes, or need not be asked. Stays *asking* if that was said of another state.
+    ///
+    /// - Parameter wasReady: whether nothing but an override could hold it back when it was asked.
+    mutating func confirmed(wasReady: Bool) -> Bool {
         guard phase == .asking else { return false }
+        if isReady {
+            remove(.insists)
+        } else if wasReady || has(.askAgain) || has(.held) {
+            // A dependency came meanwhile, or had just gone: the class's own answer may have been a yes.
+            remove(.askAgain)
+            return true
+        } else {
+            insert(.insists)
+        }
         phase = .filed
         remove(.askAgain)
         return true
@@ -228,15 +267,19 @@ struct OperationWord: Sendable, Equatable {
 
     /// It cannot stay among the ready: it has a dependency again.
     mutating func unfiled() -> Bool {
-        guard phase == .filed, !isReady else { return false }
+        guard phase == .filed, !isReady, !has(.insists) else { return false }
         phase = .waiting
         return true
     }
 
-    /// The override of `isReady` changed its mind after a worker took it.
+    /// A worker took it and cannot start it now. If it stays *filed*, the worker brings it back to the ready
+    /// list.
     mutating func returnedToQueue() -> Bool {
         guard phase == .filed else { return false }
-        phase = .waiting
+        if !mayStart {
+            phase = .waiting
+            remove(.insists)
+        }
         remove([.holdsSlot, .alone])
         return true
     }
@@ -273,9 +316,9 @@ struct OperationWord: Sendable, Equatable {
 
     /// It has its units, and takes a slot of its queue.
     mutating func unitsGranted() -> Bool {
-        guard phase == .waiting, has(.held), unfinishedDependencies == 0, !isStopped else {
-            return false
-        }
+        guard phase == .waiting, has(.held), unfinishedDependencies == 0 || has(.insists),
+            !isStopped
+        else { return false }
         phase = .filed
         remove(.held)
         insert([.holdsSlot, .alone])
@@ -294,7 +337,7 @@ struct OperationWord: Sendable, Equatable {
     mutating func attemptEnded() -> Bool {
         guard phase == .executing, !isStopped else { return false }
         phase = .waiting
-        remove([.holdsSlot, .alone, .failed, .expired])
+        remove([.holdsSlot, .alone, .failed, .expired, .insists])
         insert(.held)
         return true
     }
@@ -328,15 +371,17 @@ struct OperationWord: Sendable, Equatable {
 
     /// A worker is about to call `start()`.
     mutating func startingFromQueue() -> Bool {
-        guard phase == .filed, isReady || isStopped else { return false }
+        guard phase == .filed, mayStart else { return false }
         phase = .starting
         if has(.doomed) { insert(.cancelled) }
         return true
     }
 
-    /// The default `start()` was entered.
+    /// The default `start()` was entered. One that is doomed only after its queue has called `start()` has
+    /// begun: it sees the cancellation when that comes, like all that are at work.
     mutating func startRequested(isCancelled: Bool) -> Bool {
-        guard phase == .created || phase == .starting, !isCancelled, !isStopped, !has(.promised)
+        guard phase == .starting ? !has(.cancelled) : phase == .created && !isStopped,
+            !isCancelled, !has(.promised)
         else { return false }
         phase = .executing
         return true
@@ -365,7 +410,7 @@ struct OperationWord: Sendable, Equatable {
     /// is about to be cancelled and has not begun.
     mutating func failed() -> Bool {
         guard phase != .finished, !has([.cancelled, .failed]),
-            phase == .executing || !has(.doomed)
+            phase == .executing || phase == .starting || !has(.doomed)
         else { return false }
         insert(.failed)
         return true
@@ -395,8 +440,11 @@ struct OperationWord: Sendable, Equatable {
 
     mutating func finished() -> Bool {
         guard phase != .finished else { return false }
-        // Its work was left out because of a cancellation that has not reached it yet.
-        if has(.doomed), phase != .executing { insert(.cancelled) }
+        // Its work was left out because of a cancellation that has not reached it yet. A subclass that says
+        // by itself that it has finished was not cancelled.
+        if has(.doomed), has(.plain), phase != .executing, phase != .starting {
+            insert(.cancelled)
+        }
         phase = .finished
         return true
     }

@@ -113,12 +113,16 @@ extension QueueState {
 
     /// Whether an operation does not hold back those behind it in a strict order: it is cancelled or claimed.
     private func isPast(_ operation: Reference) -> Bool {
-        let (word, place) = operation._withUnsafeGuaranteedRef { ($0.status, $0.place) }
+        let (word, place, leavesAtOnce) = operation._withUnsafeGuaranteedRef { operation in
+            let word = operation.status
+            let leavesAtOnce = word.has(.cancelled) && !operation.needsSlotToLeave(word)
+            return (word, operation.place, leavesAtOnce)
+        }
         switch word.phase {
         case .starting, .executing, .finished: return true
-        case .created, .waiting, .asking: return word.isCancelled
+        case .created, .waiting, .asking: return leavesAtOnce
         case .filed:
-            if word.isCancelled || word.has(.alone) { return true }
+            if leavesAtOnce || word.has(.alone) { return true }
             if isAmongReady(place, lane: word.lane) { return false }
             // Else it is on its way to them.
             return batches.contains { batch in

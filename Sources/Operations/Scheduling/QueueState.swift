@@ -35,6 +35,10 @@ struct QueueState: ~Copyable {
     var typicalNanoseconds: UInt64 = 1_000_000
     /// Raised whenever batches should give back what they have not begun.
     private(set) var attention: UInt32 = 0
+    /// Operations that only an override of `isReady` holds back, retained; see `noteHesitation`.
+    var hesitating = FIFO<Reference>()
+    /// How many events have asked these again.
+    var eventNumber = 0
     /// How often the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
@@ -124,6 +128,9 @@ struct QueueState: ~Copyable {
         return count
     }
 
+    /// Whether all that it holds has finished, and leaves when batches are folded.
+    var hasOnlyFinished: Bool { ring.count == finishedInBatches }
+
     /// Unfinished operations, barriers not counted.
     var operationCount: Int { ring.count - barriers.count - finishedInBatches }
 
@@ -196,13 +203,13 @@ struct QueueState: ~Copyable {
     mutating func file(_ operation: Operation, place: Int) {
         if isStrict { front = min(front, place) }
         var word = operation.status
-        while !word.isReady {
+        while !word.isReady, !word.has(.insists) {
             // Back to waiting; unless its last dependency has gone meanwhile, of which nobody else knows.
             if operation.update({ $0.unfiled() }) != nil { return }
             word = operation.status
         }
         guard word.phase == .filed else { return }
-        if word.has(.cancelled) {
+        if word.has(.cancelled), !operation.needsSlotToLeave(word) {
             ring.setReady(place, lane: OperationRing.cancelledLane)
             return
         }
@@ -235,47 +242,6 @@ struct QueueState: ~Copyable {
         file(operation)
     }
 
-    /// An operation that was *filed* is cancelled: it needs no slot any more.
-    mutating func cancel(_ operation: Operation) {
-        let word = operation.status
-        guard word.phase == .filed, clear(operation.place, word: word) else { return }
-        ring.setReady(operation.place, lane: OperationRing.cancelledLane)
-    }
-
-    /// Cancels the plain operations, and keeps the others from beginning their work; returns those, to be
-    /// cancelled without the lock.
-    ///
-    /// All in one hold of the lock: nobody finishes because of it, and nothing begins that waits for one
-    /// of these, before the last is marked.
-    mutating func cancelAll() -> [Operation] {
-        var others: [Operation] = []
-        for place in ring.head..<ring.tail {
-            ring[place]?._withUnsafeGuaranteedRef { operation in
-                if operation.status.has(.plain), cancelPlain(operation, place: place) { return }
-                if operation.doom() { others.append(operation) }
-            }
-        }
-        return others
-    }
-
-    /// False if it has to be done without the lock: somebody has to be told.
-    private mutating func cancelPlain(_ operation: Operation, place: Int) -> Bool {
-        var isWatched = false
-        let change = operation.update { word in
-            isWatched =
-                word.has([.observed, .hasCancelHandlers])
-                || (word.has(.asynchronous) && word.phase == .executing)
-            return !isWatched && word.cancelRequested()
-        }
-        guard let change else { return !isWatched }
-        // One that was waiting is filed by nobody else; one that is in no lane is in somebody's hands.
-        let isOurs =
-            change.before.phase == .waiting
-            || (change.before.phase == .filed && clear(place, word: change.after))
-        if isOurs { ring.setReady(place, lane: OperationRing.cancelledLane) }
-        return true
-    }
-
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
         let wasReady = clear(place, word: operation.status)
@@ -299,11 +265,13 @@ struct QueueState: ~Copyable {
         /// True if the queue has become empty, and need not keep itself any more.
         var isEmpty = false
         var waiters: [Waiter] = []
+        /// Operations whose override of `isReady` is to be asked again; retained.
+        var hesitating: [Reference] = []
     }
 
     /// What follows from some having left. A batch of which everything was cut off leaves nothing, and must
     /// not be taken for the end of those that emptied the queue.
-    private mutating func departure(leaving count: Int) -> Departure {
+    private mutating func departure(leaving count: Int, isPlain: Bool = true) -> Departure {
         var departure = Departure()
         if ring.count == 0, count > 0 {
             departure.isEmpty = true
@@ -312,6 +280,7 @@ struct QueueState: ~Copyable {
             waiters = []
         }
         if room.isWaitedFor { admit(with: &departure) }
+        if others > 0 || !isPlain { departure.hesitating = takeHesitating() }
         return departure
     }
 
@@ -378,7 +347,7 @@ struct QueueState: ~Copyable {
         if word.has(.barrier) {
             barriers.removeAll { $0.toOpaque() == Unmanaged.passUnretained(operation).toOpaque() }
         }
-        return departure(leaving: 1)
+        return departure(leaving: 1, isPlain: word.has(.plain))
     }
 
     /// The operation that the worker took last has a dependency again: it goes back, and the rest too.

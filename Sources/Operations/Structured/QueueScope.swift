@@ -120,15 +120,11 @@ extension Operation {
     /// Cancels several together; none of them begins once the first is cancelled.
     static func cancel(_ operations: [Operation], because reason: CancellationReason) {
         for operation in operations {
-            // A doomed one may leave at any moment, and then counts as cancelled.
+            // A plain one that is doomed may leave at any moment, and then counts as cancelled.
             operation.note(reason)
             _ = operation.doom()
         }
-        for operation in operations {
-            operation.cancel()
-            // An override of `cancel()` may not call `super`.
-            operation.markCancelled()
-        }
+        CancelRound.cancel(operations)
     }
 
     /// Whether it is in that queue, or was and has left.

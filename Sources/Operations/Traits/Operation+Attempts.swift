@@ -145,8 +145,10 @@ extension Operation {
             operation: label, hasStarted: word.isAtWork || run.hasBegun)
         fail(error)
         tellOutOfTime(error)
-        cancel(because: .failure(error))
-        markCancelled()
+        note(.failure(error))
+        // It does not begin from here on, however long its `cancel()` takes.
+        _ = doom()
+        CancelRound.cancel([self])
     }
 }
 

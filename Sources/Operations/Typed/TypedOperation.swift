@@ -225,6 +225,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         ThreadContext.whileStoppingBody(of: self) { run.cancel(self) }
     }
 
+    override var replacesStart: Bool { false }
+
     override var runsOnItsThread: Bool { run == nil }
 
     override func noteTaskStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }

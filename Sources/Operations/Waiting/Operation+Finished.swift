@@ -25,6 +25,7 @@ extension Operation {
     public final func waitUntilFinished(timeout: Duration) -> Bool {
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return true }
+        CancelRound.willBlock()
         promoteForWait()
         if gate.waitOnWorker(atMost: timeout) { return true }
         removeWaiter(.thread(gate))
@@ -58,6 +59,7 @@ extension OperationQueue {
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return true }
+        CancelRound.willBlock()
         promoteAllForWait()
         if gate.waitOnWorker(atMost: timeout) { return true }
         removeWaiter(.thread(gate))

@@ -163,7 +163,7 @@ struct WaitSearch {
         case .created, .waiting, .asking, .filed:
             // At its deadline it leaves, whatever it waits for.
             if word.isStopped || operation.plannedRun?.deadline != nil { return [] }
-            if word.unfinishedDependencies > 0 {
+            if word.unfinishedDependencies > 0, !word.has(.insists) {
                 return operation.listedDependencies
                     .filter { $0.status.phase != .finished }
                     .map { Obstacle(.dependency, [$0]) }

@@ -49,6 +49,10 @@ final class ThreadContext: @unchecked Sendable {
     let notes = ThreadNotes()
     /// The operation of which this thread calls `cancel()` to stop no more than its attempt.
     var stopsBodyOf: Unmanaged<Operation>?
+    /// What this thread is cancelling, the outermost first.
+    var cancelRounds: [CancelRound] = []
+    /// Operations that have finished, and that this thread is about to take out of their queues.
+    var leaving: [Unmanaged<Operation>] = []
 
     static var existing: ThreadContext? {
         pointer.value.map { Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue() }
@@ -128,15 +132,20 @@ final class ThreadContext: @unchecked Sendable {
         return frames.compactMap { $0?.takeUnretainedValue() }
     }
 
-    /// The innermost operation of `queue` that the calling thread is inside of.
-    static func operation(of queue: OperationQueue) -> Operation? {
-        guard let existing else { return nil }
+    /// The operations of `queue` that the calling thread is inside of, the outermost first.
+    static func operations(of queue: OperationQueue) -> [Operation] {
+        guard let existing else { return [] }
         let frames =
             existing.outer
             + [Frame(operation: existing.operation, queue: existing.queue, task: existing.task)]
         let reference = Unmanaged.passUnretained(queue).toOpaque()
-        return frames.last { $0.queue?.toOpaque() == reference && $0.operation != nil }?
-            .operation?.takeUnretainedValue()
+        return frames.filter { $0.queue?.toOpaque() == reference }
+            .compactMap { $0.operation?.takeUnretainedValue() }
+    }
+
+    /// Whether the calling thread is about to take the operation out of its queue.
+    static func isLeaving(_ operation: Operation) -> Bool {
+        existing?.leaving.contains { $0.toOpaque() == operation.opaque } == true
     }
 }
 

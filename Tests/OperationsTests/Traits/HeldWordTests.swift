@@ -16,7 +16,7 @@ struct HeldWordTests {
 
     private var asking: OperationWord? { after(OperationWord(), { $0.reserved() }) }
     private var claimed: OperationWord? {
-        after(asking, { $0.confirmed() }, { $0.claimed(takesSlot: true) })
+        after(asking, { $0.confirmed(wasReady: true) }, { $0.claimed(takesSlot: true) })
     }
     private var executing: OperationWord? {
         after(claimed, { $0.startingFromQueue() }, { $0.startRequested(isCancelled: false) })
@@ -53,7 +53,7 @@ struct HeldWordTests {
     }
 
     @Test func whoGetsUnitsHasASlot() throws {
-        let filed = try #require(after(asking, { $0.confirmed() }))
+        let filed = try #require(after(asking, { $0.confirmed(wasReady: true) }))
         let refused = try #require(after(filed, { $0.unitsRefused() }))
         #expect(refused.phase == .waiting && !refused.isReady)
         let granted = try #require(after(refused, { $0.unitsGranted() }))
@@ -71,8 +71,9 @@ struct HeldWordTests {
         let waiting = try #require(after(failed, { $0.attemptEnded() }))
         #expect(waiting.phase == .waiting && !waiting.isReady && !waiting.isCancelled)
         #expect(!waiting.has([.failed, .expired, .holdsSlot, .alone]))
-        let again = try #require(after(waiting, { $0.released() }, { $0.confirmed() }))
-        #expect(again == after(asking, { $0.confirmed() }))
+        let again = try #require(
+            after(waiting, { $0.released() }, { $0.confirmed(wasReady: true) }))
+        #expect(again == after(asking, { $0.confirmed(wasReady: true) }))
     }
 
     @Test func aCancelledAttemptIsTheLast() throws {

@@ -1,0 +1,178 @@
+import OperationsTestKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Operations
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What may refer to an operation that has just finished.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct EndTests {
+    private class OnlyMain: Operation, @unchecked Sendable {
+        override func main() {}
+    }
+
+    // MARK: Completion blocks
+
+    private static let kinds: [@Sendable () -> Operation] = [
+        { BlockOperation {} }, { OnlyMain() }, { TypedOperation { 1 } }, { AsyncOperation {} },
+        { DispatchedOperation {} },
+        {
+            let cancelled = OnlyMain()
+            cancelled.cancel()
+            return cancelled
+        },
+    ]
+
+    @Test("O19: the operation is there while its completion block runs", arguments: 0..<6)
+    func aCompletionBlockFindsItsOperation(kind: Int) async {
+        let (there, gone, released) = (Tally(), Tally(), Tally())
+        let queue = OperationQueue()
+        for _ in 0..<500 {
+            let operation = Self.kinds[kind]()
+            let token = Token(released)
+            operation.completionBlock = { [weak operation] in
+                withExtendedLifetime(token) {
+                    if operation?.isFinished == true {
+                        there.increment()
+                    } else {
+                        gone.increment()
+                    }
+                }
+            }
+            queue.addOperation(operation)
+        }
+        #expect(await comesTrue { there.value + gone.value == 500 })
+        #expect(gone.value == 0)
+        // The blocks are dropped, and so is what they hold.
+        #expect(await comesTrue { released.value == 500 })
+    }
+
+    @Test("O20: neither block nor operation is kept by the other", arguments: 0..<6)
+    func nothingIsKeptAfterTheCompletionBlock(kind: Int) async {
+        weak var freed: Operation?
+        let ran = Signal()
+        do {
+            let operation = Self.kinds[kind]()
+            freed = operation
+            operation.completionBlock = { [unowned operation] in
+                if operation.isFinished { ran.send() }
+            }
+            OperationQueue().addOperation(operation)
+        }
+        #expect(await ran.arrives())
+        #expect(await comesTrue { freed == nil })
+    }
+
+    // MARK: Waits for what has finished
+
+    /// Says that it has finished, and waits on the same thread.
+    private final class Waiting: Operation, @unchecked Sendable {
+        private let over = Atomic(false)
+        let wait: @Sendable (Waiting) -> Void
+        init(_ wait: @escaping @Sendable (Waiting) -> Void) { self.wait = wait }
+        override var isFinished: Bool { over.load(ordering: .acquiring) }
+        override func start() {
+            over.store(true, ordering: .releasing)
+            didChangeValue(forKey: "isFinished")
+            wait(self)
+        }
+    }
+
+    private static let waits: [@Sendable (Operation, OperationQueue) -> Void] = [
+        { operation, _ in operation.waitUntilFinished() },
+        { operation, _ in _ = operation.waitUntilFinished(timeout: .seconds(200)) },
+        { _, queue in queue.waitUntilAllOperationsAreFinished() },
+        { _, queue in _ = queue.waitUntilAllOperationsAreFinished(timeout: .seconds(200)) },
+    ]
+
+    /// What was wrong stopped the program, or hung.
+    @Test("O22: on the thread that has just finished it")
+    func waitingForOneselfAfterTheEnd() async {
+        await #expect(processExitsWith: .success) {
+            endSoon(1)
+            let returned = Tally()
+            for wait in Self.waits {
+                let queue = OperationQueue()
+                let operation = Waiting {
+                    wait($0, queue)
+                    returned.increment()
+                }
+                queue.addOperation(operation)
+                await operation.finished()
+                await queue.drain()
+            }
+            guard await comesTrue({ returned.value == 4 }) else { exit(1) }
+        }
+    }
+
+    @Test("O22: in an observer of the end, of a plain operation too", arguments: [true, false])
+    func waitingInAnObserverOfTheEnd(isPlain: Bool) async {
+        await #expect(processExitsWith: .success) { [isPlain] in
+            endSoon(1)
+            let returned = Tally()
+            for wait in Self.waits {
+                let queue = OperationQueue()
+                let operation = isPlain ? BlockOperation {} : OnlyMain()
+                let observation = operation.observe(\.isFinished) { operation, _ in
+                    wait(operation, queue)
+                    returned.increment()
+                }
+                queue.addOperation(operation)
+                await operation.finished()
+                await queue.drain()
+                guard await comesTrue({ returned.value > 0 }) else { exit(1) }
+                withExtendedLifetime(observation) {}
+            }
+            guard await comesTrue({ returned.value == 4 }) else { exit(1) }
+        }
+    }
+
+    @Test("O22: others of its queue are waited for, its own end is not")
+    func waitingForTheRestOfTheQueue() async {
+        let queue = OperationQueue()
+        let (goOn, ended) = (Signal(), Recorder<String>())
+        let operation = Waiting { _ in
+            goOn.send()
+            queue.waitUntilAllOperationsAreFinished()
+            ended.record("wait")
+        }
+        let other = BlockOperation {
+            goOn.wait()
+            ended.record("other")
+        }
+        await queue.addOperations([other, operation], waitUntilFinished: false)
+        #expect(await comesTrue { ended.events.count == 2 })
+        #expect(ended.events == ["other", "wait"])
+    }
+
+    @Test("O22: a task that was in it may wait for it afterwards")
+    func waitingInATaskThatOutlivesIt() async {
+        await #expect(processExitsWith: .success) {
+            endSoon(1)
+            let (queue, returned) = (OperationQueue(), Tally())
+            let goOn = AsyncStream.makeStream(of: Void.self)
+            let operation = AsyncOperation {
+                guard let own = Operation.current else { return }
+                Task {
+                    for await _ in goOn.stream { break }
+                    await own.waitUntilFinished()
+                    await queue.waitUntilAllOperationsAreFinished()
+                    returned.increment()
+                }
+            }
+            queue.addOperation(operation)
+            await operation.finished()
+            goOn.continuation.yield()
+            guard await comesTrue({ returned.value == 1 }) else { exit(1) }
+        }
+    }
+}

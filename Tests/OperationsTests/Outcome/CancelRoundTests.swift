@@ -1,0 +1,169 @@
+import OperationsTestKit
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Overrides of `cancel()` in operations that are cancelled together.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct CancelRoundTests {
+    private class Watched: Operation, @unchecked Sendable {
+        let (cancelled, ran, endedEarly) = (Tally(), Tally(), Tally())
+        override func main() { ran.increment() }
+        override func cancel() {
+            if isFinished { endedEarly.increment() }
+            cancelled.increment()
+            super.cancel()
+        }
+    }
+
+    private final class Blocking: Watched, @unchecked Sendable {
+        let (entered, goOn) = (Signal(), Signal())
+        override func cancel() {
+            entered.send()
+            goOn.wait()
+            super.cancel()
+        }
+    }
+
+    /// Runs something before it passes the cancellation on.
+    private final class Acting: Watched, @unchecked Sendable {
+        let action = Protected<(@Sendable () -> Void)?>(nil)
+        override func cancel() {
+            action.withLock { $0.take() }?()
+            super.cancel()
+        }
+    }
+
+    enum Way: CaseIterable { case all, dependents, several }
+
+    private func cancel(_ way: Way, _ operations: [Operation], in queue: OperationQueue) {
+        switch way {
+        case .all: queue.cancelAllOperations()
+        case .dependents: operations[0].cancel(.withDependents)
+        case .several: Operation.cancel(operations, because: .requested)
+        }
+    }
+
+    /// Workers come to both while the `cancel()` of the first one blocks.
+    @Test(arguments: Way.allCases)
+    func noneBeginsAndNoneEndsBeforeItsCancel(way: Way) async {
+        let queue = suspendedQueue()
+        let (first, second) = (Blocking(), Watched())
+        if way == .dependents { second.addDependency(first) }
+        await queue.addOperations([first, second], waitUntilFinished: false)
+        async let isCancelled: Void = onThread { cancel(way, [first, second], in: queue) }
+        #expect(await first.entered.arrives())
+        queue.isSuspended = false
+        // Behind both: by then a worker has had them in hand.
+        for _ in 0..<3 { await queue.addOperations([BlockOperation {}], waitUntilFinished: true) }
+        #expect(!first.isFinished && !second.isFinished)
+        #expect(!second.isCancelled)
+        #expect(second.cancelled.value == 0 && first.ran.value == 0 && second.ran.value == 0)
+        first.goOn.send()
+        await isCancelled
+        await queue.drain()
+        #expect(first.isCancelled && second.isCancelled)
+        #expect(second.cancelled.value == 1 && second.endedEarly.value == 0)
+        #expect(first.ran.value == 0 && second.ran.value == 0)
+    }
+
+    /// Against workers that come at any moment.
+    @Test(arguments: Way.allCases)
+    func whatIsCancelledHasBeenTold(way: Way) async {
+        let untold = Tally()
+        for round in 0..<300 {
+            let queue = OperationQueue()
+            let operations = (0..<4).map { _ in Watched() }
+            for operation in operations {
+                if way == .dependents, operation !== operations[0] {
+                    operation.addDependency(operations[0])
+                }
+                operation.completionBlock = { [unowned operation] in
+                    if operation.isCancelled, operation.cancelled.value == 0 {
+                        untold.increment()
+                    }
+                }
+            }
+            await queue.addOperations(operations, waitUntilFinished: false)
+            for _ in 0..<(round % 7) { await Task.yield() }
+            cancel(way, operations, in: queue)
+            await queue.drain()
+        }
+        #expect(untold.value == 0)
+    }
+
+    @Test func aCancelMayWaitForAnotherOneOfThem() async {
+        let queue = suspendedQueue()
+        let (first, second) = (Acting(), Watched())
+        let waited = Recorder<Bool>()
+        first.action.withLock {
+            $0 = { waited.record(second.waitUntilFinished(timeout: .seconds(100))) }
+        }
+        await queue.addOperations([first, second], waitUntilFinished: false)
+        await onThread { queue.cancelAllOperations() }
+        await queue.drain()
+        #expect(waited.events == [true])
+        #expect(second.isCancelled && second.cancelled.value == 1)
+    }
+
+    @Test func aCancelMayWaitForItsOwnEndAndForItsQueue() async {
+        let queue = suspendedQueue()
+        let operations = [Acting(), Acting(), Acting()]
+        let waited = Recorder<Bool>()
+        operations[0].action.withLock {
+            $0 = { waited.record(operations[0].waitUntilFinished(timeout: .seconds(100))) }
+        }
+        operations[1].action.withLock {
+            $0 = {
+                waited.record(queue.waitUntilAllOperationsAreFinished(timeout: .seconds(100)))
+            }
+        }
+        operations[2].action.withLock {
+            $0 = { waited.record(operations[1].waitUntilFinished(timeout: .seconds(100))) }
+        }
+        await queue.addOperations(operations, waitUntilFinished: false)
+        await onThread { queue.cancelAllOperations() }
+        await queue.drain()
+        #expect(waited.events == [true, true, true])
+        for operation in operations { operation.action.withLock { $0 = nil } }
+    }
+
+    @Test func oneThatIsStartedByHandMeanwhileIsToldFirst() async {
+        let (first, second) = (Acting(), Watched())
+        let told = Recorder<Int>()
+        second.completionBlock = { [unowned second] in told.record(second.cancelled.value) }
+        first.action.withLock { $0 = { second.start() } }
+        Operation.cancel([first, second], because: .requested)
+        #expect(second.isFinished && second.isCancelled && second.ran.value == 0)
+        #expect(await comesTrue { told.events.count == 1 })
+        #expect(told.events[0] >= 1)
+    }
+
+    /// Its queue has called it: it is at work, and sees the cancellation as such.
+    @Test func oneWhoseStartHasBeenCalledEndsByItself() async {
+        final class Slow: Watched, @unchecked Sendable {
+            let (began, goOn) = (Signal(), Signal())
+            override func start() {
+                began.send()
+                goOn.wait()
+                super.start()
+            }
+        }
+        let queue = suspendedQueue()
+        queue.maxConcurrentOperationCount = 1
+        let (first, slow) = (Blocking(), Slow())
+        slow.queuePriority = .high
+        await queue.addOperations([first, slow], waitUntilFinished: false)
+        queue.isSuspended = false
+        guard await slow.began.arrives() else { return }
+        async let isCancelled: Void = onThread { queue.cancelAllOperations() }
+        #expect(await first.entered.arrives())
+        slow.goOn.send()
+        await slow.finished()
+        #expect(!slow.isCancelled && slow.ran.value == 1 && slow.cancelled.value == 0)
+        first.goOn.send()
+        await isCancelled
+        await queue.drain()
+    }
+}

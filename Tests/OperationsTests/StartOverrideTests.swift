@@ -1,0 +1,178 @@
+import Dispatch
+import OperationsTestKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Cancelled operations of subclasses that replace `start()`: they run code all the same.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct StartOverrideTests {
+    /// Does not look whether it is cancelled, as many do not.
+    private final class Fetch: StateKeepingOperation, @unchecked Sendable {
+        private let work: @Sendable () -> Void
+        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+        override func start() {
+            stage = .executing
+            DispatchQueue.global().async { [self] in
+                work()
+                stage = .finished
+            }
+        }
+    }
+
+    private class OnlyMain: Operation, @unchecked Sendable {
+        override func main() {}
+        override func cancel() { super.cancel() }
+        override var isReady: Bool { super.isReady }
+        override var isFinished: Bool { super.isFinished }
+    }
+    private final class Below: OnlyMain, @unchecked Sendable {
+        override func start() { super.start() }
+    }
+    private class Generic<Value>: Operation, @unchecked Sendable {
+        override func start() {}
+    }
+    private final class BelowGeneric: Generic<Int>, @unchecked Sendable {}
+    private class OtherGeneric<Value>: Operation, @unchecked Sendable {}
+    private final class Blocks: BlockOperation, @unchecked Sendable {
+        override func start() { super.start() }
+    }
+    private final class Typed: TypedOperation<Int>, @unchecked Sendable {
+        override func main() async throws -> Int { 1 }
+    }
+
+    @Test func itIsKnownWhoReplacesStart() {
+        let replacing: [Operation] = [
+            Below(), Generic<String>(), BelowGeneric(), Blocks(), StateKeepingOperation(),
+            DispatchedOperation {},
+        ]
+        let others: [Operation] = [
+            Operation(), OnlyMain(), OtherGeneric<Int>(), BlockOperation {}, Typed(),
+            TypedOperation { 1 }, AsyncOperation {}, Barrier(block: {}),
+            GroupOperation { Operation() },
+        ]
+        for operation in replacing { #expect(operation.replacesStart, "\(operation)") }
+        for operation in others { #expect(!operation.replacesStart, "\(operation)") }
+    }
+
+    @Test(
+        "Q5: cancelled ones keep to the width of their queue",
+        arguments: [OperationQueue.Order.priority, .fifo, .lifo])
+    func theWidthIsKept(order: OperationQueue.Order) async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        queue.order = order
+        let (inside, started) = (Occupancy(), Tally())
+        for _ in 0..<60 {
+            queue.addOperation(
+                Fetch {
+                    inside.enter()
+                    started.increment()
+                    // Others come in between if they may.
+                    for _ in 0..<200 { _ = inside.now }
+                    inside.leave()
+                })
+        }
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(inside.highest <= 2)
+        #expect(started.value == 60)
+    }
+
+    @Test("Q5: cancelled ones that age are started, too")
+    func thoseThatAge() async {
+        let queue = suspendedQueue()
+        queue.maxConcurrentOperationCount = 1
+        queue.ageing = .seconds(1)
+        let started = Tally()
+        for _ in 0..<20 { queue.addOperation(Fetch { started.increment() }) }
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(started.value == 20)
+    }
+
+    @Test("Q4: a suspended queue does not start them; one that runs nothing leaves at once")
+    func suspension() async {
+        let queue = suspendedQueue()
+        let started = Tally()
+        let fetch = Fetch { started.increment() }
+        let (plain, subclass) = (BlockOperation {}, OnlyMain())
+        await queue.addOperations([fetch, plain, subclass], waitUntilFinished: false)
+        queue.cancelAllOperations()
+        await plain.finished()
+        await subclass.finished()
+        #expect(started.value == 0 && !fetch.isFinished && queue.operationCount == 1)
+        let text = fetch.explain().description
+        #expect(text.contains("suspended"), "\(text)")
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(started.value == 1)
+    }
+
+    @Test("Q10: a barrier holds them back")
+    func barriers() async {
+        let queue = OperationQueue()
+        let (started, seen) = (Tally(), Recorder<Int>())
+        let (began, goOn) = (Signal(), Signal())
+        queue.addBarrierBlock {
+            began.send()
+            goOn.wait()
+            seen.record(started.value)
+        }
+        let fetch = Fetch { started.increment() }
+        let subclass = OnlyMain()
+        queue.addOperation(fetch)
+        queue.addOperation(subclass)
+        #expect(await began.arrives())
+        fetch.cancel()
+        subclass.cancel()
+        await subclass.finished()
+        goOn.send()
+        await queue.drain()
+        #expect(seen.events == [0] && started.value == 1)
+    }
+
+    @Test("O9, O32: neither dependencies nor isReady hold them back")
+    func whatDoesNotHoldThemBack() async {
+        final class Never: Operation, @unchecked Sendable {
+            let started = Tally()
+            override var isReady: Bool { false }
+            override func start() {
+                started.increment()
+                super.start()
+            }
+        }
+        let queue = OperationQueue()
+        let operation = Never()
+        operation.addDependency(Operation())
+        queue.addOperation(operation)
+        operation.cancel()
+        await queue.drain()
+        #expect(operation.started.value == 1 && operation.isCancelled)
+    }
+
+    @Test("Q5: a budget does not hold them back")
+    func budgets() async {
+        let queue = serialQueue()
+        let budget = ConcurrencyBudget(1)
+        let (began, goOn, started) = (Signal(), Signal(), Tally())
+        let other = OperationQueue()
+        other.add(.cost(1, of: budget)) {
+            began.send()
+            goOn.wait()
+        }
+        #expect(await began.arrives())
+        let fetch = Fetch { started.increment() }
+        fetch.apply(.cost(1, of: budget))
+        queue.addOperation(fetch)
+        fetch.cancel()
+        await queue.drain()
+        #expect(started.value == 1)
+        goOn.send()
+        await other.drain()
+        #expect(budget.inUse == 0)
+    }
+}
