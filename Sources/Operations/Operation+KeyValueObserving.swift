@@ -10,15 +10,15 @@ extension Operation {
     /// Announces that a property has changed; the queue and observers read it anew.
     ///
     /// `isFinished`: if it is now true the operation is over, whether or not a queue had started it.
-    /// `isReady`: if it is now true and nothing else holds it back, its queue may start it. Other keys
-    /// matter to observers only. A false alarm is harmless, and told to nobody.
+    /// `isReady`: if it is now true its queue may start it. Other keys of those that can be observed matter
+    /// to observers only. Observers are told of each announcement, also if the value is the same as before.
+    ///
+    /// A key that the class does not know, such as `state`, may be one that others depend on
+    /// (`keyPathsForValuesAffectingIsReady()` on Apple's systems): then `isFinished`, `isReady` and
+    /// `isExecuting` are all read anew, and observers are told of those that have changed.
     public func didChangeValue(forKey key: String) {
-        switch key {
-        case "isFinished", "finished": finishIfReported()
-        case "isReady", "ready": considerStarting()
-        default: break
-        }
-        announce { $0.keys.contains(key) }
+        let property = OperationProperties.find(key)
+        if let property { changed(property) } else { changedAnotherProperty() }
     }
 
     /// Announces that a property is about to change.
@@ -30,11 +30,45 @@ extension Operation {
     ///
     /// As ``didChangeValue(forKey:)``, for all properties that can be observed.
     public func didChangeValue<Value>(for keyPath: KeyPath<Operation, Value>) {
-        if keyPath == \Operation.isFinished {
-            finishIfReported()
-        } else if keyPath == \Operation.isReady {
-            considerStarting()
+        if let property = OperationProperties.all.first(where: { $0.anyKeyPath == keyPath }) {
+            changed(property)
+        } else {
+            changedAnotherProperty()
         }
-        announce { $0.anyKeyPath == keyPath }
+    }
+
+    fileprivate func changed(_ property: any AnyObservedProperty) {
+        if property.id == OperationProperties.isFinished.id {
+            finishIfReported()
+        } else if property.id == OperationProperties.isReady.id {
+            askWhetherReady()
+        }
+        announce(property, isSaid: true)
+    }
+
+    /// What the class itself reads may depend on it.
+    fileprivate func changedAnotherProperty() {
+        finishIfReported()
+        askWhetherReady()
+        announce(OperationProperties.isReady)
+        announce(OperationProperties.isExecuting)
+        announce(OperationProperties.isFinished)
+    }
+}
+
+extension KeyValueObserving where Self: Operation {
+    /// Announces that a property of a subclass is about to change; see ``Operation/willChangeValue(forKey:)``.
+    @_disfavoredOverload
+    public func willChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {}
+
+    /// Announces that a property of a subclass has changed, such as `\.state`; see
+    /// ``Operation/didChangeValue(forKey:)``.
+    @_disfavoredOverload
+    public func didChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
+        if let property = property(at: keyPath) {
+            changed(property)
+        } else {
+            changedAnotherProperty()
+        }
     }
 }

@@ -248,14 +248,17 @@ struct ObservationTests {
         operation.set(false)
         operation.didChangeValue(forKey: "cancelled")
         operation.didChangeValue(for: \.isReady)
-        // The base class would say that it is ready now; the override does not.
         let dependency = Operation()
         operation.addDependency(dependency)
         dependency.start()
         #expect(
             log.events == [
-                "asynchronous false>true", "concurrent false>true", "cancelled false>true",
+                "asynchronous false>true", "concurrent false>true",
+                // Each announcement is told, also if nothing is new.
+                "asynchronous true>true", "concurrent true>true", "cancelled false>true",
                 "ready false>true", "cancelled true>false", "ready true>false",
+                // So are the changes of the base class, which the override hides.
+                "ready false>false", "ready false>false",
             ])
         withExtendedLifetime(observations) {}
     }

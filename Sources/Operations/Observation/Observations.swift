@@ -52,18 +52,25 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         }
     }
 
-    /// Somebody says that a property has changed.
-    func announce(_ id: Int) {
-        lock.withLock { announceLocked(id) }
+    /// A property may have changed.
+    ///
+    /// - Parameter isSaid: whether observers are told of it whatever its value is.
+    func announce(_ id: Int, isSaid: Bool) {
+        lock.withLock { announceLocked(id, isSaid: isSaid) }
     }
 
-    /// As ``announce(_:)``. The lock is held.
-    func announceLocked(_ id: Int) {
+    /// As ``announce(_:isSaid:)``. The lock is held.
+    ///
+    /// - Parameter isSaidNext: whether a subclass may say the same a little later: then it is told once.
+    func announceLocked(_ id: Int, isSaid: Bool = false, isSaidNext: Bool = false) {
         versions[id] += 1
         guard let channel = channels[id] else { return }
-        channel.announce()
+        channel.announce(isSaidNext ? .early : isSaid ? .said : .possible)
         recorded.append(channel)
     }
+
+    /// The next record of a property is what a subclass says at this moment: it is told once. The lock is held.
+    func expectAnnouncementLocked(_ id: Int) { channels[id]?.isSaidNext = true }
 
     /// What is recorded from here on is not told before `release()`. The lock is held.
     func holdLocked() { if limit == nil { limit = recorded.count } }

@@ -2,14 +2,26 @@
 ///
 /// Guarded by the lock of the object's `Observations`, but for `reading(of:)`.
 class ObservedChannel<Object: AnyObject> {
+    /// What was said about a property of which the value is not known.
+    enum Announcement {
+        /// It may have changed. Told if it has.
+        case possible
+        /// The same, and a subclass is expected to say so next.
+        case early
+        /// A subclass says that it has changed. Told in any case, as by key-value observing on Apple's systems.
+        case said
+    }
+
     let id: Int
+    /// Whether observers have heard, or are about to hear, what a subclass says next.
+    var isSaidNext = false
 
     init(id: Int) { self.id = id }
 
     var isObserved: Bool { fatalError("unreachable: subclasses say") }
 
     /// A change was announced whose value is not known.
-    func announce() { fatalError("unreachable: subclasses do it") }
+    func announce(_ announcement: Announcement) { fatalError("unreachable: subclasses do it") }
 
     /// Reads the property, with no lock held; what is returned is to be called with the lock.
     func reading(of object: Object) -> (() -> Void)? {
@@ -29,7 +41,7 @@ class ObservedChannel<Object: AnyObject> {
 final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Object> {
     private enum Record {
         case value(Value)
-        case announced
+        case announced(Announcement)
     }
 
     private let property: ObservedProperty<Object, Value>
@@ -57,7 +69,9 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
 
     func record(_ change: (Value) -> Value) { record(change(latest)) }
 
-    override func announce() { records.append(.announced) }
+    override func announce(_ announcement: Announcement) {
+        records.append(.announced(announcement))
+    }
 
     override func reading(of object: Object) -> (() -> Void)? {
         guard property.isAsked else { return nil }
@@ -71,17 +85,27 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
         // If the property does not say what the class itself recorded, a subclass answers for it.
         let isOverridden = reading.map { !property.isSame($0, latest) } ?? false
         let value: Value
-        switch records.popFirst() {
+        var isTold = false
+        let record = records.popFirst()
+        switch record {
         case .none: return nil
-        case .announced: value = reading ?? latest
+        case .announced(let announcement):
+            value = reading ?? latest
+            if announcement == .said {
+                isTold = !isSaidNext
+                isSaidNext = false
+            }
         case .value(let recorded):
             value = isOverridden ? reading ?? recorded : recorded
+            isTold = property.tellsEach
             garbage.append(recorded)
         }
-        guard !property.isSame(current, value) else {
+        let isSame = property.isSame(current, value)
+        guard isTold || !isSame else {
             garbage.append(value)
             return nil
         }
+        if case .announced(.early) = record { isSaidNext = true }
         defer {
             current = value
             if isOverridden { latest = value }

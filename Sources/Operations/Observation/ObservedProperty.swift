@@ -14,6 +14,9 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
     /// Whether subclasses may answer for it: then the property is read when it may have changed, and what
     /// it says counts.
     var isAsked = true
+    /// Whether each change of what the class itself says is told, also where an override says the same before
+    /// and after it.
+    var tellsEach = false
     let isSame: @Sendable (Value, Value) -> Bool
 
     var anyKeyPath: AnyKeyPath { keyPath }
@@ -22,8 +25,10 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
 extension ObservedProperty where Value: Equatable {
     init(
         _ id: Int, _ keys: String..., at keyPath: any KeyPath<Object, Value> & Sendable,
-        isAsked: Bool = true
+        isAsked: Bool = true, tellsEach: Bool = false
     ) {
-        self.init(id: id, keys: keys, keyPath: keyPath, isAsked: isAsked) { $0 == $1 }
+        self.init(
+            id: id, keys: keys, keyPath: keyPath, isAsked: isAsked, tellsEach: tellsEach
+        ) { $0 == $1 }
     }
 }

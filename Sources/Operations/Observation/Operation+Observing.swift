@@ -15,10 +15,14 @@ extension KeyValueObserving where Self: Operation {
     /// ``Operation/didChangeValue(forKey:)``; observers see what the override says.
     ///
     /// Every change is told once, in the order in which they happened, also across the properties of one
-    /// operation; setting a property to the value it has is no change. The handler runs on the thread that
+    /// operation; setting a property to the value it has is no change. Each announcement of a subclass is told,
+    /// also if the value is the same before and after it. So are the changes of the class's own state that an
+    /// override hides: when the last dependency goes, who observes `isReady` is told although an override still
+    /// says no. ``Operation/cancel()`` announces `isReady` beside `isCancelled` of an operation that has not
+    /// begun. The handler runs on the thread that
     /// made the change, with no lock held, before the method that made it returns, unless another
     /// thread is just delivering changes of this operation, or the change is made inside a handler: then
-    /// that one goes on with it. It may do anything but wait for the operation, or for others of a queue that
+    /// that one goes on with it. It may do anything but wait for the operation before its end, or for others of a queue that
     /// has no slot free but the operation's, which it may hold until the handler has returned. `isFinished` is
     /// told when the operation has left its queue, before its dependents start and before its completion
     /// block runs; left to another thread that is delivering, it may be told at the same time as these.
@@ -49,6 +53,14 @@ extension KeyValueObserving where Self: Operation {
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
+        guard let property = property(at: keyPath) as? ObservedProperty<Operation, Value> else {
+            misuse(OperationProperties.advice(for: self.label))
+        }
+        return begin(property, options, changeHandler)
+    }
+
+    /// The property of the base class that a key path of a subclass leads to.
+    func property(at keyPath: PartialKeyPath<Self>) -> (any AnyObservedProperty)? {
         let own: [(PartialKeyPath<Self>, any AnyObservedProperty)] = [
             (\Self.isCancelled, OperationProperties.isCancelled),
             (\Self.isExecuting, OperationProperties.isExecuting),
@@ -63,11 +75,7 @@ extension KeyValueObserving where Self: Operation {
             (\Self.qualityOfService, OperationProperties.qualityOfService),
             (\Self.threadPriority, OperationProperties.threadPriority),
         ]
-        let found = own.first { $0.0 == keyPath }?.1
-        guard let property = found as? ObservedProperty<Operation, Value> else {
-            misuse(OperationProperties.advice(for: self.label))
-        }
-        return begin(property, options, changeHandler)
+        return own.first { $0.0 == keyPath }?.1
     }
 
     private func begin<Value>(
@@ -98,10 +106,13 @@ extension KeyValueObserving where Self: Operation {
 enum OperationProperties {
     typealias Property<Value: Sendable> = ObservedProperty<Operation, Value>
 
-    static let isCancelled = Property(0, "isCancelled", "cancelled", at: \.isCancelled)
-    static let isExecuting = Property(1, "isExecuting", "executing", at: \.isExecuting)
-    static let isFinished = Property(2, "isFinished", "finished", at: \.isFinished)
-    static let isReady = Property(3, "isReady", "ready", at: \.isReady)
+    static let isCancelled = Property(
+        0, "isCancelled", "cancelled", at: \.isCancelled, tellsEach: true)
+    static let isExecuting = Property(
+        1, "isExecuting", "executing", at: \.isExecuting, tellsEach: true)
+    static let isFinished = Property(
+        2, "isFinished", "finished", at: \.isFinished, tellsEach: true)
+    static let isReady = Property(3, "isReady", "ready", at: \.isReady, tellsEach: true)
     static let isAsynchronous = Property(4, "isAsynchronous", "asynchronous", at: \.isAsynchronous)
     static let isConcurrent = Property(5, "isConcurrent", "concurrent", at: \.isConcurrent)
     static let dependencies = Property(6, "dependencies", at: \.dependencies)
@@ -117,6 +128,16 @@ enum OperationProperties {
         isCancelled, isExecuting, isFinished, isReady, isAsynchronous, isConcurrent, dependencies,
         queuePriority, completionBlock, name, qualityOfService, threadPriority,
     ]
+
+    /// The property that is announced by a key.
+    static func find(_ key: String) -> (any AnyObservedProperty)? {
+        switch key {
+        case "isFinished", "finished": isFinished
+        case "isExecuting", "executing": isExecuting
+        case "isReady", "ready": isReady
+        default: all.first { $0.keys.contains(key) }
+        }
+    }
 
     static func find<Value>(_ keyPath: KeyPath<Operation, Value>) -> Property<Value>? {
         all.first { $0.anyKeyPath == keyPath } as? Property<Value>

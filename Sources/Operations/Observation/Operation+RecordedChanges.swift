@@ -78,15 +78,15 @@ extension Operation {
     }
 
     /// Records that a property was announced, and tells observers.
-    final func announce(_ isMeant: (any AnyObservedProperty) -> Bool) {
-        guard status.has(.observed),
-            let property = OperationProperties.all.first(where: isMeant)
-        else { return }
+    ///
+    /// - Parameter isSaid: whether a subclass has said so, and observers are told of it whatever the value is.
+    final func announce(_ property: any AnyObservedProperty, isSaid: Bool = false) {
+        guard status.has(.observed) else { return }
         let observations = existingObservations
-        observations.announce(property.id)
+        observations.announce(property.id, isSaid: isSaid)
         // The second is the older name of the first, and answers what it answers.
         if property.id == OperationProperties.isAsynchronous.id {
-            observations.announce(OperationProperties.isConcurrent.id)
+            observations.announce(OperationProperties.isConcurrent.id, isSaid: isSaid)
         }
         observations.tell()
     }
@@ -96,8 +96,8 @@ extension Operation {
     @inline(never)
     final func tellThatMainReturned() {
         guard status.phase != .finished else { return }
-        announce { $0.id == OperationProperties.isExecuting.id }
-        announce { $0.id == OperationProperties.isFinished.id }
+        announce(OperationProperties.isExecuting)
+        announce(OperationProperties.isFinished)
     }
 
     /// One dependency has finished; true if the caller is to bring the operation on. As
@@ -151,14 +151,21 @@ extension Observations where Object == Operation {
             // Told when the operation has left its queue.
             holdLocked()
             // A subclass that keeps its own state may be about to say that it does not execute any more;
-            // that comes first.
-            if before.phase != .executing { announceLocked(OperationProperties.isExecuting.id) }
+            // that comes first. What it says then, or has just said of its end, is not told twice.
+            if before.phase != .executing {
+                announceLocked(OperationProperties.isExecuting.id, isSaidNext: true)
+            }
+            expectAnnouncementLocked(OperationProperties.isFinished.id)
         }
         record(OperationProperties.queuePriority, before.priority, after.priority)
         record(OperationProperties.isCancelled, before.isCancelled, after.isCancelled)
         record(
             OperationProperties.isReady, before.isReady || before.phase == .finished,
             after.isReady || after.phase == .finished)
+        // As on Apple's systems: it could be started now in any case, to end.
+        if !before.has(.cancelled), after.has(.cancelled), before.isReady, !before.isAtWork {
+            announceLocked(OperationProperties.isReady.id, isSaid: true)
+        }
         record(
             OperationProperties.isExecuting, before.phase == .executing, after.phase == .executing)
         record(

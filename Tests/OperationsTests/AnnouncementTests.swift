@@ -1,0 +1,141 @@
+import OperationsTestKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// What observers are told of announcements, as by key-value observing on Apple's systems.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct AnnouncementTests {
+    private final class Log: Sendable {
+        private let lines = Recorder<String>()
+        private let tokens = Protected<[KeyValueObservation]>([])
+
+        init(_ operation: Operation) {
+            let paths: [(String, KeyPath<Operation, Bool>)] = [
+                ("cancelled", \.isCancelled), ("ready", \.isReady), ("executing", \.isExecuting),
+                ("finished", \.isFinished),
+            ]
+            for (name, path) in paths {
+                let token = operation.observe(path, options: [.old, .new]) { [lines] _, change in
+                    lines.record(
+                        "\(name) \(change.oldValue ?? false)>\(change.newValue ?? false)")
+                }
+                tokens.withLock { $0.append(token) }
+            }
+        }
+
+        var events: [String] { lines.events }
+    }
+
+    @Test("M1: cancel() announces isReady beside isCancelled of what has not begun")
+    func cancellingTellsIsReady() {
+        let (ready, unready) = (Operation(), Operation())
+        unready.addDependency(Operation())
+        let logs = [Log(ready), Log(unready)]
+        for operation in [ready, unready] {
+            operation.cancel()
+            operation.cancel()
+        }
+        #expect(logs[0].events == ["cancelled false>true", "ready true>true"])
+        #expect(logs[1].events == ["cancelled false>true", "ready false>true"])
+    }
+
+    @Test("M1: cancel() of what is at work announces isCancelled alone")
+    func cancellingWhatIsAtWork() async {
+        let (began, goOn) = (Signal(), Signal())
+        let operation = BlockOperation {
+            began.send()
+            goOn.wait()
+        }
+        let log = Log(operation)
+        OperationQueue().addOperation(operation)
+        #expect(await began.arrives())
+        operation.cancel()
+        goOn.send()
+        #expect(await comesTrue { log.events.count == 4 })
+        #expect(
+            log.events == [
+                "executing false>true", "cancelled false>true", "executing true>false",
+                "finished false>true",
+            ])
+    }
+
+    /// In both orders in which a subclass may say it, its end is told once.
+    @Test("M1: an end that a subclass announces is told once", arguments: [true, false])
+    func anEndIsToldOnce(saysFinishedFirst: Bool) {
+        final class Own: Operation, @unchecked Sendable {
+            let executing = Atomic(false)
+            let finished = Atomic(false)
+            override var isExecuting: Bool { executing.load(ordering: .acquiring) }
+            override var isFinished: Bool { finished.load(ordering: .acquiring) }
+        }
+        let operation = Own()
+        let log = Log(operation)
+        operation.executing.store(true, ordering: .releasing)
+        operation.didChangeValue(forKey: "isExecuting")
+        operation.executing.store(false, ordering: .releasing)
+        operation.finished.store(true, ordering: .releasing)
+        let keys = ["isExecuting", "isFinished"]
+        for key in saysFinishedFirst ? keys.reversed() : keys {
+            operation.didChangeValue(forKey: key)
+        }
+        let life = ["executing false>true", "executing true>false", "finished false>true"]
+        #expect(log.events == life)
+        // What comes after that is announced like anything else.
+        operation.didChangeValue(forKey: "isFinished")
+        #expect(log.events == life + ["finished true>true"])
+    }
+
+    @Test("M1: a key of the subclass tells what has changed, and nothing else")
+    func aKeyOfTheSubclass() {
+        final class Stated: Operation, @unchecked Sendable {
+            let stage = Atomic(0)
+            override var isReady: Bool { super.isReady && stage.load(ordering: .acquiring) == 1 }
+            override var isExecuting: Bool { stage.load(ordering: .acquiring) == 2 }
+            override var isFinished: Bool { stage.load(ordering: .acquiring) == 3 }
+        }
+        let operation = Stated()
+        let log = Log(operation)
+        for stage in 0...3 {
+            operation.stage.store(stage, ordering: .releasing)
+            operation.didChangeValue(forKey: "state")
+            operation.didChangeValue(forKey: "progress")
+        }
+        #expect(
+            log.events == [
+                "ready false>true", "ready true>false", "executing false>true",
+                "executing true>false", "finished false>true",
+            ])
+    }
+
+    @Test("M1: who observes isReady hears of the last dependency, whatever an override says")
+    func anOverrideHidesNothing() {
+        final class Closed: Operation, @unchecked Sendable {
+            override var isReady: Bool { false }
+        }
+        let (operation, dependency) = (Closed(), Operation())
+        operation.addDependency(dependency)
+        let log = Log(operation)
+        dependency.start()
+        #expect(log.events == ["ready false>false"])
+    }
+
+    @Test("M1: states that come twice are one state")
+    func statesAreNotRepeated() async {
+        let operation = DispatchedOperation {}
+        var states: [Operation.State] = []
+        let queue = suspendedQueue()
+        queue.addOperation(operation)
+        for await state in operation.states {
+            states.append(state)
+            if state == .ready {
+                operation.didChangeValue(forKey: "isReady")
+                operation.didChangeValue(forKey: "state")
+                queue.isSuspended = false
+            }
+        }
+        #expect(states == [.ready, .executing, .finished(isCancelled: false)])
+    }
+}
