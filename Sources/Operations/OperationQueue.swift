@@ -376,15 +376,18 @@ extension OperationQueue {
 
     /// True if nothing but finished operations is left, one of which the calling thread is in. A wait inside of
     /// an operation that the queue cannot lose before the wait returns stops the program.
-    private func isOverForCaller() -> Bool {
+    ///
+    /// - Parameter isTimed: whether the wait ends by itself: then nothing stops the program.
+    func isOverForCaller(isTimed: Bool = false) -> Bool {
         for operation in ThreadContext.operations(of: self) {
             if operation.status.phase != .finished || ThreadContext.isLeaving(operation) {
+                if isTimed { return false }
                 misuseOfOwnWait(by: operation)
             }
             // It leaves when its worker, the calling thread, has come to the end of its batch.
             guard operation.leavesWithBatch else { continue }
-            guard snapshot({ $0.hasOnlyFinished }) else { misuseOfOwnWait(by: operation) }
-            return true
+            if snapshot({ $0.hasOnlyFinished }) { return true }
+            if !isTimed { misuseOfOwnWait(by: operation) }
         }
         return false
     }

@@ -57,6 +57,7 @@ extension OperationQueue {
     /// - Returns: whether it was empty.
     @available(*, noasync, message: "write: await queue.finished(within: …)")
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
+        if isOverForCaller(isTimed: true) { return true }
         let gate = Gate()
         guard addWaiter(.thread(gate)) else { return true }
         CancelRound.willBlock()
