@@ -125,7 +125,7 @@ struct AnnouncementTests {
     @Test("M1: states that come twice are one state")
     func statesAreNotRepeated() async {
         let operation = DispatchedOperation {}
-        var states: [Operation.State] = []
+        var states: [OperationState] = []
         let queue = suspendedQueue()
         queue.addOperation(operation)
         for await state in operation.states {
