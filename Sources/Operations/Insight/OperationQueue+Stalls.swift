@@ -40,17 +40,28 @@ extension OperationQueue {
     /// Costs operations nothing: the queue is looked at eight times in `time`, a hundred times a second at most.
     /// So a stall is reported an eighth late at most. The queue is not kept.
     ///
+    /// The reports need neither a worker nor a thread of the dispatch library, for these may be what the queue waits
+    /// for. They have a thread of their own, which sleeps in between.
+    ///
     /// - Parameters:
     ///   - time: how long nothing has to have finished; at least a millisecond.
-    ///   - handler: called in a task of its own, not on a worker.
+    ///   - handler: called in a task of its own, on that thread.
     /// - Returns: what ends the reports; it need not be kept.
     @discardableResult
     public final func reportStalls(
         after time: Duration, _ handler: @escaping @Sendable (OperationQueueStall) -> Void
     ) -> OperationQueueStallReports {
-        reportStalls(
-            after: time, passing: { try await Task.sleep(for: $0, tolerance: $0) },
-            now: monotonicNanoseconds, handler)
+        let isEnded = Gate()
+        return reportStalls(
+            after: time,
+            passing: { pause in
+                await withTaskCancellationHandler {
+                    // The thread is the task's own.
+                    _ = isEnded.wait(milliseconds: Int(clamping: pause.wholeMilliseconds))
+                } onCancel: {
+                    isEnded.open()
+                }
+            }, now: monotonicNanoseconds, handler)
     }
 
     /// As above, with a time that the caller lets pass.
@@ -70,7 +81,7 @@ extension OperationQueue {
         _ = watch.look(stallLook, at: now())
         let first = watch
         return OperationQueueStallReports(
-            Task.detached {
+            Task.detached(executorPreference: OwnThreadExecutor()) {
                 var watch = first
                 while (try? await pass(pause)) != nil, !Task.isCancelled {
                     var look: StallWatch.Look?
@@ -95,5 +106,17 @@ extension OperationQueue {
                 unfinished: state.operationCount + state.barriers.count,
                 isSuspended: state.isSuspended)
         }
+    }
+}
+
+/// Runs each piece of a task on a new thread, so that a piece may block. A task that never suspends is one piece.
+private final class OwnThreadExecutor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let hasThread = startThread(named: "Operations-look") {
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+        }
+        // Where no thread is to be had, late reports are better than none.
+        if !hasThread { WorkerPool.shared.submit(.job(job, .timer)) }
     }
 }
