@@ -109,13 +109,14 @@ struct TimeTests {
         let queue = scheduler.makeQueue()
         let events = Recorder<String>()
         let time = queue.time
+        let clock = scheduler.clock
         _ = time.schedule(after: .seconds(2), named: "late") { events.record("late") }
         _ = time.schedule(after: .seconds(1)) { events.record("early") }
         let never = time.schedule(after: .seconds(1)) { events.record("never") }
         _ = time.schedule(after: .zero) { events.record("now") }
         never.cancel()
         queue.add {
-            try await time.sleep(.milliseconds(1_500))
+            try await clock.sleep(for: .milliseconds(1_500))
             events.record("between")
         }
         try scheduler.run()

@@ -101,7 +101,7 @@ struct PoolStateTests {
         var pool = pool()
         _ = pool.submitted(item)
         _ = pool.foremanTakesOrders()
-        let remaining = pool.threadRefused()
+        let remaining = pool.threadRefused().remaining
         #expect(remaining == 0)
         let action = pool.submitted(item)
         #expect(action.wakesForeman, "one more try")
@@ -169,10 +169,27 @@ struct PoolStateTests {
         _ = pool.workerWillBlock(worker)
         #expect(pool.submitted(item(.usual)).wakesForeman)
         #expect(pool.foremanTakesOrders() == 1)
-        #expect(pool.threadRefused() == 1)
+        let refused = pool.threadRefused()
+        #expect(refused.remaining == 1)
+        #expect(!refused.1.wakesForeman, "not at once: he would do nothing else")
         #expect(pool.foremanBeginsToWatch() == .closely)
         #expect(pool.foremanCounted(asleep: 0, cores: 2).wakesForeman)
         #expect(pool.foremanTakesOrders() == 1)
+    }
+
+    /// A thread is asked for; before it is refused, the only worker has done that work, and sleeps.
+    @Test func whatWasLeftToAThreadThatIsRefusedIsForTheParkedOnes() {
+        var pool = pool()
+        let worker = activeWorker(&pool)
+        #expect(pool.submitted(item).wakesForeman)
+        pool.workerDone(worker)
+        #expect(pool.workerAsked(worker) != nil)
+        pool.workerDone(worker)
+        #expect(pool.workerAsked(worker) == nil)
+        pool.workerParks(worker)
+        #expect(pool.submitted(item).wakes == nil, "the thread that is being made takes it")
+        #expect(pool.foremanTakesOrders() == 1)
+        #expect(pool.threadRefused().1.wakes == worker)
     }
 
     @Test func aWorkerThatComesBackFromAWaitCountsAsBefore() {

@@ -24,7 +24,7 @@ final class PlannedRun: Sendable {
         case over
     }
 
-    typealias Timer = Task<Void, Never>
+    typealias Timer = any ScheduledAction
 
     private struct State: Sendable {
         var time = TimeSource.continuous

@@ -1,16 +1,41 @@
-import Dispatch
-
-/// Where one thread sleeps until another one posts. A post that comes first is remembered.
+/// Where one thread sleeps until another one posts. A post that comes first is remembered; of several, one.
+///
+/// Time is that of the monotonic clock: a wait does not become longer when somebody sets the clock.
 final class Parker: Sendable {
-    // Unlike a mutex and a condition it wakes the thread with one call of the system and nothing after it.
-    private let posts = DispatchSemaphore(value: 0)
+    private let isPosted = Monitor(false)
 
-    func post() { posts.signal() }
+    func post() {
+        isPosted.withLock { $0 = true }
+        // Without the mutex: the thread that wakes need not wait for it. Whoever posts keeps the parker.
+        isPosted.signalOne()
+    }
 
-    func wait() { posts.wait() }
+    func wait() {
+        isPosted.hold { held in
+            while !held.state { held.wait() }
+            held.state = false
+        }
+    }
 
     /// False if the time was up.
-    func wait(milliseconds: Int) -> Bool {
-        posts.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+    func wait(nanoseconds: UInt64) -> Bool {
+        isPosted.hold { held in
+            if !held.state {
+                let deadline = monotonicNanoseconds().addingSaturated(nanoseconds)
+                while !held.state {
+                    if !held.wait(until: deadline), !held.state { return false }
+                }
+            }
+            held.state = false
+            return true
+        }
+    }
+}
+
+extension UInt64 {
+    /// The largest number in place of one that is too large.
+    func addingSaturated(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }

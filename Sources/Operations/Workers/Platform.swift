@@ -15,12 +15,6 @@ import Darwin
 ///
 /// Unchecked: the value is only touched with the mutex held.
 final class Monitor<State>: @unchecked Sendable {
-    #if canImport(Darwin)
-    private static var clock: clockid_t { CLOCK_REALTIME }
-    #else
-    private static var clock: clockid_t { CLOCK_MONOTONIC }
-    #endif
-
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let state: UnsafeMutablePointer<State>
@@ -33,7 +27,7 @@ final class Monitor<State>: @unchecked Sendable {
         pthread_condattr_init(&attributes)
         #if !canImport(Darwin)
         // Time limits must not depend on somebody setting the clock.
-        pthread_condattr_setclock(&attributes, Self.clock)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         #endif
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -82,23 +76,56 @@ final class Monitor<State>: @unchecked Sendable {
 
         /// As ``wait()``; returns false when the time was up.
         func wait(milliseconds: Int) -> Bool {
-            var deadline = timespec()
-            clock_gettime(Monitor.clock, &deadline)
-            deadline.tv_nsec += (milliseconds % 1000) * 1_000_000
-            deadline.tv_sec += milliseconds / 1000 + deadline.tv_nsec / 1_000_000_000
-            deadline.tv_nsec %= 1_000_000_000
-            return pthread_cond_timedwait(monitor.condition, monitor.mutex, &deadline) != ETIMEDOUT
+            wait(
+                until: monotonicNanoseconds().addingSaturated(UInt64(milliseconds) * 1_000_000))
+        }
+
+        /// As ``wait()``, up to a moment of ``monotonicNanoseconds()``; returns false when it has come.
+        func wait(until deadline: UInt64) -> Bool {
+            #if canImport(Darwin)
+            // Its conditions know the clock that can be set, and spans of time.
+            let now = monotonicNanoseconds()
+            var time = timespec(nanoseconds: deadline > now ? deadline - now : 0)
+            let result = pthread_cond_timedwait_relative_np(
+                monitor.condition, monitor.mutex, &time)
+            #else
+            var time = timespec(nanoseconds: deadline)
+            let result = pthread_cond_timedwait(monitor.condition, monitor.mutex, &time)
+            #endif
+            return result != ETIMEDOUT
         }
     }
 
+    func signalOne() { pthread_cond_signal(condition) }
+
     func signalAll() { pthread_cond_broadcast(condition) }
+}
+
+extension timespec {
+    fileprivate init(nanoseconds: UInt64) {
+        self.init(
+            tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
+
+    fileprivate var nanoseconds: UInt64 { UInt64(tv_sec) * 1_000_000_000 + UInt64(tv_nsec) }
 }
 
 /// Nanoseconds of a clock that only ever goes forward.
 func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    return time.nanoseconds
+}
+
+/// As ``monotonicNanoseconds()``, and the time that the machine sleeps counts, too, as for `ContinuousClock`.
+func continuousNanoseconds() -> UInt64 {
+    var time = timespec()
+    #if canImport(Darwin)
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time)
+    #else
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    #endif
+    return time.nanoseconds
 }
 
 /// Lets another thread have the processor, if one wants it.
@@ -111,12 +138,24 @@ func sleepBriefly() {
 }
 
 /// Makes a detached thread; false if the system refuses.
-func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+///
+/// Signals that are sent to the process are not for it, see `signalsBlockedByThreads`.
+func startThread(named name: String? = nil, _ body: @escaping @Sendable () -> Void) -> Bool {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
-    let context = Unmanaged.passRetained(Body(body)).toOpaque()
+    let context = Unmanaged.passRetained(
+        Body {
+            if let name { nameThread(name) }
+            body()
+        }
+    ).toOpaque()
+    // A thread begins with the mask of its maker.
+    var blocked = signalsBlockedByThreads
+    var before = sigset_t()
+    pthread_sigmask(SIG_SETMASK, &blocked, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
     #if canImport(Darwin)
     var thread: pthread_t?
     let result = pthread_create(
@@ -141,6 +180,36 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     if result != 0 { Unmanaged<Body>.fromOpaque(context).release() }
     return result == 0
 }
+
+/// What the library's threads leave to the threads of the program: all signals but those that a fault of the
+/// thread itself raises, that of a broken pipe, and that of profilers, with which backtraces stop threads.
+private var signalsBlockedByThreads: sigset_t {
+    var signals = sigset_t()
+    sigfillset(&signals)
+    for signal in [
+        SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS, SIGPIPE, SIGPROF,
+    ] { sigdelset(&signals, signal) }
+    return signals
+}
+
+/// Names the calling thread for debuggers and lists of threads; the system keeps 15 bytes.
+func nameThread(_ name: String) {
+    #if canImport(Darwin)
+    pthread_setname_np(name)
+    #else
+    typealias Function = @convention(c) (pthread_t, UnsafePointer<CChar>) -> Int32
+    if let function = extraFunction("pthread_setname_np", as: Function.self) {
+        _ = function(pthread_self(), name)
+    }
+    #endif
+}
+
+#if !canImport(Darwin)
+/// A function of the C library that its module for Swift leaves out; nil where there is none.
+private func extraFunction<Function>(_ name: String, as type: Function.Type) -> Function? {
+    dlsym(nil, name).map { unsafeBitCast($0, to: type) }
+}
+#endif
 
 /// One pointer for each thread.
 struct ThreadLocalPointer: Sendable {
@@ -231,60 +300,77 @@ struct ThreadProbe: Sendable {
     var processorTime: UInt64? {
         var time = timespec()
         guard clock_gettime(clock, &time) == 0 else { return nil }
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        return time.nanoseconds
     }
 
-    /// Whether the kernel has it waiting for something: not running, nor about to.
-    var isSleeping: Bool {
-        guard let text = readSmallFile("/proc/self/task/\(id)/stat") else { return false }
+    /// Whether the kernel has it waiting for something: not running, nor about to. Nil if the kernel cannot
+    /// be asked: it answers in a file, and there may be none, or no descriptor for one.
+    var isSleeping: Bool? {
+        guard case .content(let text) = readFile("/proc/self/task/\(id)/stat", isShort: true) else {
+            return nil
+        }
         // The state letter follows the thread's name, which is in parentheses and may hold any others.
         guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else {
-            return false
+            return nil
         }
         return text[end + 2] == UInt8(ascii: "S") || text[end + 2] == UInt8(ascii: "D")
     }
     #else
     init?() { nil }
     var processorTime: UInt64? { nil }
-    var isSleeping: Bool { false }
+    var isSleeping: Bool? { nil }
     #endif
 }
 
-/// How many processors this process may use: its affinity and its control group's quota, at least 1.
-func usableProcessorCount() -> Int {
-    var count = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    if let allowed = affinityCount() { count = min(count, allowed) }
-    if let text = readSmallFile("/sys/fs/cgroup/cpu.max") {
-        let fields = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
-        let numbers = fields.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
-        if numbers.count == 2, numbers[1] > 0 {
-            count = min(count, max(1, (numbers[0] + numbers[1] - 1) / numbers[1]))
-        }
+/// The processors of the machine, at least 1.
+var machineProcessorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+/// The processors that the scheduler may put this process on; nil if that is not known.
+var affinityCount: Int? {
+    #if canImport(Darwin)
+    nil
+    #else
+    typealias Function = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
+    guard let function = extraFunction("sched_getaffinity", as: Function.self) else { return nil }
+    // For more processors than kernels are built for.
+    var bits = [UInt64](repeating: 0, count: 1024)
+    let size = bits.count * MemoryLayout<UInt64>.size
+    let result = bits.withUnsafeMutableBytes { bytes in
+        bytes.baseAddress.map { function(getpid(), size, $0) }
     }
-    return Int(count)
+    let count = bits.reduce(0) { $0 + $1.nonzeroBitCount }
+    return result == 0 && count > 0 ? count : nil
+    #endif
 }
 
-/// The processors that the scheduler may put this process on.
-private func affinityCount() -> Int? {
-    let key = "Cpus_allowed:"
-    guard let text = readSmallFile("/proc/self/status") else { return nil }
-    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first {
-        $0.hasPrefix(key)
-    }
-    guard let line else { return nil }
-    let count = line.dropFirst(key.count).reduce(0) { $0 + ($1.hexDigitValue ?? 0).nonzeroBitCount }
-    return count > 0 ? count : nil
+/// What a file of the kernel's says.
+enum KernelFile: Equatable {
+    case content([UInt8])
+    case missing
+    /// It may be there, but cannot be read now.
+    case unreadable
 }
 
-/// The first 4 KiB of a file of the kernel's.
-private func readSmallFile(_ path: String) -> [UInt8]? {
+/// Reads a file of the kernel's, up to a megabyte.
+///
+/// - Parameter isShort: whether it is known to be small: then it is read once, without looking for its end.
+func readFile(_ path: String, isShort: Bool = false) -> KernelFile {
     let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
+    guard file >= 0 else { return errno == ENOENT || errno == ENOTDIR ? .missing : .unreadable }
     defer { close(file) }
-    let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-        count = max(0, read(file, buffer.baseAddress, buffer.count))
+    var content: [UInt8] = []
+    while content.count < 1 << 20 {
+        let part = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+            repeat {
+                count = read(file, buffer.baseAddress, buffer.count)
+            } while count < 0 && errno == EINTR
+            count = max(0, count)
+        }
+        if part.isEmpty { break }
+        content += part
+        if isShort { break }
     }
-    return bytes.isEmpty ? nil : bytes
+    return .content(content)
 }
 
 func writeToStandardError(_ text: String) {

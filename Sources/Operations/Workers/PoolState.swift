@@ -6,11 +6,14 @@ enum WorkItem: Sendable {
     case block(@Sendable () -> Void)
     /// Run a piece of a task.
     case job(UnownedJob, Urgency)
+    /// Call what is due.
+    case timer(PoolTimer)
 
     var urgency: Urgency {
         switch self {
         case .queue(_, let urgency), .job(_, let urgency): urgency
         case .block: .usual
+        case .timer: .timer
         }
     }
 }
@@ -97,7 +100,9 @@ struct PoolState {
     }
 
     /// What to do so that no work lies about while somebody could take it.
-    private mutating func balance() -> Action {
+    ///
+    /// - Parameter mayMakeThread: whether it is worth while to ask for one.
+    private mutating func balance(mayMakeThread: Bool = true) -> Action {
         var action = Action()
         if mayTakeWork, let highest = highestPending {
             // Those that are on their way take one each, as far as the limit goes.
@@ -108,7 +113,7 @@ struct PoolState {
             if let worker = parked.popLast() {
                 arriving += 1
                 action.wakes = worker
-            } else if threads < maximumThreads {
+            } else if mayMakeThread, threads < maximumThreads {
                 threads += 1
                 threadsWanted += 1
                 arriving += 1
@@ -206,11 +211,15 @@ struct PoolState {
         return balance()
     }
 
-    /// The system made no thread; how many there are.
-    mutating func threadRefused() -> Int {
+    /// The system made no thread; how many there are, and what to do about it.
+    ///
+    /// The thread counted as being on its way. So nobody was woken for what has been submitted meanwhile, although
+    /// there may be parked workers by now.
+    mutating func threadRefused() -> (remaining: Int, Action) {
         threads -= 1
         arriving -= 1
-        return threads
+        // The foreman asks for another one, but not at once: after his next look.
+        return (threads, balance(mayMakeThread: false))
     }
 
     // MARK: The foreman

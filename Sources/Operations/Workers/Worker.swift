@@ -33,6 +33,8 @@ final class Worker: @unchecked Sendable {
         case .job(let job, let urgency):
             let executor = urgency == .timer ? PoolExecutor.timers : .shared
             if mayRunAsUsual(item, context: context) { executor.run(job) }
+        case .timer(let timer):
+            if mayRunAsUsual(item, context: context) { timer.fire() }
         case .queue(let queue, let urgency): run(queue, offered: urgency, context: context)
         }
     }
@@ -105,8 +107,29 @@ final class Worker: @unchecked Sendable {
         queue.cut(batches.1)
     }
 
+    /// As ``cutBatch()``, called by the foreman.
+    ///
+    /// The worker may come to an end with the queue meanwhile; then the reference that this takes is the last one. So
+    /// a worker releases it, and runs the queue's `deinit`, which may be a user's.
+    func cutBatchForForeman() {
+        let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
+        guard let reference else { return }
+        reference._withUnsafeGuaranteedRef { queue in
+            queue.cut(batches.0)
+            queue.cut(batches.1)
+        }
+        WorkerPool.shared.submit(.block { reference.release() })
+    }
+
+    /// What the foreman sees of it.
+    var sight: WorkerWatch.Sight {
+        WorkerWatch.Sight(
+            id: id, processorTime: probe?.processorTime,
+            isSleeping: { [probe] in probe?.isSleeping }, position: positionInBatch)
+    }
+
     /// How far it has come with its batch; nil if nobody minds how long it takes.
-    var positionInBatch: Int? {
+    private var positionInBatch: Int? {
         guard lock.withLock({ queue != nil }) else { return nil }
         return batches.0.progress ?? batches.1.progress.map { -$0 - 1 }
     }

@@ -9,9 +9,9 @@ import Synchronization
 final class WorkerPool: @unchecked Sendable {
     static let shared = WorkerPool(maximumThreads: 512)
 
-    private static let idleMilliseconds = 5_000
-    private static let watchMilliseconds = 5
-    private static let idleWatchMilliseconds = 100
+    private static let idleNanoseconds: UInt64 = 5_000_000_000
+    private static let watchNanoseconds: UInt64 = 5_000_000
+    private static let idleWatchNanoseconds: UInt64 = 100_000_000
     private static let quietNanoseconds: UInt64 = 1_500
     private static let searchNanoseconds: UInt64 = 12_000
 
@@ -20,6 +20,7 @@ final class WorkerPool: @unchecked Sendable {
     /// By number.
     private var workers: [Worker?] = []
     private let foreman = Parker()
+    private let timekeeper = Timekeeper()
     /// What `state` says, for those who look without the lock.
     private let pending = Atomic<Int>(0)
     private let watchesBatches = Atomic<Bool>(false)
@@ -29,15 +30,16 @@ final class WorkerPool: @unchecked Sendable {
     var cores: Int { processors.load(ordering: .relaxed) }
 
     private init(maximumThreads: Int) {
-        let cores = usableProcessorCount()
+        var processorCount = ProcessorCount()
+        let cores = processorCount.count()
         processors = Atomic(cores)
         state = PoolState(cores: cores, maximumThreads: maximumThreads)
-        let hasForeman = startThread {
+        let hasForeman = startThread(named: "Operations-pool") { [processorCount] in
             // The thread that happened to need the pool first may be a favoured or a nice one.
             let niceness = nicenessOfFirstThread
             _ = setNiceness(niceness)
             ThreadNiceness.usual.store(niceness, ordering: .relaxed)
-            self.superviseForever()
+            self.superviseForever(processorCount)
         }
         if !hasForeman { misuse("the system refuses the first thread: raise its limit of threads") }
     }
@@ -71,6 +73,24 @@ final class WorkerPool: @unchecked Sendable {
         perform(event { $0.workerDidUnblock(worker.id) })
     }
 
+    /// Calls an action after so long, on a worker; at once if there is no time to pass.
+    ///
+    /// - Complexity: O(log n) for n timers, and as much to cancel it.
+    func schedule(
+        after duration: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> PoolTimer {
+        let timer = PoolTimer(action, of: timekeeper)
+        guard duration > .zero else {
+            submit(.timer(timer))
+            return timer
+        }
+        let now = continuousNanoseconds()
+        // Rounded up: who looks at the clock then finds that the time has come.
+        let moment = now.addingSaturated(duration.wholeNanoseconds).addingSaturated(1)
+        if timekeeper.add(timer, at: moment, now: now) { foreman.post() }
+        return timer
+    }
+
     private func perform(_ action: PoolState.Action) {
         if let worker = action.wakes { lock.withLock { workers[worker.number] }?.parker.post() }
         if action.wakesForeman { foreman.post() }
@@ -87,6 +107,7 @@ final class WorkerPool: @unchecked Sendable {
     private func work() {
         let context = ThreadContext.current
         let worker = Worker(id: event { $0.workerStarted() })
+        nameThread("Operations-\(worker.id.number)")
         register(worker)
         var isActive = false
         var hasArrived = true
@@ -167,7 +188,7 @@ final class WorkerPool: @unchecked Sendable {
     /// False when a superfluous worker has been idle for long.
     private func park(_ worker: Worker) -> Bool {
         while true {
-            if worker.parker.wait(milliseconds: Self.idleMilliseconds) { return true }
+            if worker.parker.wait(nanoseconds: Self.idleNanoseconds) { return true }
             let mayEnd = event { $0.mayEndWhenIdle && $0.workerUnparks(worker.id) }
             if mayEnd { return false }
         }
@@ -185,33 +206,60 @@ final class WorkerPool: @unchecked Sendable {
         perform(event { $0.batchStarted() })
     }
 
-    /// Makes threads when they are asked for, and looks for workers that block while work is pending.
-    private func superviseForever() -> Never {
-        var watch = Watch()
+    /// Makes threads when they are asked for, hands over what is due, and looks for workers that block while work is
+    /// pending.
+    private func superviseForever(_ processorCount: ProcessorCount) -> Never {
+        var processorCount = processorCount
+        var lastCount: UInt64 = 0
+        var watch: (memory: WorkerWatch, lastLook: UInt64)?
         while true {
             let orders = event { $0.foremanTakesOrders() }
             for _ in 0..<orders where !startThread({ self.work() }) { threadWasRefused() }
-            guard let pause = event({ $0.foremanBeginsToWatch() }) else {
-                watch = Watch()
-                foreman.wait()
-                continue
-            }
+            let pause = event { $0.foremanBeginsToWatch() }
+            let now = continuousNanoseconds()
             // Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps
             // at two moments close to each other need not have slept all the time.
-            let milliseconds =
-                pause == .closely ? Self.watchMilliseconds : Self.idleWatchMilliseconds
-            if !foreman.wait(milliseconds: milliseconds) { look(&watch) }
+            var nextLook: UInt64?
+            if let pause {
+                if watch == nil { watch = (WorkerWatch(from: now), now) }
+                let span = pause == .closely ? Self.watchNanoseconds : Self.idleWatchNanoseconds
+                nextLook = watch.map { $0.lastLook + span }
+            } else {
+                watch = nil
+            }
+            if let nextLook, nextLook <= now {
+                // The processors that the process may use can change.
+                if now - lastCount > 1_000_000_000 {
+                    lastCount = now
+                    processors.store(processorCount.count(), ordering: .relaxed)
+                }
+                if var memory = watch?.memory {
+                    look(&memory, at: now)
+                    watch = (memory, continuousNanoseconds())
+                }
+                continue
+            }
+            let due = timekeeper.takeDue(at: now)
+            if !due.isEmpty {
+                for timer in due { submit(.timer(timer)) }
+                continue
+            }
+            let visits = [nextLook, timekeeper.nextVisit(after: now)].compactMap { $0 }
+            if let next = visits.min() {
+                _ = foreman.wait(nanoseconds: next > now ? next - now : 0)
+            } else {
+                foreman.wait()
+            }
         }
     }
 
-    private func look(_ watch: inout Watch) {
+    private func look(_ watch: inout WorkerWatch, at now: UInt64) {
         // Before looking: what begins after the look has to call the foreman again.
         watchesBatches.store(false, ordering: .releasing)
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
-        let seen = watch.look(at: workers)
-        for worker in seen.stuck { worker.cutBatch() }
-        if watch.isTimeToCount { processors.store(usableProcessorCount(), ordering: .relaxed) }
+        let seen = watch.look(at: workers.map(\.sight), now: now, cores: cores)
+        for worker in workers where seen.stuck.contains(worker.id) { worker.cutBatchForForeman() }
         perform(
             event { state in
                 state.foremanSawBatches(
@@ -222,60 +270,10 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Those that exist go on; there has to be one.
     private func threadWasRefused() {
-        let remaining = event { $0.threadRefused() }
+        let (remaining, action) = event { $0.threadRefused() }
         if remaining == 0 {
             misuse("the system refuses to make a thread: raise its limit of threads or of memory")
         }
-    }
-}
-
-/// What the foreman remembers from one look to the next.
-private struct Watch {
-    private var times: [WorkerID: UInt64] = [:]
-    private var positions: [WorkerID: Int] = [:]
-    private var lastCount: UInt64 = 0
-
-    init() {}
-    private init(lastCount: UInt64) { self.lastCount = lastCount }
-
-    /// Once a second: the processors that the process may use can change.
-    var isTimeToCount: Bool {
-        mutating get {
-            let now = monotonicNanoseconds()
-            guard now - lastCount > 1_000_000_000 else { return false }
-            lastCount = now
-            return true
-        }
-    }
-
-    struct Seen {
-        /// Workers that have used next to no processor time since the last look and sleep now.
-        var asleep = 0
-        /// Workers behind whose operation others have been waiting since the last look.
-        var stuck: [Worker] = []
-        var hasBatches = false
-    }
-
-    mutating func look(at workers: [Worker]) -> Seen {
-        let before = self
-        self = Watch(lastCount: lastCount)
-        var seen = Seen()
-        for worker in workers {
-            if let time = worker.probe?.processorTime {
-                times[worker.id] = time
-                // The number may have been another thread's at the last look, which had used more.
-                if let last = before.times[worker.id], time >= last, time - last < 500_000,
-                    worker.probe?.isSleeping == true
-                {
-                    seen.asleep += 1
-                }
-            }
-            if let position = worker.positionInBatch {
-                seen.hasBatches = true
-                positions[worker.id] = position
-                if before.positions[worker.id] == position { seen.stuck.append(worker) }
-            }
-        }
-        return seen
+        perform(action)
     }
 }

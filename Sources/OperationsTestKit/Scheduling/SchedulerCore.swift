@@ -77,7 +77,6 @@ final class SchedulerCore: QueueDriver {
     private var timeSource: TimeSource {
         TimeSource(
             now: { self.now },
-            sleep: { try await self.sleep(until: self.now + $0) },
             scheduler: { self.schedule(after: $0, named: $1, $2) })
     }
 

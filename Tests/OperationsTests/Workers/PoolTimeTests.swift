@@ -1,0 +1,123 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import Operations
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The pool keeps its own time.
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
+struct PoolTimeTests {
+    /// Fails the process if something has not come after minutes.
+    private static func require(_ hasCome: Bool, _ what: String) {
+        if hasCome { return }
+        writeToStandardError("\(what) has not come\n")
+        exit(EXIT_FAILURE)
+    }
+
+    private struct Refusal: Error {}
+
+    @Test func timesComeWhileAllThreadsOfTheDispatchLibraryAreBlocked() async {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            // More than the library makes threads; what is added later comes behind them.
+            for _ in 0..<400 { DispatchQueue.global().async { DispatchSemaphore(value: 0).wait() } }
+            // What follows uses no task of the runtime's own threads: these are the same.
+            startTestThread {
+                let span = Duration.milliseconds(20)
+                let limit = Duration.seconds(60)
+                let queue = OperationQueue()
+                queue.maxConcurrentOperationCount = 20
+                let delayed = queue.add(.delay(span)) {}
+                Self.require(delayed.waitUntilFinished(timeout: limit), "a delay")
+                let limited = queue.add(.timeout(span)) { () async throws in
+                    let gate = AsyncGate()
+                    try await gate.wait()
+                }
+                Self.require(limited.waitUntilFinished(timeout: limit), "a timeout")
+                let dated = queue.add(.deadline(in: span)) { () async throws in
+                    let gate = AsyncGate()
+                    try await gate.wait()
+                }
+                Self.require(dated.waitUntilFinished(timeout: limit), "a deadline")
+                let retried = queue.add(.retry(1, backoff: .constant(span))) {
+                    if Operation.current?.attempt == 1 { throw Refusal() }
+                }
+                Self.require(retried.waitUntilFinished(timeout: limit), "a further attempt")
+                let runs = Tally()
+                let periodic = queue.add(.every(span)) {
+                    if runs.increment() == 3 { throw Refusal() }
+                }
+                Self.require(periodic.waitUntilFinished(timeout: limit), "a third run")
+                let never = Operation()
+                let waiting = queue.add { () async -> Bool in
+                    await never.finished(within: span)
+                }
+                Self.require(waiting.waitUntilFinished(timeout: limit), "the end of a wait")
+                let stalled = OperationQueue()
+                stalled.maxConcurrentOperationCount = 0
+                stalled.addOperation {}
+                let reported = Signal()
+                stalled.reportStalls(after: .milliseconds(1)) { _ in reported.send() }
+                Self.require(reported.wait(), "a report of a stall")
+                exit(EXIT_SUCCESS)
+            }
+            while true { pause() }
+        }
+        expect(result, says: "")
+    }
+
+    #if os(Linux)
+    /// What the kernel was asked for by threads of the pool that wait up to some moment: the operation of each
+    /// `futex` call.
+    private static func timedWaits() -> [Int] {
+        #if arch(arm64)
+        let futex = "98"
+        #else
+        let futex = "202"
+        #endif
+        return poolThreads().compactMap { thread in
+            guard let text = readText("/proc/self/task/\(thread.id)/syscall") else { return nil }
+            let words = text.split(separator: " ")
+            guard words.count > 5, words[0] == futex, words[4] != "0x0" else { return nil }
+            return Int(words[2].dropFirst(2), radix: 16)
+        }
+    }
+
+    @Test(.enabled(if: readText("/proc/thread-self/syscall") != nil, "the kernel says nothing"))
+    func noTimedWaitOfThePoolUsesTheClockThatCanBeSet() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 100
+        let gate = DispatchSemaphore(value: 0)
+        // They block, so the foreman looks again and again; workers that are idle wait to end.
+        for _ in 0..<20 { queue.addOperation { gate.wait() } }
+        let delayed = queue.add(.delay(.seconds(3600))) {}
+        let usesSettableClock = 256
+        var seen = 0
+        let hasSeen = await comesTrue {
+            let waits = Self.timedWaits()
+            #expect(waits.allSatisfy { $0 & usesSettableClock == 0 })
+            seen += waits.count
+            return seen > 20
+        }
+        #expect(hasSeen, "the pool waits up to some moment")
+        for _ in 0..<20 { gate.signal() }
+        delayed.cancel()
+        await queue.drain()
+        let hasSeenIdleWorkers = await comesTrue {
+            let waits = Self.timedWaits()
+            #expect(waits.allSatisfy { $0 & usesSettableClock == 0 })
+            return !waits.isEmpty
+        }
+        #expect(hasSeenIdleWorkers)
+    }
+    #endif
+}
