@@ -312,8 +312,8 @@ struct ThreadNicenessTests {
             await queue.drain()
             // One after the other, by the workers there are.
             let count = Set(threads.events).count
-            #expect(count <= usableProcessorCount() + 1)
-            exit(count <= usableProcessorCount() + 1 ? 0 : 1)
+            #expect(count <= WorkerPool.shared.cores + 1)
+            exit(count <= WorkerPool.shared.cores + 1 ? 0 : 1)
         }
     }
 
