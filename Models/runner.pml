@@ -4,7 +4,9 @@
  *
  * A worker has three operations in a batch, of a queue of width one; their bodies suspend or not. What is
  * given back is run by a second worker. The foreman may cut the batch. Who resumes a task is some other
- * thread, at once or later. Chosen by a macro:
+ * thread, at once or later. Chosen by macros:
+ *   WIDE     the queue has a width of two: an operation that is suspended may take the other slot, and leave the
+ *            rest in the batch
  *   CANCEL   operation 0 is cancelled at any time
  *
  * One atomic step is one hold of the queue's lock or of an AsyncBody's, or one exchange of a word or cursor.
@@ -13,6 +15,11 @@
 #define OPERATIONS 3
 #define RUNNERS    3
 #define NONE       7
+#ifdef WIDE
+#define WIDTH      2
+#else
+#define WIDTH      1
+#endif
 
 mtype = { filed, executing, finished };
 
@@ -23,10 +30,12 @@ bool  alone[OPERATIONS], holdsSlot[OPERATIONS], cancelled[OPERATIONS];
 /* The queue */
 bool  inRing[OPERATIONS], inList[OPERATIONS];
 byte  running;
+#define atWork ((phase[0] == executing) + (phase[1] == executing) + (phase[2] == executing))
 
 /* The batch: its entries are the operations, by number */
 byte  next, end;
 bool  hasSlot, isBatch;         /* it is there until it is folded */
+bool  isOut[OPERATIONS];        /* went out of it */
 
 /* The runners, by number: each is one task */
 byte  runners;                  /* how many there have been */
@@ -114,6 +123,7 @@ active proctype Worker() {
         /* A new runner, for this operation and those that come after it. */
         atomic {
             phase[o] = executing;
+            assert(hasSlot && atWork <= WIDTH);
             r = runners;
             runners++;
             operationOf[r] = o
@@ -150,10 +160,12 @@ active proctype Worker() {
                 :: else
                 fi
             }
-            if
-            :: goesOn -> phase[o] = executing
-            :: else -> break
-            fi
+            atomic {
+                if
+                :: goesOn -> phase[o] = executing; assert(hasSlot && atWork <= WIDTH)
+                :: else -> break
+                fi
+            }
 #endif
         od;
         if
@@ -163,26 +175,37 @@ active proctype Worker() {
             hasParted[r] = true;
 #endif
             atomic {
-                for (i : 0 .. OPERATIONS - 1) {
-                    if
-                    :: next <= i && i < end -> inList[i] = true
-                    :: else
-                    fi
-                }
-                i = 0;
                 o = next - 1;
-                next = o;
-                end = o;
-#ifdef BREAK_SLOT               /* the batch keeps its slot, and gives it back */
-                holdsSlot[o] = false;
+                if
+#ifdef BREAK_OWN_SLOT           /* it takes a slot, also if there is none */
+                :: next < end ->
 #else
-                holdsSlot[o] = hasSlot;
-                hasSlot = false;
+                :: next < end && running < WIDTH ->
 #endif
-                alone[o] = true
+                    running++;
+                    holdsSlot[o] = true
+                :: else ->
+                    for (i : 0 .. OPERATIONS - 1) {
+                        if
+                        :: next <= i && i < end -> inList[i] = true
+                        :: else
+                        fi
+                    }
+                    i = 0;
+                    end = next;
+#ifdef BREAK_SLOT               /* the batch keeps its slot, and gives it back */
+                    holdsSlot[o] = false
+#else
+                    holdsSlot[o] = hasSlot;
+                    hasSlot = false
+#endif
+                fi;
+                alone[o] = true;
+                isOut[o] = true
             }
             hasParted[r] = true;
-            o = NONE
+            /* The worker goes on with the rest. */
+            takeNext()
         :: else -> endBody(r)
         fi
     :: else -> break
@@ -191,7 +214,13 @@ active proctype Worker() {
     atomic {
         for (i : 0 .. OPERATIONS - 1) {
             if
-            :: i < next -> assert(phase[i] == finished && inRing[i]); inRing[i] = false
+#ifdef BREAK_FOLD_PARTED        /* those that went out of the batch leave with it */
+            :: i < next ->
+#else
+            :: i < next && !isOut[i] ->
+#endif
+                assert(phase[i] == finished && inRing[i]);
+                inRing[i] = false
             :: else
             fi
         }
@@ -234,7 +263,7 @@ active proctype Other() {
 end_idle:
     do
     :: atomic {
-            running == 0 && (inList[0] || inList[1] || inList[2]) ->
+            running < WIDTH && (inList[0] || inList[1] || inList[2]) ->
             if
             :: inList[0] -> o = 0
             :: inList[1] -> o = 1
@@ -242,9 +271,9 @@ end_idle:
             fi;
             inList[o] = false;
             assert(phase[o] == filed);
-            assert(phase[0] != executing && phase[1] != executing && phase[2] != executing);
             running++;
-            phase[o] = executing
+            phase[o] = executing;
+            assert(atWork <= WIDTH)
         }
         atomic { bodies[o]++; assert(bodies[o] == 1) }
         finish(o);

@@ -2,7 +2,7 @@
 /// suspends; between batches it stays with the thread.
 ///
 /// When a body suspends, the worker goes on without the runner; that, wherever it is resumed, ends the
-/// operation, and stays with the worker on whose thread it is then, if that one has none.
+/// operation, and stays with the worker on whose thread it is then, if that one has few.
 ///
 /// Unchecked: all is touched by the thread that it is with, or by the task.
 final class AsyncRunner: ImmediateTask, @unchecked Sendable {
@@ -28,12 +28,12 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
     ) -> Unmanaged<Operation>? {
         let thread = ThreadContext.current
         let inherits = queue.tasks != nil
-        let runner = (inherits ? nil : thread.runner.take()) ?? AsyncRunner(inherits: inherits)
+        let runner = (inherits ? nil : thread.runners.popLast()) ?? AsyncRunner(inherits: inherits)
         runner.work = Work(first: .passUnretained(first), batch: batch, queue: queue)
         guard runner.run(on: thread, of: batch, in: queue, runner.go) else { return nil }
         let next = runner.next.take()
-        if runner.idle != nil, thread.activeWorker != nil, thread.runner == nil {
-            thread.runner = runner
+        if runner.idle != nil, thread.activeWorker != nil, thread.hasRoomForRunner {
+            thread.runners.append(runner)
         } else {
             runner.dismiss()
         }
@@ -78,9 +78,9 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
             return !inherits && !Task.isCancelled
         }
         guard !inherits, !Task.isCancelled, let here = ThreadContext.existing,
-            here.activeWorker != nil, !here.isDriven, here.runner == nil
+            here.activeWorker != nil, !here.isDriven, here.hasRoomForRunner
         else { return false }
-        here.runner = self
+        here.runners.append(self)
         thread = .passUnretained(here)
         return true
     }

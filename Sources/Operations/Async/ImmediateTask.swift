@@ -23,7 +23,7 @@ class ImmediateTask: @unchecked Sendable {
         go()
         if isOver { return true }
         // Retained for the task, which releases it.
-        _ = queue.part(from: batch)
+        _ = queue.part(from: batch, keepingRest: true)
         hasParted.store(true, ordering: .releasing)
         return false
     }

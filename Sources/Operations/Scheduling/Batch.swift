@@ -19,8 +19,12 @@ final class Batch: @unchecked Sendable {
     private(set) var attention: UInt32 = 0
     /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.
     private(set) var holdsSlot = false
-    /// How many of the first have left the queue already. Changed under the queue's lock.
+    /// How many of the first have left the queue, or the batch, already. Changed under the queue's lock.
     private let folded = Atomic<Int>(0)
+    /// Whether it was cut off, or one went out of it, in a way that leaves its time without meaning; and whether
+    /// bodies in it were suspended. Guarded by the queue's lock.
+    var hasMisleadingTime = false
+    var hasSuspended = false
     /// The thread that runs it, and whether its niceness was changed by another one. Guarded by the
     /// queue's lock.
     var thread: ThreadID?
@@ -58,6 +62,7 @@ final class Batch: @unchecked Sendable {
     ) {
         self.holdsSlot = holdsSlot
         self.attention = attention
+        (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
         let count = fill(entries)
         folded.store(0, ordering: .relaxed)
@@ -68,6 +73,15 @@ final class Batch: @unchecked Sendable {
     var taken: UnsafeBufferPointer<Unmanaged<Operation>> {
         let folded = folded.load(ordering: .relaxed)
         return UnsafeBufferPointer(start: entries + folded, count: position.next - folded)
+    }
+
+    /// How many its worker has begun with, those that went out of it included.
+    var begunCount: Int { position.next }
+
+    /// Whether there is something that has not been taken. Nobody else cuts it off while the queue's lock is held.
+    var hasRest: Bool {
+        let position = position
+        return position.next < position.end
     }
 
     /// Those of them that the owner does not touch any more, which leave the queue now.
@@ -109,6 +123,18 @@ final class Batch: @unchecked Sendable {
         let last = position.next - 1
         cursor.store(Cursor(next: last, end: last).word, ordering: .releasing)
         return entries[last]
+    }
+
+    /// Takes out what the owner took last, and has begun; what it has not taken stays. By the owner, under the
+    /// queue's lock.
+    func takeOutLast() -> Unmanaged<Operation> {
+        let (first, last) = (folded.load(ordering: .relaxed), position.next - 1)
+        let operation = entries[last]
+        // The owner touches no other one that it has taken: it goes on with the rest.
+        entries[last] = entries[first]
+        entries[first] = operation
+        folded.store(first + 1, ordering: .relaxed)
+        return operation
     }
 
     /// Lets the slot go to an operation; true if there is one. Under the queue's lock.

@@ -74,7 +74,8 @@ extension Operation {
             return runInOwnTask(of: batch, in: queue) ? endPlain(batch, in: queue) : nil
         }
         _ = ThreadContext.current.prepare(for: self, in: queue)
-        let operation = queue.part(from: batch).takeRetainedValue()
+        // Its body begins on this thread, and may keep it for long: the rest is for others.
+        let operation = queue.part(from: batch, keepingRest: false).takeRetainedValue()
         if queue.isWatched { queue.noteStart(of: operation) }
         operation.startTask()
         return nil

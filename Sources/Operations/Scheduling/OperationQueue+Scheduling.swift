@@ -303,8 +303,8 @@ extension OperationQueue {
         eventOffering({ $0.singleOut(from: batch) })
     }
 
-    func part(from batch: Batch) -> Unmanaged<Operation> {
-        eventOffering({ $0.part(from: batch) })
+    func part(from batch: Batch, keepingRest: Bool) -> Unmanaged<Operation> {
+        eventOffering({ $0.part(from: batch, keepingRest: keepingRest) })
     }
 
     func unbegin(_ batch: Batch) {

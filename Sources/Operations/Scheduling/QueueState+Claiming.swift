@@ -163,6 +163,8 @@ extension QueueState {
         // So little work is sooner done than shared.
         let least = Int(Self.smallNanoseconds / time)
         let share = (readyCount + 1) / cores
-        return min(max(share, least, 1), 32, Int(16 * Self.smallNanoseconds / time))
+        // Those of which the bodies are suspended take a slot each; this has not taken its own yet.
+        let most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
+        return min(max(share, least, 1), most, Int(16 * Self.smallNanoseconds / time))
     }
 }

@@ -32,7 +32,9 @@ struct QueueState: ~Copyable {
     /// The lowest lane of which a batch may hold a rest.
     var lowestBatchedLane = Operation.QueuePriority.count
     /// How long an operation of this queue takes, by the last batches.
-    var typicalNanoseconds: UInt64 = 1_000_000
+    var typicalNanoseconds = Self.unknownNanoseconds
+    /// Whether bodies of the last batch were suspended: each takes a slot.
+    var bodiesSuspend = false
     /// Raised whenever batches should give back what they have not begun.
     private(set) var attention: UInt32 = 0
     /// Operations that only an override of `isReady` holds back, retained; see `noteHesitation`.
@@ -292,11 +294,7 @@ struct QueueState: ~Copyable {
                 remove(operation)
             }
         }
-        if !taken.isEmpty {
-            let time = nanoseconds / UInt64(taken.count)
-            typicalNanoseconds = max(time, (typicalNanoseconds + time) / 2)
-            if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
-        }
+        learn(from: batch, nanoseconds: nanoseconds)
         unregister(batch)
         return departure(leaving: taken.count)
     }
@@ -363,21 +361,6 @@ struct QueueState: ~Copyable {
         giveBackRest(of: batch)
         let operation = batch.dropLast().retain()
         operation._withUnsafeGuaranteedRef { _ = $0.update { $0.singledOut() } }
-        return operation
-    }
-
-    /// The operation that the worker took last goes on without the worker: it leaves by itself, and keeps the
-    /// batch's slot; it is retained. The rest of the batch is given back.
-    mutating func part(from batch: Batch) -> Reference {
-        giveBackRest(of: batch)
-        let operation = batch.dropLast().retain()
-        let holdsSlot = batch.handOverSlot()
-        let start = batch.start.load(ordering: .relaxed)
-        operation._withUnsafeGuaranteedRef {
-            // Before it is said to be alone: then its start is not the batch's any more.
-            $0.noteTaskStart(start)
-            _ = $0.update { $0.singledOut(holdsSlot: holdsSlot) }
-        }
         return operation
     }
 

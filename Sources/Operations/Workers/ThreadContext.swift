@@ -27,8 +27,11 @@ final class ThreadContext: @unchecked Sendable {
     /// Operations that this thread is about to let go of, one after the other.
     var lettingGo: [Unmanaged<Operation>] = []
     var isLettingGo = false
-    /// A task without work that is with this thread; workers have one.
-    var runner: AsyncRunner?
+    /// Tasks without work that are with this thread; workers have some.
+    var runners: [AsyncRunner] = []
+    /// As many as bodies of one batch can be suspended.
+    static let mostRunners = 32
+    var hasRoomForRunner: Bool { runners.count < Self.mostRunners }
     /// Set while the next job for the workers is kept here, see `PoolExecutor.firstJob(of:)`.
     var keepsJob = false
     var job: UnownedJob?

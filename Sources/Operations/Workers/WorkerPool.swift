@@ -120,7 +120,7 @@ final class WorkerPool: @unchecked Sendable {
             worker.run(item, context: context)
             context.activeWorker = nil
         }
-        context.runner.take()?.dismiss()
+        while let runner = context.runners.popLast() { runner.dismiss() }
         lock.withLock { workers[worker.id.number] = nil }
         perform(
             event { state in

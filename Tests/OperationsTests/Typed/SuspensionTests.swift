@@ -1,0 +1,161 @@
+import OperationsTestKit
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Operations that are suspended go out of their batch, which goes on.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct SuspensionTests {
+    /// It was never learned, and each was claimed by itself.
+    @Test(arguments: Place.allCases)
+    func howLongOperationsTakeThatAreSuspendedIsLearned(_ place: Place) async {
+        let queue = OperationQueue()
+        await place.make {
+            for _ in 0..<2_000 { queue.add { await Task.yield() } }
+        }
+        await queue.drain()
+        let (learned, running) = queue.snapshot { ($0.typicalNanoseconds, $0.running) }
+        #expect(learned != QueueState.unknownNanoseconds)
+        #expect(running == 0)
+    }
+
+    /// A queue and a batch of some operations, the first of which is at work.
+    private final class Claimed {
+        private var state: QueueState
+        private let queue = OperationQueue()
+        let batch = Batch()
+        let operations: [Operation]
+
+        init(count: Int, width: Int) {
+            state = QueueState(width: width)
+            operations = (0..<count).map { _ in BlockOperation {} }
+            for operation in operations { _ = state.add(operation, to: queue) }
+            // So quick that all are claimed at once.
+            state.typicalNanoseconds = 10
+            claim(batch)
+            begin()
+        }
+
+        var running: Int { state.running }
+        var readyCount: Int { state.readyCount }
+        var typicalNanoseconds: UInt64 { state.typicalNanoseconds }
+        var isEmpty: Bool { state.isEmpty }
+
+        func claim(_ batch: Batch) { _ = state.executorAsked(batch, cores: 1) }
+
+        func begin() {
+            guard let next = batch.takeNext() else {
+                Issue.record("the batch is empty")
+                return
+            }
+            next._withUnsafeGuaranteedRef { operation in
+                #expect(operation.update { $0.plainBegun() } != nil)
+            }
+        }
+
+        /// The one at work is suspended.
+        @discardableResult
+        func part() -> Operation {
+            state.part(from: batch, keepingRest: true).takeUnretainedValue()
+        }
+
+        func giveBackRest() { state.giveBackRest(of: batch) }
+
+        func fold(nanoseconds: UInt64) { _ = state.fold(batch, nanoseconds: nanoseconds) }
+
+        /// It has ended after it was suspended.
+        func end(_ operation: Operation) {
+            let holdsSlot = operation.status.has(.holdsSlot)
+            operation.update { $0.finished() }
+            _ = state.leave(operation, gaveBackSlot: holdsSlot)
+            // That of the task, and that of the ring.
+            for _ in 0..<2 { Unmanaged.passUnretained(operation).release() }
+        }
+
+        /// The ring's references.
+        func release(_ operations: some Sequence<Operation>) {
+            for operation in operations { Unmanaged.passUnretained(operation).release() }
+        }
+    }
+
+    @Test func oneThatIsSuspendedTakesASlotAndLeavesTheRestToItsWorker() {
+        let claimed = Claimed(count: 4, width: 3)
+        for suspended in 0..<2 {
+            #expect(claimed.part() === claimed.operations[suspended])
+            #expect(claimed.running == suspended + 2 && claimed.batch.hasRest)
+            claimed.begin()
+        }
+        // The third takes the batch's slot, and the batch keeps nothing.
+        claimed.part()
+        #expect(claimed.running == 3 && !claimed.batch.hasRest && !claimed.batch.holdsSlot)
+        #expect(claimed.readyCount == 1)
+        claimed.fold(nanoseconds: 30)
+        #expect(claimed.running == 3)
+        for operation in claimed.operations.prefix(3) { claimed.end(operation) }
+        #expect(claimed.running == 0)
+        claimed.release(claimed.operations.suffix(1))
+    }
+
+    @Test(arguments: [
+        [true, false, true, false], [false, true, true, false], [false, false, false, true],
+    ])
+    func whatEndedInTheBatchLeavesWithIt(suspends: [Bool]) {
+        let claimed = Claimed(count: suspends.count, width: -1)
+        for (index, isSuspended) in suspends.enumerated() {
+            if isSuspended {
+                claimed.part()
+            } else {
+                claimed.operations[index].update { $0.finished() }
+            }
+            if index < suspends.count - 1 { claimed.begin() }
+        }
+        let left = Set(claimed.batch.taken.map { ObjectIdentifier($0.takeUnretainedValue()) })
+        let ended = zip(claimed.operations, suspends).filter { !$0.1 }.map(\.0)
+        #expect(left == Set(ended.map { ObjectIdentifier($0) }))
+        claimed.fold(nanoseconds: 4_000_000)
+        #expect(claimed.typicalNanoseconds == 1_000_000, "shared among all four")
+        for (operation, isSuspended) in zip(claimed.operations, suspends) where isSuspended {
+            claimed.end(operation)
+        }
+        #expect(claimed.isEmpty && claimed.running == 0)
+        claimed.release(ended)
+    }
+
+    @Test func whileBodiesAreSuspendedNoMoreAreClaimedThanThereAreSlots() {
+        let claimed = Claimed(count: 40, width: 5)
+        claimed.part()
+        claimed.giveBackRest()
+        claimed.fold(nanoseconds: 1)
+        #expect(claimed.running == 1)
+        let next = Batch()
+        claimed.claim(next)
+        var count = 0
+        while next.takeNext() != nil { count += 1 }
+        #expect(count == 4)
+        claimed.end(claimed.operations[0])
+        claimed.release(claimed.operations.dropFirst())
+    }
+
+    /// Its body begins on the worker's thread and blocks it: the rest of the batch must find the second slot.
+    @Test func aBodyThatWaitsForTheNextOneOfItsBatchGetsIt() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        await onThread {
+            for _ in 0..<20 {
+                let done = Signal()
+                queue.isSuspended = true
+                // So quick that both are claimed at once.
+                queue.event { $0.typicalNanoseconds = 10 }
+                let waiting = AsyncOperation { () async in #expect(done.wait()) }
+                // Its task has a priority.
+                waiting.qualityOfService = .utility
+                queue.addOperation(waiting)
+                queue.addOperation { done.send() }
+                queue.isSuspended = false
+                waiting.waitUntilFinished()
+            }
+        }
+        await queue.drain()
+    }
+}
