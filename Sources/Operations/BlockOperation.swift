@@ -87,17 +87,18 @@ private final class SharedWork: Sendable {
     func run() {
         for _ in 1..<blocks.count {
             WorkerPool.shared.submit(
-                .block { [self] in
-                    let context = ThreadContext.current
-                    if let queue, !context.prepare(for: operation, in: queue) { return }
-                    context.inside(operation, of: queue) {
-                        if let witness = operation.witness {
-                            witness.perform { takeBlocks() }
-                        } else {
-                            takeBlocks()
+                .block(
+                    { [self] in
+                        let context = ThreadContext.current
+                        if let queue, !context.prepare(for: operation, in: queue) { return }
+                        context.inside(operation, of: queue) {
+                            if let witness = operation.witness {
+                                witness.perform { takeBlocks() }
+                            } else {
+                                takeBlocks()
+                            }
                         }
-                    }
-                })
+                    }, operation.urgency))
         }
         takeBlocks()
         done.waitOnWorker()

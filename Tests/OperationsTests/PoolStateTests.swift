@@ -204,4 +204,86 @@ struct PoolStateTests {
         pool.workerDone(third)
         #expect(pool.workerAsked(third) == nil)
     }
+
+    // MARK: Ageing
+
+    /// What one processor gets to do, one item after the other, while some of each of these urgencies always wait.
+    private func served(_ urgencies: [Urgency], turns: Int) -> [Urgency] {
+        var pool = pool(cores: 1)
+        for urgency in urgencies { _ = pool.submitted(item(urgency)) }
+        let worker = pool.workerStarted()
+        pool.workerArrives()
+        return (0..<turns).compactMap { _ in
+            guard let (taken, _) = pool.workerAsked(worker) else { return nil }
+            pool.workerDone(worker)
+            _ = pool.submitted(taken)
+            return taken.urgency
+        }
+    }
+
+    @Test(arguments: [
+        [Urgency.interactive, .usual], [.usual, .background],
+        [.interactive, .usual, .utility, .background],
+    ])
+    func whatIsLessUrgentIsServedAfterItWasPassedOverOften(urgencies: [Urgency]) {
+        let turns = served(urgencies, turns: 1_000)
+        let patience = PoolState.patience
+        #expect(turns.count == 1_000)
+        #expect(turns[..<patience].allSatisfy { $0 == urgencies[0] })
+        for urgency in urgencies.dropFirst() {
+            let gaps = zip(
+                turns.indices.filter { turns[$0] == urgency },
+                turns.indices.filter { turns[$0] == urgency }.dropFirst()
+            ).map { $1 - $0 }
+            // One turn after it was passed over so often, or a few later, if others were due as well.
+            #expect(!gaps.isEmpty && gaps.allSatisfy { $0 > patience })
+            #expect(gaps.allSatisfy { $0 <= patience + urgencies.count })
+        }
+        // Most of the time is for what is most urgent.
+        #expect(turns.count { $0 == urgencies[0] } > 800)
+    }
+
+    /// What is at work has its share from the system. Those that compute for long do not become more and more.
+    @Test func anUrgencyOfWhichSomethingIsAtWorkDoesNotAge() {
+        var pool = pool(cores: 1)
+        for _ in 0..<3 { _ = pool.submitted(item(.background)) }
+        var workers = [pool.workerStarted()]
+        var computing: [WorkerID] = []
+        func take() -> Urgency? {
+            _ = pool.submitted(item(.interactive))
+            guard let (taken, _) = pool.workerAsked(workers[0]) else { return nil }
+            if taken.urgency == .interactive {
+                pool.workerDone(workers[0])
+            } else {
+                // It goes on for long; another worker takes its place.
+                computing.append(workers.removeFirst())
+                workers.append(pool.workerStarted())
+            }
+            return taken.urgency
+        }
+        var turns = (0..<200).map { _ in take() }
+        #expect(turns.count { $0 == .background } == 1 && turns.count { $0 == .interactive } == 199)
+        pool.workerDone(computing[0])
+        turns = (0..<200).map { _ in take() }
+        #expect(turns[0] == .background, "it has been passed over often enough meanwhile")
+        #expect(turns.count { $0 == .background } == 1)
+        // That one sleeps.
+        _ = pool.foremanCounted(asleep: 1, cores: 1)
+        turns = (0..<200).map { _ in take() }
+        #expect(turns.count { $0 == .background } == 1)
+    }
+
+    @Test func nothingAgesWhileNothingWaits() {
+        var pool = pool(cores: 1)
+        let worker = activeWorker(&pool, item(.interactive))
+        for _ in 0..<100 {
+            pool.workerDone(worker)
+            _ = pool.submitted(item(.interactive))
+            #expect(pool.workerAsked(worker)?.0.urgency == .interactive)
+        }
+        pool.workerDone(worker)
+        _ = pool.submitted(item(.background))
+        _ = pool.submitted(item(.interactive))
+        #expect(pool.workerAsked(worker)?.0.urgency == .interactive)
+    }
 }

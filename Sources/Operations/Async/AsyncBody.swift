@@ -4,6 +4,8 @@
 /// operation nor be taken for its body.
 final class AsyncBody: Sendable {
     let queue: OperationQueue?
+    /// That of the task; nil if a driver runs it.
+    let executor: PoolExecutor?
     private let running: Protected<Running>
 
     private struct Running {
@@ -14,8 +16,9 @@ final class AsyncBody: Sendable {
         var cancellers = 0
     }
 
-    init(_ operation: Operation, in queue: OperationQueue?) {
+    init(_ operation: Operation, in queue: OperationQueue?, on executor: PoolExecutor?) {
         self.queue = queue
+        self.executor = executor
         running = Protected(Running(operation: operation))
     }
 
@@ -55,6 +58,15 @@ final class AsyncBody: Sendable {
         // Without the lock: this calls handlers of users.
         unsafeBitCast(task, to: UnsafeCurrentTask.self).cancel()
         running.withLock { $0.cancellers -= 1 }
+    }
+
+    /// The operation has become more urgent: so are its pieces that wait for a worker, and those to come.
+    func raise(_ operation: Operation, to urgency: Urgency) {
+        guard let executor else { return }
+        let waiting = running.withLock { running in
+            running.operation === operation ? executor.raised(to: urgency) : 0
+        }
+        executor.offerAgain(waiting, urgency)
     }
 
     /// The operation, if the current task is the one that runs it.

@@ -41,13 +41,13 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
     }
 
     private func go() {
-        PoolExecutor.shared.runHere {
+        executor.runHere {
             if let idle = idle.take() {
                 idle.resume(returning: true)
             } else if inherits {
-                Task(executorPreference: PoolExecutor.shared) { await self.serve() }
+                Task(executorPreference: executor) { await self.serve() }
             } else {
-                Task.detached(executorPreference: PoolExecutor.shared) { await self.serve() }
+                Task.detached(executorPreference: executor) { await self.serve() }
             }
         }
     }
@@ -55,7 +55,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
     /// There is no more work for it.
     func dismiss() {
         guard let idle = idle.take() else { return }
-        PoolExecutor.shared.runHere { idle.resume(returning: false) }
+        executor.runHere { idle.resume(returning: false) }
     }
 
     // MARK: The task
@@ -67,7 +67,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
     /// False if the task is spoilt, or may not stay where it is.
     nonisolated(nonsending) private func runWork() async -> Bool {
         guard let work = work.take() else { return false }
-        let body = AsyncBody(work.first.takeUnretainedValue(), in: work.queue)
+        let body = AsyncBody(work.first.takeUnretainedValue(), in: work.queue, on: executor)
         let isWithWorker = await TaskContext.$body.withValue(body) {
             body.begin()
             defer { body.end() }

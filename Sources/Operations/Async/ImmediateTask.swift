@@ -5,6 +5,8 @@ import Synchronization
 ///
 /// Unchecked: `thread` is written while nobody else has the task; `isOver` is touched on that thread only.
 class ImmediateTask: @unchecked Sendable {
+    /// Where its task runs.
+    final let executor = PoolExecutor()
     /// The thread that it is with.
     final var thread: Unmanaged<ThreadContext>?
     private final var isOver = false

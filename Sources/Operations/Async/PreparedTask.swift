@@ -24,15 +24,16 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     private let state = Protected(State())
     private(set) var task: Task<Void, Never>?
     /// What it runs on if that may have to be a driver.
-    let executor: BodyExecutor?
+    let bodyExecutor: BodyExecutor?
 
     /// Nil outside tasks, where there is nothing to inherit.
     static func inheritingTaskLocals() -> PreparedTask? {
         withUnsafeCurrentTask { $0 == nil } ? nil : PreparedTask()
     }
 
-    private override init() {
-        executor = BodyExecutor.areNeeded ? BodyExecutor() : nil
+    /// - Parameter mayBeDriven: whether it may have to run for a driver.
+    init(mayBeDriven: Bool = true) {
+        bodyExecutor = mayBeDriven && BodyExecutor.areNeeded ? BodyExecutor() : nil
         super.init()
         let loop: @Sendable () async -> Void = { [self] in
             while true {
@@ -44,21 +45,21 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
                 if told.isLast { return }
             }
         }
-        guard let executor else {
-            let job = PoolExecutor.shared.firstJob {
-                task = Task(executorPreference: PoolExecutor.shared, operation: loop)
+        guard let bodyExecutor else {
+            let job = executor.firstJob {
+                task = Task(executorPreference: executor, operation: loop)
             }
             state.withLock { $0.job = job }
             return
         }
-        task = PoolExecutor.start(loop, on: executor)
+        task = PoolExecutor.start(loop, on: bodyExecutor)
         // From here on it is enqueued when it is told, and not before.
         var backoff = Backoff()
         while state.withLock({ $0.waiting == nil }) { backoff.pause() }
     }
 
     /// Lets the task run `work`, or end; the first call that is the last counts. Up to where it is suspended
-    /// for the first time it runs on the calling thread.
+    /// for the first time it runs on the calling thread; of a task for drivers that holds for the first call.
     func run(isLast: Bool = true, _ work: Work?) {
         let told = Told(work: work, isLast: isLast || work == nil)
         let (job, waiting): (UnownedJob?, UnsafeContinuation<Told, Never>?) = state.withLock {
@@ -68,8 +69,10 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
             if state.waiting == nil { state.told = told }
             return (state.job.take(), state.waiting.take())
         }
-        if let job { return PoolExecutor.shared.run(job) }
-        waiting?.resume(returning: told)
+        if let job { return executor.run(job) }
+        guard let waiting else { return }
+        if bodyExecutor != nil { return waiting.resume(returning: told) }
+        executor.runHere { waiting.resume(returning: told) }
     }
 
     nonisolated(nonsending) private func wait() async -> Told {

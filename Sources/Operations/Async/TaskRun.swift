@@ -26,9 +26,15 @@ final class TaskRun: Sendable {
     func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
-        let body = AsyncBody(operation, in: queue)
+        let runsInPrepared =
+            prepared != nil && operation.taskPriority == nil && !operation.mayRunAgain
+        let executor = (runsInPrepared ? prepared?.executor : nil) ?? PoolExecutor()
+        let body = AsyncBody(operation, in: queue, on: queue?.driver == nil ? executor : nil)
         // Before there is a task: it may run on this thread, and for long, before its maker knows it.
         state.withLock { $0 = .running(body, nil) }
+        // After that: whoever promotes it from here on finds the body.
+        executor.begins(with: operation.urgency)
+        let priority = operation.taskPriority
         let witness = operation.witness
         let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
@@ -43,13 +49,22 @@ final class TaskRun: Sendable {
                 body.end()
             }
         }
-        guard let prepared, operation.mayRunAgain, queue?.driver == nil else {
-            return register(makeTask(for: operation, in: queue, wholeWork), of: body)
+        if let queue, let driver = queue.driver {
+            return register(
+                makeTask(for: operation, in: queue, driver: driver, wholeWork), of: body)
         }
-        let priority = operation.taskPriority
-        // That task stays for further attempts: each has one of its own, which can be cancelled alone.
-        prepared.run(isLast: false) { [self] in
-            register(PoolExecutor.start(wholeWork, priority: priority), of: body)
+        guard let prepared else {
+            return register(
+                PoolExecutor.start(wholeWork, priority: priority, on: executor), of: body)
+        }
+        if runsInPrepared {
+            prepared.run(wholeWork)
+            return register(prepared.task, of: body)
+        }
+        // A task that is made in the prepared one inherits the same values, and has its own priority; a child
+        // would have no lower one than that of the maker. And of several attempts each can be cancelled alone.
+        prepared.run(isLast: !operation.mayRunAgain) { [self] in
+            register(PoolExecutor.start(wholeWork, priority: priority, on: executor), of: body)
         }
     }
 
@@ -62,47 +77,37 @@ final class TaskRun: Sendable {
         }
     }
 
+    /// Nil for a task that was made earlier. A driver does not mind a priority, and must not be given a task more or
+    /// less because of it.
     private func makeTask(
-        for operation: Operation, in queue: OperationQueue?,
+        for operation: Operation, in queue: OperationQueue, driver: any QueueDriver,
         _ work: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never>? {
-        var priority = operation.taskPriority
-        if let queue, let driver = queue.driver {
-            // A driver does not mind it, and must not be given a task more or less because of it.
-            priority = nil
-            isDriven.store(true, ordering: .relaxed)
-            if let executor = prepared?.executor, !operation.mayRunAgain {
-                executor.move(to: driver, for: operation, in: queue, isBegun: false)
-            } else {
-                // Made before there was any driver. The task that runs the driver is as a rule the one that made
-                // the operation, too; so the new one inherits the same values.
-                prepared?.run(nil)
-                let executor = BodyExecutor()
-                executor.move(to: driver, for: operation, in: queue, isBegun: true)
-                return PoolExecutor.start(work, on: executor)
-            }
-        }
-        guard let prepared else { return PoolExecutor.start(work, priority: priority) }
-        if let priority {
-            // That task was made with the priority of its maker; a child can have its own.
-            prepared.run { await withTaskGroup { $0.addTask(priority: priority, operation: work) } }
-        } else {
+        isDriven.store(true, ordering: .relaxed)
+        if let prepared, let executor = prepared.bodyExecutor, !operation.mayRunAgain {
+            executor.move(to: driver, for: operation, in: queue, isBegun: false)
             prepared.run(work)
+            return nil
         }
-        return prepared.task
+        // Made before there was any driver. The task that runs the driver is as a rule the one that made
+        // the operation, too; so the new one inherits the same values.
+        prepared?.run(nil)
+        let executor = BodyExecutor()
+        executor.move(to: driver, for: operation, in: queue, isBegun: true)
+        return PoolExecutor.start(work, on: executor)
     }
 
     /// Whether there is a task that carries what its maker had.
     var isPrepared: Bool { prepared != nil }
 
     /// Whether that task may have to run for a driver.
-    var isForDrivers: Bool { prepared?.executor != nil }
+    var isForDrivers: Bool { prepared?.bodyExecutor != nil }
 
     /// Runs the body of an operation that has begun in the prepared task, in the place of the worker; false if
     /// the worker is to go on without it.
     func runPrepared(_ operation: Operation, of batch: Batch, in queue: OperationQueue) -> Bool {
         guard let prepared else { return false }
-        let body = AsyncBody(operation, in: queue)
+        let body = AsyncBody(operation, in: queue, on: prepared.executor)
         return prepared.run(on: .current, of: batch, in: queue) {
             prepared.run {
                 await TaskContext.$body.withValue(body) {
@@ -120,11 +125,19 @@ final class TaskRun: Sendable {
     /// The work is about to be done in a task that others share.
     func begin(in body: AsyncBody, for operation: Operation) {
         state.withLock { $0 = .running(body, nil) }
+        if QualityOfServiceUse.isOn { body.executor?.begins(with: operation.urgency) }
         if operation.isCancelled { body.cancel(operation) }
     }
 
     func cancel(_ operation: Operation) {
         if case .running(let body, _) = state.withLock({ $0 }) { body.cancel(operation) }
+    }
+
+    /// The operation has become more urgent while it is at work.
+    func raise(_ operation: Operation, to urgency: Urgency) {
+        if case .running(let body, _) = state.withLock({ $0 }) {
+            body.raise(operation, to: urgency)
+        }
     }
 
     @available(macOS 26, *)

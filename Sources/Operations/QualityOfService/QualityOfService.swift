@@ -11,7 +11,9 @@
 /// | ``background`` | 10 more |
 ///
 /// What is above another one in the table also starts before it, and does not wait for workers that are busy
-/// with it. ``Operation/queuePriority`` decides among the operations of one queue.
+/// with it; an async body goes on as urgently as it began. What is below still has its turn, however much comes
+/// that is above it: of each of the others something starts after 16 starts that were more urgent, unless something
+/// of that kind is running. ``userInitiated`` and ``default`` are the same in this. ``Operation/queuePriority`` decides among the operations of one queue.
 ///
 /// Each step of niceness is about a quarter more or less of a contended processor; nobody is starved.
 /// Every process may raise niceness. Lowering it, also back to what it was, takes the capability

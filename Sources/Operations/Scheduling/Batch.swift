@@ -21,6 +21,8 @@ final class Batch: @unchecked Sendable {
     private(set) var holdsSlot = false
     /// How many of the first have left the queue, or the batch, already. Changed under the queue's lock.
     private let folded = Atomic<Int>(0)
+    /// The least urgent that it may hold: what its worker counts as in the pool.
+    private(set) var urgency = Urgency.usual
     /// Whether it was cut off, or one went out of it, in a way that leaves its time without meaning; and whether
     /// bodies in it were suspended. Guarded by the queue's lock.
     var hasMisleadingTime = false
@@ -57,11 +59,12 @@ final class Batch: @unchecked Sendable {
 
     /// - Parameter fill: writes up to `capacity` operations and returns how many.
     func claimed(
-        holdsSlot: Bool, attention: UInt32,
+        holdsSlot: Bool, attention: UInt32, urgency: Urgency = .usual,
         fill: (UnsafeMutablePointer<Unmanaged<Operation>>) -> Int
     ) {
         self.holdsSlot = holdsSlot
         self.attention = attention
+        self.urgency = urgency
         (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
         let count = fill(entries)

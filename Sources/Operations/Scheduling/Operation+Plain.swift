@@ -118,7 +118,10 @@ extension Operation {
             told?.tell()
             forgotten.release()
         }
-        if let completionBlock { WorkerPool.shared.submit(.block(keptDuring(completionBlock))) }
+        if let completionBlock {
+            WorkerPool.shared.submit(
+                .block(keptDuring(completionBlock), max(urgency, .usual)))
+        }
         if next == nil { batch.lastEnd = 0 }
         return next
     }
@@ -132,9 +135,16 @@ extension OperationQueue {
         guard batch.holdsSlot, batch.canContinue, !hasPrecedence.load(ordering: .relaxed),
             attention.load(ordering: .relaxed) == batch.attention
         else { return false }
-        let isOurs = operation._withUnsafeGuaranteedRef {
-            $0.status.has(.plain)
-                && $0.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+        let isOurs = operation._withUnsafeGuaranteedRef { operation in
+            let word = operation.status
+            // Nothing less urgent than what the worker counts as in the pool.
+            if word.has(.elaborate) || batch.urgency > .usual,
+                word.quality.urgency < batch.urgency
+            {
+                return false
+            }
+            return word.has(.plain)
+                && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
         if isOurs, batch.continues(with: operation) { WorkerPool.shared.watchBatches() }
         return isOurs

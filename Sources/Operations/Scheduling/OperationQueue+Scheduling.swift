@@ -266,15 +266,19 @@ extension OperationQueue {
     }
 
     /// Lets go of what a worker has run, and claims its next work.
+    ///
+    /// - Parameter urgency: that of the reference with which the worker came.
     func exchange(
-        _ batch: Batch, for next: Batch, nanoseconds: UInt64, context: ThreadContext
+        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64,
+        context: ThreadContext
     ) -> QueueState.Work {
         let pool = WorkerPool.shared
         // A thread that is about to end takes nothing more.
         let pending = context.isSpoiled ? .max : pool.pendingCount
         let (departure, work) = eventOffering {
             $0.foldAndClaim(
-                batch, for: next, nanoseconds: nanoseconds, cores: pool.cores, pending: pending)
+                batch, for: next, offered: urgency, nanoseconds: nanoseconds, cores: pool.cores,
+                pending: pending)
         }
         letGo(of: batch, context: context)
         complete(departure)

@@ -75,7 +75,7 @@ extension Operation {
         if let driver {
             driver.submit(completionBlock, of: self)
         } else {
-            WorkerPool.shared.submit(.block(completionBlock))
+            WorkerPool.shared.submit(.block(completionBlock, max(urgency, .usual)))
         }
     }
 }

@@ -35,11 +35,7 @@ struct QueueOffer {
     func accept() {
         let queue = queue.takeRetainedValue()
         switch executor {
-        case .workers:
-            guard let tasks = queue.tasks else {
-                return WorkerPool.shared.submit(.queue(queue, urgency))
-            }
-            tasks.submit { Worker.runInTask(queue, offered: urgency) }
+        case .workers: WorkerPool.shared.submit(.queue(queue, urgency))
         case .mainThread: MainThread.perform { queue.runNext(on: executor) }
         case .driver: queue.driver?.offer(queue)
         case .dispatch(let underlying): underlying.async { queue.runNext(on: executor) }

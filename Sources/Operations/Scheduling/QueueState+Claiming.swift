@@ -26,9 +26,10 @@ extension QueueState {
         place < limit || (place == limit && ring.head == limit)
     }
 
-    private mutating func takeBest() -> (Reference, lane: Int)? {
+    private mutating func takeBest(atLeast urgency: Urgency) -> (Reference, lane: Int)? {
         guard let (place, lane) = best() else { return nil }
         guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
+        guard isUrgent(operation, atLeast: urgency) else { return nil }
         if promotesClaimed { promoteClaimed(operation, at: place) }
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
@@ -63,7 +64,7 @@ extension QueueState {
         // The reference was on its way when the queue was given another executor.
         guard executor.isSame(as: asker) else { return .none }
         offered.remove(urgency)
-        return claimCancelled(batch) ?? claimGranted() ?? claimReady(batch, cores: cores) ?? .none
+        return claim(batch, atLeast: urgency, cores: cores)
     }
 
     mutating func claimCancelled(_ batch: Batch) -> Work? {
@@ -87,11 +88,11 @@ extension QueueState {
         return nil
     }
 
-    mutating func claimReady(_ batch: Batch, cores: Int) -> Work? {
+    mutating func claimReady(_ batch: Batch, atLeast urgency: Urgency, cores: Int) -> Work? {
         guard !isSuspended, hasFreeSlot else { return nil }
         promotesClaimed = hasPromotedPlaces
         var refusals = 0
-        while let (first, firstLane) = takeBest() {
+        while let (first, firstLane) = takeBest(atLeast: urgency) {
             let isSingle =
                 givesEach
                 || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
@@ -109,7 +110,7 @@ extension QueueState {
             }
             var lowest = firstLane
             let size = batchSize(cores: cores)
-            batch.claimed(holdsSlot: true, attention: attention) { entries in
+            batch.claimed(holdsSlot: true, attention: attention, urgency: urgency) { entries in
                 entries[0] = first
                 var count = 1
                 if isOrdinary {
@@ -122,7 +123,7 @@ extension QueueState {
                         lowest = lane
                     }
                 } else {
-                    while count < size, let (next, lane) = takeBest() {
+                    while count < size, let (next, lane) = takeBest(atLeast: urgency) {
                         entries[count] = next
                         lowest = lane
                         count += 1
@@ -140,7 +141,7 @@ extension QueueState {
 
     /// Whether the order of claims is that of the ring's lanes.
     private var isOrdinary: Bool {
-        isUsual && barriers.isEmpty && moved.isEmpty && !promotesClaimed
+        isUsual && barriers.isEmpty && moved.isEmpty && !QualityOfServiceUse.isOn
     }
 
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {

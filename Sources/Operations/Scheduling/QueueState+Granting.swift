@@ -30,11 +30,11 @@ extension QueueState {
             operation.update({ $0.unitsGranted() }) != nil
         else { return false }
         running += 1
-        granted.append(.passRetained(operation))
+        granted.append(.passRetained(operation), urgency(of: operation))
         return true
     }
 
-    mutating func claimGranted() -> Work? {
-        granted.popFirst().map { .single($0) }
+    mutating func claimGranted(atLeast urgency: Urgency) -> Work? {
+        granted.popFirst(atLeast: urgency).map { .single($0) }
     }
 }

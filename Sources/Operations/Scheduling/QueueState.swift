@@ -52,7 +52,7 @@ struct QueueState: ~Copyable {
     /// True while operations are given out one by one, because of that or for a driver.
     var givesEach = false
     /// Claimed by those who gave them units, retained for the workers; see `grant`.
-    var granted = FIFO<Reference>()
+    var granted = GrantedOperations()
     /// True if something was recorded that has to be told when the lock is released.
     var hasNews = false
     /// Operations of batches that had finished when `tellsEach` was set.
@@ -110,7 +110,7 @@ struct QueueState: ~Copyable {
         }
     }
 
-    private var isRunnable: Bool {
+    var isRunnable: Bool {
         mutating get {
             if ring.readyCount(OperationRing.cancelledLane) > 0 || !granted.isEmpty { return true }
             guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
@@ -304,17 +304,15 @@ struct QueueState: ~Copyable {
     ///
     /// - Parameter pending: how many references to queues, and blocks, wait for a worker.
     mutating func foldAndClaim(
-        _ batch: Batch, for next: Batch, nanoseconds: UInt64, cores: Int, pending: Int
+        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64, cores: Int,
+        pending: Int
     ) -> (Departure, Work) {
         let departure = fold(batch, nanoseconds: nanoseconds)
         // What was added since is for others if the queue was given another executor before this.
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (
-            departure,
-            claimCancelled(next) ?? claimGranted() ?? claimReady(next, cores: cores) ?? .none
-        )
+        return (departure, claim(next, atLeast: urgency, cores: cores))
     }
 
     private mutating func unregister(_ batch: Batch) {
@@ -424,24 +422,6 @@ struct QueueState: ~Copyable {
     /// False if an operation may run at once that became ready only now: nothing is before it.
     var hasPrecedence: Bool {
         readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || isStrict || room.isUsed
-    }
-
-    /// How urgently the queue must be handed to its executor now; nil if it need not be. One that lies there
-    /// already is handed over once more if it has become more urgent.
-    @inline(__always)
-    mutating func offer() -> Urgency? {
-        guard offered.isEmpty || QualityOfServiceUse.isOn, isRunnable else { return nil }
-        let urgency = QualityOfServiceUse.isOn ? bestUrgency : .usual
-        return offered.insert(urgency) ? urgency : nil
-    }
-
-    /// How urgent the operation to start next is.
-    private var bestUrgency: Urgency {
-        mutating get {
-            guard case .workers = executor, let (place, _) = best() else { return .usual }
-            let rank = ring[place]?._withUnsafeGuaranteedRef { quality(of: $0).effectiveRank }
-            return Urgency(rank: rank ?? 0)
-        }
     }
 
     /// What lies in batches has to be considered anew.

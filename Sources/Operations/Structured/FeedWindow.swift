@@ -151,7 +151,7 @@ final class FeedWindow: Sendable {
     ) async throws {
         try await withTaskCancellationHandler {
             _ = isolation
-            try await withTaskExecutorPreference(PoolExecutor.shared) {
+            try await withTaskExecutorPreference(PoolExecutor.unlessInBody) {
                 _ = isolation
                 do {
                     var iterator = elements.makeAsyncIterator()

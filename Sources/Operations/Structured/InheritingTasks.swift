@@ -1,85 +1,80 @@
-/// Runs pieces of work on the workers, each in a task that has the task-local values and the priority of
-/// the one that made this.
+/// Lets workers run the operations of a queue inside of tasks that have the task-local values and the priority of the
+/// one that made this.
 ///
-/// Only a task can inherit, and only from the one that makes it. So there is always one task here that is
-/// free, and before it begins with a piece of work it makes the next.
+/// Only a task can inherit, and only from the one that makes it. So there is always a task here that is
+/// free, or being made: whoever takes the last makes the next in it, before it begins to work. The task runs on
+/// the thread of the worker that came with the queue's reference, in its place; so the pool knows how urgent
+/// that is.
 final class InheritingTasks: Sendable {
-    typealias Work = @Sendable () -> Void
-
     private struct State {
-        var pending = FIFO<Work>()
-        var idle: [CheckedContinuation<Work?, Never>] = []
-        /// Tasks that are idle, or about to be.
-        var free = 1
+        /// Those that wait for work.
+        var free: [PreparedTask] = []
+        /// References with which workers came while the next task was being made.
+        var held: [WorkItem] = []
         var isClosed = false
     }
 
     private let state = Protected(State())
 
     /// To be made in the task that is inherited from.
-    init() { makeTask() }
+    init() {
+        // The operation around the one that makes this is not the one that runs here.
+        TaskContext.$body.withValue(nil) { add(PreparedTask(mayBeDriven: false)) }
+    }
 
-    private func makeTask() {
-        Task(executorPreference: PoolExecutor.shared) {
-            // The operation around the one that made this is not the one that runs here.
-            await TaskContext.$body.withValue(nil) { await self.serve() }
+    private enum Found {
+        case free(PreparedTask, isLast: Bool)
+        /// There will be one; then the reference goes to the pool again.
+        case none
+        case closed
+    }
+
+    /// Runs the best operations of a queue in one of the tasks, on the calling worker.
+    func run(_ queue: OperationQueue, offered urgency: Urgency) {
+        let found = state.withLock { state -> Found in
+            if state.isClosed { return .closed }
+            if let task = state.free.popLast() {
+                return .free(task, isLast: state.free.isEmpty)
+            }
+            state.held.append(.queue(queue, urgency))
+            return .none
+        }
+        switch found {
+        case .none: break
+        // There is nobody left to inherit from.
+        case .closed: Worker.runInTask(queue, offered: urgency)
+        case .free(let task, let isLast):
+            task.run(isLast: false) { [self] in
+                if isLast { add(PreparedTask(mayBeDriven: false)) }
+                Worker.runInTask(queue, offered: urgency)
+            }
+            add(task)
         }
     }
 
-    func submit(_ work: @escaping Work) {
-        let (idle, isClosed) = state.withLock {
-            state -> (CheckedContinuation<Work?, Never>?, Bool) in
-            if state.isClosed { return (nil, true) }
-            if let idle = state.idle.popLast() { return (idle, false) }
-            state.pending.append(work)
-            return (nil, false)
+    /// There is one more task that waits for work, unless there are as many as can be at work.
+    private func add(_ task: PreparedTask) {
+        let (isKept, held) = state.withLock { state -> (Bool, [WorkItem]) in
+            guard !state.isClosed, state.free.count < WorkerPool.shared.cores else {
+                return (false, [])
+            }
+            state.free.append(task)
+            defer { state.held = [] }
+            return (true, state.held)
         }
-        if isClosed { WorkerPool.shared.submit(.block(work)) }
-        idle?.resume(returning: work)
+        if !isKept { task.run(nil) }
+        for item in held { WorkerPool.shared.submit(item) }
     }
 
     /// There is nobody left to inherit from. What operations have added to the queue they run in, and goes on
-    /// after that, is for the workers.
+    /// after that, runs without tasks of these.
     func close() {
-        var (idle, pending) = state.withLock { state in
+        let (free, held) = state.withLock { state in
             state.isClosed = true
-            defer { (state.idle, state.pending) = ([], FIFO()) }
-            return (state.idle, state.pending)
+            defer { (state.free, state.held) = ([], []) }
+            return (state.free, state.held)
         }
-        for continuation in idle { continuation.resume(returning: nil) }
-        while let work = pending.popFirst() { WorkerPool.shared.submit(.block(work)) }
-    }
-
-    private func serve() async {
-        while let work = await next() {
-            let isLast = state.withLock { state in
-                state.free -= 1
-                guard state.free == 0, !state.isClosed else { return false }
-                state.free = 1
-                return true
-            }
-            if isLast { makeTask() }
-            work()
-            let isNeeded = state.withLock { state in
-                guard !state.isClosed, state.free < WorkerPool.shared.cores else { return false }
-                state.free += 1
-                return true
-            }
-            if !isNeeded { return }
-            // Others have their turn; and a thread that is about to end takes nothing more.
-            await Task.yield()
-        }
-    }
-
-    private func next() async -> Work? {
-        await withCheckedContinuation { continuation in
-            let found: Work?? = state.withLock { state in
-                if state.isClosed { return .some(nil) }
-                if let work = state.pending.popFirst() { return work }
-                state.idle.append(continuation)
-                return nil
-            }
-            if let found { continuation.resume(returning: found) }
-        }
+        for task in free { task.run(nil) }
+        for item in held { WorkerPool.shared.submit(item) }
     }
 }

@@ -234,6 +234,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     override var ownStartTime: UInt64? { run?.startTime.load(ordering: .relaxed) }
 
     override func promoteTask() {
+        run?.raise(self, to: urgency)
         guard #available(macOS 26, *), let priority = taskPriority else { return }
         run?.escalate(to: priority)
     }

@@ -3,16 +3,19 @@ enum WorkItem: Sendable {
     /// Run the best operations of a queue.
     case queue(OperationQueue, Urgency)
     /// Run a block: a completion block, or a share of a block operation.
-    case block(@Sendable () -> Void)
-    /// Run a piece of a task.
-    case job(UnownedJob, Urgency)
+    case block(@Sendable () -> Void, Urgency = .usual)
+    /// Run a piece of a task that prefers this executor.
+    case job(UnownedJob, PoolExecutor, Urgency)
+    /// Run the next piece of a task that the executor keeps.
+    case nextJob(PoolExecutor, Urgency)
     /// Call what is due.
     case timer(PoolTimer)
 
     var urgency: Urgency {
         switch self {
-        case .queue(_, let urgency), .job(_, let urgency): urgency
-        case .block: .usual
+        case .queue(_, let urgency), .block(_, let urgency), .job(_, _, let urgency),
+            .nextJob(_, let urgency):
+            urgency
         case .timer: .timer
         }
     }
@@ -28,6 +31,10 @@ struct PoolState {
     /// By urgency.
     private var items = Urgency.allCases.map { _ in FIFO<WorkItem>() }
     private(set) var pendingCount = 0
+    /// By urgency: how many more urgent items were taken while there were some, since one of them was.
+    private var passedOver = Urgency.allCases.map { _ in 0 }
+    /// An urgency that was passed over so often is served once.
+    static let patience = 16
     private var cores: Int
     private let maximumThreads: Int
 
@@ -76,6 +83,26 @@ struct PoolState {
     }
 
     private var activeCount: Int { activeCount(from: .background) }
+
+    /// The urgency of the item that a worker takes which may take the most urgent one: another one if that was passed
+    /// over for too long, and nothing of its kind is at work.
+    ///
+    /// Where something is, the system gives it its share of the processors. So there is at most one worker more
+    /// for each urgency than there would be; those that sleep do not count.
+    private func nextUrgency(insteadOf highest: Urgency) -> Urgency {
+        guard pendingCount > items[highest.rawValue].count else { return highest }
+        let overdue = Urgency.allCases[..<highest.rawValue].last {
+            passedOver[$0.rawValue] >= Self.patience && activeCounts[$0.rawValue] <= asleep
+        }
+        return overdue ?? highest
+    }
+
+    /// An item of that urgency was taken: the less urgent ones were passed over.
+    private mutating func serves(_ urgency: Urgency) {
+        passedOver[urgency.rawValue] = 0
+        guard pendingCount > items[urgency.rawValue].count else { return }
+        for lower in 0..<urgency.rawValue where !items[lower].isEmpty { passedOver[lower] += 1 }
+    }
 
     /// Whether a free worker may take the most urgent item. If not, it may take none: at least as many run
     /// something as urgent as the others.
@@ -152,11 +179,12 @@ struct PoolState {
 
     /// Work for a worker that is free, and what it must do for the others before it begins.
     mutating func workerAsked(_ worker: WorkerID) -> (WorkItem, Action)? {
-        guard mayTakeWork, let highest = highestPending,
-            let item = items[highest.rawValue].popFirst()
-        else { return nil }
+        guard mayTakeWork, let highest = highestPending else { return nil }
+        let urgency = nextUrgency(insteadOf: highest)
+        guard let item = items[urgency.rawValue].popFirst() else { return nil }
         pendingCount -= 1
-        urgencies[worker.number] = highest
+        serves(urgency)
+        urgencies[worker.number] = urgency
         becameActive(worker)
         return (item, balance())
     }

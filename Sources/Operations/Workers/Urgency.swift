@@ -27,6 +27,20 @@ enum Urgency: Int, Comparable, CaseIterable {
     static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
 }
 
+extension QualityOfServiceState {
+    /// The one answer for everything that a worker is to run: what a queue starts next, the pieces of an async
+    /// body, and what follows from an operation's end.
+    ///
+    /// By the rank in force: a promotion to `background` makes nothing wait that did not before.
+    var urgency: Urgency { Urgency(rank: rankInForce) }
+}
+
+extension Operation {
+    /// How soon what it needs is to be run, by what its word says. Of one that is in a queue, and has not been
+    /// claimed, the queue knows more (`QueueState.urgency(of:)`).
+    final var urgency: Urgency { QualityOfServiceUse.isOn ? status.quality.urgency : .usual }
+}
+
 /// The urgencies with which a queue was handed to the pool, once each.
 struct OfferedUrgencies {
     private var bits: UInt8 = 0

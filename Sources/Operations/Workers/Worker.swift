@@ -28,18 +28,25 @@ final class Worker: @unchecked Sendable {
 
     func run(_ item: WorkItem, context: ThreadContext) {
         switch item {
-        case .block(let block):
+        case .block(let block, _):
             if mayRunAsUsual(item, context: context) { block() }
-        case .job(let job, let urgency):
-            let executor = urgency == .timer ? PoolExecutor.timers : .shared
+        case .job(let job, let executor, _):
             if mayRunAsUsual(item, context: context) { executor.run(job) }
+        case .nextJob(let executor, _):
+            if mayRunAsUsual(item, context: context), let job = executor.takeJob() {
+                executor.run(job)
+            }
         case .timer(let timer):
             if mayRunAsUsual(item, context: context) { timer.fire() }
-        case .queue(let queue, let urgency): run(queue, offered: urgency, context: context)
+        case .queue(let queue, let urgency):
+            guard let tasks = queue.tasks else {
+                return run(queue, offered: urgency, context: context)
+            }
+            tasks.run(queue, offered: urgency)
         }
     }
 
-    /// Runs the best operations of a queue as a piece of a task, which is on a worker already.
+    /// Runs the best operations of a queue inside of a task that runs on a worker's thread.
     static func runInTask(_ queue: OperationQueue, offered urgency: Urgency) {
         let context = ThreadContext.current
         guard let worker = context.activeWorker else { return queue.runNext(on: .workers) }
@@ -66,7 +73,7 @@ final class Worker: @unchecked Sendable {
             queue.run(batch, context: context)
             let end = monotonicNanoseconds()
             work = queue.exchange(
-                batch, for: next, nanoseconds: end - start, context: context)
+                batch, for: next, offered: urgency, nanoseconds: end - start, context: context)
             swap(&batch, &next)
             start = end
         }

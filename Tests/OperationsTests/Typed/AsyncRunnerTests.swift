@@ -174,7 +174,7 @@ struct AsyncRunnerTests {
     func aTaskThatWasCancelledTakesNoOther(isCancelledBefore: Bool) async {
         let (first, second) = (TypedOperation { 1 }, TypedOperation { 2 })
         let goesOn = await Task {
-            let body = AsyncBody(first, in: nil)
+            let body = AsyncBody(first, in: nil, on: nil)
             body.begin()
             if isCancelledBefore { body.cancel(first) }
             let goesOn = body.goOn(with: second)

@@ -1,0 +1,334 @@
+import OperationsTestKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Work of default quality that computes on all processors, with more of it waiting, until it is told to end.
+private final class Computing: Sendable {
+    private let isOver = Atomic(false)
+    private let started = Tally()
+    let queue = OperationQueue()
+
+    /// Returns when all processors are busy with it. In a process of its own: nothing else runs meanwhile.
+    func begin() {
+        for _ in 0..<3 * WorkerPool.shared.cores { queue.addOperation { self.compute() } }
+        waitUntilBusy()
+    }
+
+    func compute() {
+        started.increment()
+        while !isOver.load(ordering: .relaxed) {}
+    }
+
+    func waitUntilBusy() {
+        while started.value < WorkerPool.shared.cores { yieldProcessor() }
+    }
+
+    func end() {
+        isOver.store(true, ordering: .relaxed)
+        queue.cancelAllOperations()
+    }
+}
+
+/// A continuation that is resumed by hand.
+private final class Pause: Sendable {
+    private let continuation = Protected<CheckedContinuation<Void, Never>?>(nil)
+    private let began = Signal()
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            self.continuation.withLock { $0 = continuation }
+            began.send()
+        }
+    }
+
+    func waitUntilReached() { #expect(began.wait()) }
+    func end() { continuation.withLock { $0.take() }?.resume() }
+}
+
+private struct NotYet: Error {}
+
+private func inTask<Made: Sendable>(
+    _ priority: TaskPriority, _ make: @escaping @Sendable () -> Made
+) async -> Made {
+    await Task.detached(priority: priority) { make() }.value
+}
+
+/// What is urgent does not wait for work that is less so, on whatever way it comes to a worker. Each test in a
+/// process of its own, all processors of which compute something of default quality; that ends when the test has
+/// seen what is urgent.
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
+struct UrgencyTests {
+    @Test func whatHasWaitedForAUnitIsStillUrgent() async {
+        await #expect(processExitsWith: .success) {
+            let (computing, queue, budget) = (Computing(), OperationQueue(), ConcurrencyBudget(1))
+            let (started, end, began) = (Signal(), Signal(), Signal())
+            queue.add(.cost(1, of: budget)) {
+                started.send()
+                end.wait()
+                return
+            }
+            #expect(started.wait())
+            let urgent = queue.add(.cost(1, of: budget), .qualityOfService(.userInteractive)) {
+                began.send()
+            }
+            while urgent.isReady { yieldProcessor() }
+            computing.begin()
+            end.send()
+            #expect(began.wait())
+            computing.end()
+        }
+    }
+
+    /// A holder that was granted its units, and has not begun, is promoted by what waits for it.
+    @Test func whatIsPromotedAfterItWasGivenItsUnitsBecomesUrgent() async {
+        await #expect(processExitsWith: .success) {
+            let (computing, queue, budget) = (Computing(), OperationQueue(), ConcurrencyBudget(1))
+            budget.units = 0
+            let began = Signal()
+            let granted = queue.add(.cost(1, of: budget)) { began.send() }
+            while granted.isReady { yieldProcessor() }
+            QualityOfServiceUse.begins(rank: 4)
+            computing.begin()
+            budget.units = 1
+            granted.qualityOfService = .userInteractive
+            #expect(began.wait())
+            computing.end()
+        }
+    }
+
+    @Test func anAsyncBodyGoesOnAsUrgentAsItBegan() async {
+        await #expect(processExitsWith: .success) {
+            let (computing, queue) = (Computing(), OperationQueue())
+            let done = Signal()
+            computing.begin()
+            let body: @Sendable () async -> Void = {
+                for _ in 0..<3 { await Task.yield() }
+                await withTaskGroup { $0.addTask { await Task.yield() } }
+                _ = try? await [1, 2, 3].concurrentMap { $0 }
+                done.send()
+            }
+            queue.add(.qualityOfService(.userInteractive), body: body)
+            #expect(done.wait())
+            _ = await inTask(.medium) {
+                queue.add(.qualityOfService(.userInteractive), body: body)
+            }
+            #expect(done.wait())
+            let attempts = Tally()
+            _ = await inTask(.medium) {
+                queue.add(.qualityOfService(.userInteractive), .retry(2, backoff: .none)) {
+                    await Task.yield()
+                    if attempts.increment() < 3 { throw NotYet() }
+                    done.send()
+                }
+            }
+            #expect(done.wait())
+            computing.end()
+        }
+    }
+
+    /// Before its pieces wait for a worker, or while one does.
+    @Test(arguments: [true, false])
+    func anAsyncBodyIsPromotedWhileItWaits(isResumedBefore: Bool) async {
+        await #expect(processExitsWith: .success) { [isResumedBefore] in
+            QualityOfServiceUse.begins(rank: 4)
+            let (queue, computing, done) = (OperationQueue(), Computing(), Signal())
+            let pauses = [Pause(), Pause()]
+            let bodies = pauses.map { pause -> @Sendable () async -> Void in
+                {
+                    await pause.wait()
+                    done.send()
+                }
+            }
+            let operations = [
+                await inTask(.medium) { TypedOperation(body: bodies[0]) },
+                await onThread { TypedOperation(body: bodies[1]) },
+            ]
+            for (operation, pause) in zip(operations, pauses) {
+                queue.addOperation(operation)
+                pause.waitUntilReached()
+            }
+            computing.begin()
+            for (operation, pause) in zip(operations, pauses) {
+                if isResumedBefore { pause.end() }
+                operation.qualityOfService = .userInteractive
+                if !isResumedBefore { pause.end() }
+                #expect(done.wait())
+            }
+            computing.end()
+        }
+    }
+
+    @Test func operationsOfScopesAndGroupsAreUrgent() async {
+        await #expect(processExitsWith: .success) {
+            let (computing, queue) = (Computing(), OperationQueue())
+            computing.begin()
+            try await withOperationQueue { queue in
+                let began = Signal()
+                queue.add(.qualityOfService(.userInteractive)) { began.send() }
+                #expect(await began.arrives())
+                queue.add(.qualityOfService(.userInteractive)) {
+                    await Task.yield()
+                    began.send()
+                }
+                #expect(await began.arrives())
+            }
+            let (began, ended) = (Signal(), Signal())
+            let group = GroupOperation("group") {
+                TypedOperation<Void> { began.send() }
+                TypedOperation<Void> {
+                    await Task.yield()
+                    began.send()
+                }
+            }
+            group.qualityOfService = .userInteractive
+            group.completionBlock = { ended.send() }
+            queue.addOperation(group)
+            #expect(began.wait() && began.wait() && ended.wait())
+            computing.end()
+        }
+    }
+
+    /// Two workers came for what is urgent and find what is not in the same queue. They must not count as busy with
+    /// something urgent.
+    @Test func whatComesAfterSomethingUrgentInTheSameQueueDoesNotCountAsUrgent() async {
+        await #expect(processExitsWith: .success) {
+            let computing = Computing()
+            let (mixed, other) = (computing.queue, OperationQueue())
+            mixed.isSuspended = true
+            for _ in 0..<WorkerPool.shared.cores {
+                mixed.add(.qualityOfService(.userInteractive)) {}
+            }
+            for _ in 0..<3 * WorkerPool.shared.cores { mixed.addOperation { computing.compute() } }
+            mixed.isSuspended = false
+            computing.waitUntilBusy()
+            let began = Signal()
+            other.add(.qualityOfService(.userInteractive)) { began.send() }
+            #expect(began.wait())
+            computing.end()
+        }
+    }
+
+    @Test func whatIsCancelledLeavesAsUrgently() async {
+        await #expect(processExitsWith: .success) {
+            let (computing, queue) = (Computing(), suspendedQueue())
+            let began = Signal()
+            let cancelled = queue.add(.qualityOfService(.userInteractive)) {}
+            let after = BlockOperation { began.send() }
+            after.qualityOfService = .userInteractive
+            after.addDependency(cancelled)
+            let other = OperationQueue()
+            other.addOperation(after)
+            computing.begin()
+            cancelled.cancel()
+            #expect(began.wait())
+            computing.end()
+        }
+    }
+
+    // MARK: Ageing
+
+    /// Each urgent operation is followed by another one for as long as the rest has not begun.
+    @Test(arguments: [true, false])
+    func aFloodOfUrgentWorkLetsTheRestHaveItsTurn(isAsync: Bool) async {
+        await #expect(processExitsWith: .success) { [isAsync] in
+            let isOver = Atomic(false)
+            let began = Tally()
+            let flood = (0..<2 * WorkerPool.shared.cores + 2).map { _ in OperationQueue() }
+            @Sendable func goOn(in queue: OperationQueue) {
+                guard !isOver.load(ordering: .relaxed) else { return }
+                queue.add(.qualityOfService(.userInteractive)) { goOn(in: queue) }
+            }
+            for queue in flood {
+                if isAsync {
+                    queue.add(.qualityOfService(.userInteractive)) {
+                        while !isOver.load(ordering: .relaxed) { await Task.yield() }
+                    }
+                } else {
+                    goOn(in: queue)
+                }
+            }
+            let rest = [QualityOfService.background, .utility, .default].map { quality in
+                OperationQueue().add(.qualityOfService(quality)) { _ = began.increment() }
+            }
+            for operation in rest { await operation.waitUntilFinished() }
+            isOver.store(true, ordering: .relaxed)
+            #expect(began.value == 3)
+            for queue in flood { await queue.drain() }
+        }
+    }
+
+    // MARK: The rules alone
+
+    /// It was promoted, and not asked for anything less than usual: a promotion makes nothing wait.
+    @Test func aPromotionToBackgroundMakesNothingLessUrgent() {
+        QualityOfServiceUse.begins(rank: 1)
+        let queue = OperationQueue()
+        var state = QueueState()
+        let (first, last) = (BlockOperation {}, BlockOperation {})
+        first.qualityOfService = .default
+        last.qualityOfService = .background
+        for operation in [first, last] { _ = state.add(operation, to: queue) }
+        #expect(state.offer() == .usual)
+        guard case .batch = state.executorAsked(Batch(), offered: .usual, cores: 1) else {
+            Issue.record("the first was not claimed")
+            return
+        }
+        #expect(state.offer() == .background)
+        for operation in [first, last] { Unmanaged.passUnretained(operation).release() }
+    }
+
+    @Test func theMostUrgentOfThoseThatWereGrantedUnitsGoesFirst() throws {
+        for seed in 1...50 as ClosedRange<UInt64> {
+            var random = SeededGenerator(state: seed)
+            var granted = GrantedOperations()
+            var model: [(operation: Operation, urgency: Urgency)] = []
+            for _ in 0..<300 {
+                let urgency = try #require(Urgency(rawValue: random.below(4)))
+                if random.happens(1, in: 2) {
+                    let operation = Operation()
+                    granted.append(.passUnretained(operation), urgency)
+                    model.append((operation, urgency))
+                } else if random.happens(1, in: 2), !model.isEmpty {
+                    let index = random.below(model.count)
+                    granted.raise(.passUnretained(model[index].operation), to: urgency)
+                    if urgency > model[index].urgency {
+                        model.append((model.remove(at: index).operation, urgency))
+                    }
+                } else {
+                    let highest = model.map(\.urgency).max()
+                    let first = model.firstIndex { $0.urgency == highest && $0.urgency >= urgency }
+                    let expected = first.map { model.remove(at: $0).operation }
+                    let popped = granted.popFirst(atLeast: urgency)
+                    let isRight =
+                        popped?.toOpaque()
+                        == expected.map { Unmanaged.passUnretained($0).toOpaque() }
+                    try #require(isRight, "seed \(seed)")
+                }
+                #expect(granted.highestUrgency == model.map(\.urgency).max(), "seed \(seed)")
+                #expect(granted.isEmpty == model.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: [TaskPriority.high, .medium, .low])
+    func whereItWasMadeDoesNotChangeTheQualityOfABody(maker: TaskPriority) async throws {
+        let seen = await inTask(maker) {
+            // In one queue those behind would promote those ahead of them.
+            [QualityOfService.background, .utility, .userInitiated].map { quality in
+                OperationQueue().add(.qualityOfService(quality)) { () async -> [TaskPriority?] in
+                    let before = Task.currentPriority
+                    await Task.yield()
+                    return [before, Task.currentPriority, Task.basePriority]
+                }
+            }
+        }
+        for (operation, priority) in zip(seen, [TaskPriority.background, .utility, .high]) {
+            // A wait for the value promotes nothing: the test is no operation.
+            await operation.waitUntilFinished()
+            #expect(try operation.result == [priority, priority, priority])
+        }
+    }
+}
