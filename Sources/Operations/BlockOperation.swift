@@ -6,6 +6,9 @@ import Synchronization
 /// that have not begun.
 open class BlockOperation: Operation, @unchecked Sendable {
     /// The first block. Set before anybody else sees the operation.
+    ///
+    /// Not checked for overlapping accesses: it only changes in `init` and `deinit`.
+    @exclusivity(unchecked)
     private(set) var block: (@Sendable () -> Void)?
 
     /// Makes an operation without blocks, which finishes at once.
@@ -19,6 +22,15 @@ open class BlockOperation: Operation, @unchecked Sendable {
         self.init()
         // It was nil: an assignment would keep the operation alive while it releases the old value.
         withUnsafeMutablePointer(to: &self.block) { $0.initialize(to: block) }
+    }
+
+    deinit {
+        guard block != nil else { return }
+        ThreadContext.releasing {
+            block = nil
+        } later: {
+            block as Any
+        }
     }
 
     /// The blocks, in the order added.

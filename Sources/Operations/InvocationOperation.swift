@@ -58,6 +58,16 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
         super.init { try call.make() }
     }
 
+    deinit {
+        var body = call.take()
+        guard body != nil else { return }
+        ThreadContext.releasing {
+            body = nil
+        } later: {
+            body as Any
+        }
+    }
+
     /// Asks the operation to stop; one that has not called its method lets go of its target.
     open override func cancel() {
         super.cancel()

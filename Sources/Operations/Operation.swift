@@ -34,7 +34,13 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     deinit {
         releaseEdges()
-        extras.load(ordering: .acquiring)?.release()
+        if let extras = extras.load(ordering: .acquiring) {
+            ThreadContext.releasing {
+                extras.release()
+            } later: {
+                extras.takeRetainedValue()
+            }
+        }
     }
 
     // MARK: Running

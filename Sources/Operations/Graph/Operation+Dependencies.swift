@@ -246,7 +246,7 @@ extension Operation {
     }
 }
 
-/// References that are about to be let go of. The first needs no array.
+/// References that are about to be released. The first needs no array.
 struct References {
     private var first: Unmanaged<Operation>?
     private var rest: [Unmanaged<Operation>] = []
@@ -256,28 +256,10 @@ struct References {
         if first == nil { first = operation } else { rest.append(operation) }
     }
 
+    /// Releases them, one after the other and not by recursion.
     @inline(__always)
-    mutating func release() {
-        if first != nil { releaseAll() }
-    }
-
-    /// Lets go of them without recursion: the last reference to the end of a long chain would otherwise
-    /// release it one stack frame an operation.
-    ///
-    /// What their `deinit` lets go of comes into the same list. (To take it out before, of those that seem to
-    /// have no other reference, would be wrong: a weak one can come to life at that moment.)
-    private mutating func releaseAll() {
-        let context = ThreadContext.current
-        let isOutermost = !context.isLettingGo
-        context.isLettingGo = true
-        if let first = first.take() {
-            if isOutermost { first.release() } else { context.lettingGo.append(first) }
-        }
-        context.lettingGo += rest
-        rest = []
-        guard isOutermost else { return }
-        while let next = context.lettingGo.popLast() { next.release() }
-        context.isLettingGo = false
+    consuming func release() {
+        if let first { ThreadContext.release(first, and: rest) }
     }
 }
 

@@ -16,7 +16,8 @@ import Synchronization
 /// inside a task carries that task's task-local values into its body.
 open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     // Unchecked: `body` is touched while it is made, and then by the one who runs it, as is `returned`; others
-    // read `returned` when they have seen in the word that it has finished.
+    // read `returned` when they have seen in the word that it has finished. So no access overlaps another one, and
+    // the two need no checks at run time, which would be made at each release.
 
     private typealias AsyncFunction = nonisolated(nonsending) @Sendable () async throws -> Output
 
@@ -27,9 +28,11 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// Nil once it has run for the last time, and if a subclass overrides `main()`.
+    @exclusivity(unchecked)
     private var body: Body?
     /// What runs an async body.
     let run: TaskRun?
+    @exclusivity(unchecked)
     private var returned: Output?
 
     /// Makes an operation for a subclass that overrides `main() async throws`.
@@ -72,7 +75,17 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         becomePlain(.asynchronous)
     }
 
-    deinit { run?.abandon() }
+    deinit {
+        // As a rule its body has run, and what that returned is nothing that could hold others.
+        if case .none = body, run == nil, _isPOD(Output.self) { return }
+        ThreadContext.releasing {
+            run?.abandon()
+            body = nil
+            returned = nil
+        } later: {
+            (body, returned, run.map(AbandonedRun.init))
+        }
+    }
 
     // MARK: The result
 
@@ -242,3 +255,12 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
 /// An operation whose work is an `async` function without a result.
 public typealias AsyncOperation = TypedOperation<Void>
+
+/// Abandons the task of an operation when it is released itself.
+private final class AbandonedRun {
+    private let run: TaskRun
+
+    init(_ run: TaskRun) { self.run = run }
+
+    deinit { run.abandon() }
+}

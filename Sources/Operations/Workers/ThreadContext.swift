@@ -24,9 +24,20 @@ final class ThreadContext: @unchecked Sendable {
     private var outer: [Frame] = []
     /// The worker that this thread is, while the pool counts it as active.
     var activeWorker: Worker?
-    /// Operations that this thread is about to let go of, one after the other.
-    var lettingGo: [Unmanaged<Operation>] = []
-    var isLettingGo = false
+    /// How many releases of this thread are inside of each other, see `releasing(_:later:)`, and what the
+    /// outermost one is to release.
+    ///
+    /// Not checked for overlapping accesses: each takes a moment, in which nothing is called.
+    @exclusivity(unchecked)
+    var nestedReleases = 0
+    @exclusivity(unchecked)
+    var laterReleases: [Any] = []
+    /// The address at which half of the thread's stack is used, once it was asked for; 0 if it is not known.
+    var stackMiddle: UInt?
+    /// How many calls of this thread are inside of each other, see `nesting(_:)`, and what the outermost one
+    /// is to call.
+    var nestedCalls = 0
+    var laterCalls = FIFO<() -> Void>()
     /// Tasks without work that are with this thread; workers have some.
     var runners: [AsyncRunner] = []
     /// As many as bodies of one batch can be suspended.
