@@ -1,5 +1,8 @@
 /// What runs a barrier block; see ``OperationQueue/addBarrierBlock(_:)``.
 final class Barrier: BlockOperation, @unchecked Sendable {
+    /// Its ticket among the barriers of its queue; guarded by the queue's lock.
+    var ticket = 0
+
     override init() {
         super.init()
         update { word in

@@ -426,21 +426,24 @@ extension Operation {
     }
 
     /// False if it has finished already.
-    func addWaiter(_ waiter: Waiter) -> Bool {
-        let isAdded = withExtras { extras in
-            guard status.phase != .finished else { return false }
-            extras.waiters.append(waiter)
+    func addWaiter(_ waiter: Waiter) -> Bool { register(waiter) != nil }
+
+    /// Adds a waiter that may give up, with this ticket; nil if the operation has finished already.
+    func register(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
+        let ticket: TicketList<Waiter>.Ticket? = withExtras { extras in
+            guard status.phase != .finished else { return nil }
+            let ticket = extras.waiters.append(waiter)
             update { word in
                 word.insert(.hasAudience)
                 return true
             }
-            return true
+            return ticket
         }
-        if !isAdded, !ThreadContext.isLeaving(self) {
+        if ticket == nil, !ThreadContext.isLeaving(self) {
             var backoff = Backoff()
             while isLeaving { backoff.pause() }
         }
-        return isAdded
+        return ticket
     }
 }
 

@@ -222,4 +222,30 @@ struct SchedulerPartsTests {
             #expect(counts.events.reduce(0, +) == 32)
         }
     }
+
+    @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
+    func aTicketListKeepsItsOrder(seed: UInt64) {
+        var random = SeededGenerator(state: seed)
+        var list = TicketList<Int>()
+        var expected: [(ticket: Int, element: Int)] = []
+        for element in 0..<5_000 {
+            if random.happens(1, in: 2) {
+                expected.append((list.append(element), element))
+            } else if !expected.isEmpty {
+                // Often the first or the last, as those who wait leave.
+                let index = [0, expected.count - 1, random.below(expected.count)][random.below(3)]
+                let (ticket, element) = expected.remove(at: index)
+                #expect(list.contains(ticket))
+                #expect(list.remove(ticket) == element, "seed \(seed)")
+                #expect(list.remove(ticket) == nil && !list.contains(ticket))
+            }
+            guard random.happens(1, in: 20) else { continue }
+            #expect(list.elements == expected.map(\.element), "seed \(seed)")
+            #expect(list.first == expected.first?.element && list.count == expected.count)
+        }
+        #expect(list.takeAll() == expected.map(\.element))
+        #expect(list.isEmpty && list.first == nil)
+        if let ticket = expected.first?.ticket { #expect(list.remove(ticket) == nil) }
+        #expect(list.append(1) > (expected.last?.ticket ?? 0))
+    }
 }

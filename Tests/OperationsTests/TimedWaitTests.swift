@@ -50,4 +50,30 @@ struct TimedWaitTests {
         delayed.cancel()
         await queue.finished()
     }
+
+    @Test func whoGaveUpIsForgotten() async {
+        let queue = suspendedQueue()
+        let operation = BlockOperation {}
+        queue.addOperation(operation)
+        for _ in 0..<10 {
+            #expect(await operation.finished(within: .milliseconds(1)) == false)
+            #expect(await queue.finished(within: .milliseconds(1)) == false)
+        }
+        #expect(operation.existingExtras?.waiters.isEmpty == true)
+        #expect(queue.snapshot { $0.waiters.isEmpty })
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test func aLoopOverIdlesThatIsCancelledIsForgotten() async {
+        let queue = suspendedQueue()
+        queue.addOperation {}
+        let loop = Task { for await _ in queue.idles {} }
+        while queue.snapshot({ $0.waiters.isEmpty }) { await Task.yield() }
+        loop.cancel()
+        await loop.value
+        #expect(queue.snapshot { $0.waiters.isEmpty })
+        queue.isSuspended = false
+        await queue.drain()
+    }
 }

@@ -188,7 +188,7 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
     ) -> Value {
         let channel = channel(of: property) ?? TypedChannel(property, current: current)
         channels[property.id] = channel
-        channel.observers.append(observer)
+        observer.ticket = channel.observers.append(observer)
         return channel.current
     }
 
@@ -201,11 +201,9 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         let object = object
         var unobserved: ObservedChannel<Object>?
         lock.withLock {
-            guard let channel = channel(of: property),
-                let index = channel.observers.firstIndex(where: { $0 === observer })
+            guard let channel = channel(of: property), let ticket = observer.ticket.take(),
+                channel.observers.remove(ticket) != nil, !channel.isObserved
             else { return }
-            channel.observers.remove(at: index)
-            guard !channel.isObserved else { return }
             unobserved = channels.removeValue(forKey: property.id)
             forgetRecords(of: channel)
             if channels.isEmpty, let object {

@@ -45,7 +45,7 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
     }
 
     private let property: ObservedProperty<Object, Value>
-    var observers: [Observer<Object, Value>] = []
+    var observers = TicketList<Observer<Object, Value>>()
     /// The value that observers were told last, or are about to be.
     private(set) var current: Value
     /// The value after all records.
@@ -110,7 +110,7 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
             current = value
             if isOverridden { latest = value }
         }
-        return TypedDelivery(observers: observers, old: current, new: value)
+        return TypedDelivery(observers: observers.elements, old: current, new: value)
     }
 }
 

@@ -12,6 +12,8 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
     private let lock = BriefLock()
     /// Nil when the observation has ended.
     private var handler: Handler?
+    /// Its ticket in the list of its channel, while it is there; guarded by the lock of the `Observations`.
+    var ticket: TicketList<Observer>.Ticket?
     /// Nil when the initial call is over.
     private var backlog: [(old: Value, new: Value)]? = []
 

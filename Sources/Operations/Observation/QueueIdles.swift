@@ -39,9 +39,11 @@ public struct OperationQueueIdles: AsyncSequence, Sendable {
             if Task.isCancelled { return nil }
             let wait = TimedWait()
             await withTaskCancellationHandler {
-                let isIdle = queue.event { $0.idleWaiterArrived(after: seen, .timed(wait)) }
-                if isIdle { wait.end(inTime: true) }
-                _ = await wait.isInTime()
+                let ticket = queue.event { $0.idleWaiterArrived(after: seen, .timed(wait)) }
+                guard let ticket else { return }
+                let isInTime = await wait.isInTime()
+                // Cancelled; a queue that never gets empty would keep all that ever gave up.
+                if !isInTime { queue.event { $0.waiterLeft(ticket) } }
             } onCancel: {
                 wait.end(inTime: false)
             }

@@ -263,12 +263,11 @@ extension Operation {
     /// A function of its own: what closures of users hold is let go of before the lock is taken again.
     @inline(never)
     private func tellAndUnlock(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
-        let (waiters, block) = (extras.waiters, extras.completionBlock)
+        let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
         let (handlers, observations) = (extras.cancelHandlers, extras.observations)
         // It left without its work before the cancellation came to it.
         let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
-        extras.waiters = []
         extras.completionBlock = nil
         if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
         unlock()

@@ -4,7 +4,7 @@ import Synchronization
 final class OperationExtras {
     var name: String?
     var completionBlock: (@Sendable () -> Void)?
-    var waiters: [Waiter] = []
+    var waiters = TicketList<Waiter>()
     var threadPriority = 0.5
     /// The blocks of a block operation after its first.
     var furtherBlocks: [@Sendable () -> Void] = []

@@ -343,7 +343,10 @@ extension OperationQueue {
         }
     }
 
-    func addWaiter(_ waiter: Waiter) -> Bool {
+    func addWaiter(_ waiter: Waiter) -> Bool { register(waiter) != nil }
+
+    /// Adds a waiter that may give up, with this ticket; nil if there is nothing to wait for.
+    func register(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
         event { $0.waiterArrived(waiter) }
     }
 

@@ -10,12 +10,12 @@ struct QueueState: ~Copyable {
     var ring = OperationRing()
     var moved = MovedOperations()
     /// Barriers that have not finished, in their order.
-    var barriers: [Reference] = []
+    var barriers = TicketList<Reference>()
     /// How many barriers there ever were.
     var barriersAdded = 0
     /// The batches of workers, which hold operations that are claimed.
     var batches: [Batch] = []
-    private var waiters: [Waiter] = []
+    private(set) var waiters = TicketList<Waiter>()
     /// How many operations are in the lanes of priorities.
     var readyCount = 0
     /// Slots of the width that are taken: by batches and by single operations.
@@ -174,7 +174,7 @@ struct QueueState: ~Copyable {
         if !word.has(.plain) {
             others += 1
             if word.has(.barrier) {
-                barriers.append(reference)
+                unsafeDowncast(operation, to: Barrier.self).ticket = barriers.append(reference)
                 barriersAdded += 1
                 callBack()
             }
@@ -278,8 +278,7 @@ struct QueueState: ~Copyable {
         if ring.count == 0, count > 0 {
             departure.isEmpty = true
             idleCount += 1
-            departure.waiters = waiters
-            waiters = []
+            departure.waiters = waiters.takeAll()
         }
         if room.isWaitedFor { admit(with: &departure) }
         if others > 0 || !isPlain { departure.hesitating = takeHesitating() }
@@ -341,7 +340,7 @@ struct QueueState: ~Copyable {
         if gaveBackSlot { running -= 1 }
         if !word.has(.plain) { others -= 1 }
         if word.has(.barrier) {
-            barriers.removeAll { $0.toOpaque() == Unmanaged.passUnretained(operation).toOpaque() }
+            barriers.remove(unsafeDowncast(operation, to: Barrier.self).ticket)
         }
         return departure(leaving: 1, isPlain: word.has(.plain))
     }
@@ -431,25 +430,26 @@ struct QueueState: ~Copyable {
 
     /// Whether a thread waits for the queue to be empty, and it has not been since.
     func isAwaited(by gate: Gate) -> Bool {
-        waiters.contains { if case .thread(let other) = $0 { other === gate } else { false } }
+        waiters.elements.contains {
+            if case .thread(let other) = $0 { other === gate } else { false }
+        }
     }
 
-    /// True, and the waiter is not taken, if the queue has become empty since it had done so that many times;
+    /// Nil, and the waiter is not taken, if the queue has become empty since it had done so that many times;
     /// if nil, if it is empty.
-    mutating func idleWaiterArrived(after count: UInt64?, _ waiter: Waiter) -> Bool {
-        if let count, count != idleCount { return true }
-        if count == nil, ring.count == 0 { return true }
-        waiters.append(waiter)
-        return false
+    mutating func idleWaiterArrived(
+        after count: UInt64?, _ waiter: Waiter
+    ) -> TicketList<Waiter>.Ticket? {
+        if let count, count != idleCount { return nil }
+        if count == nil, ring.count == 0 { return nil }
+        return waiters.append(waiter)
     }
 
-    /// False if there is nothing to wait for.
-    mutating func waiterArrived(_ waiter: Waiter) -> Bool {
-        guard ring.count > 0 else { return false }
-        waiters.append(waiter)
-        return true
+    /// Nil if there is nothing to wait for.
+    mutating func waiterArrived(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
+        ring.count > 0 ? waiters.append(waiter) : nil
     }
 
     /// It gave up.
-    mutating func waiterLeft(_ waiter: Waiter) { waiters.removeAll { $0 == waiter } }
+    mutating func waiterLeft(_ ticket: TicketList<Waiter>.Ticket) { waiters.remove(ticket) }
 }

@@ -12,7 +12,7 @@ extension Operation {
     public final func finished(within limit: Duration) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         return await TimedWait.wait(
-            atMost: limit, by: retainedQueue()?.time ?? .continuous, enter: addWaiter,
+            atMost: limit, by: retainedQueue()?.time ?? .continuous, enter: register,
             leave: removeWaiter)
     }
 
@@ -24,16 +24,16 @@ extension Operation {
     @available(*, noasync, message: "write: await operation.finished(within: …)")
     public final func waitUntilFinished(timeout: Duration) -> Bool {
         let gate = Gate()
-        guard addWaiter(.thread(gate)) else { return true }
+        guard let ticket = register(.thread(gate)) else { return true }
         CancelRound.willBlock()
         promoteForWait()
         if gate.waitOnWorker(atMost: timeout) { return true }
-        removeWaiter(.thread(gate))
+        removeWaiter(ticket)
         return false
     }
 
-    private func removeWaiter(_ waiter: Waiter) {
-        withExtras { $0.waiters.removeAll { $0 == waiter } }
+    private func removeWaiter(_ ticket: TicketList<Waiter>.Ticket) {
+        withExtras { _ = $0.waiters.remove(ticket) }
     }
 }
 
@@ -47,7 +47,7 @@ extension OperationQueue {
     public final func finished(within limit: Duration) async -> Bool {
         if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
         return await TimedWait.wait(
-            atMost: limit, by: time, enter: addWaiter, leave: removeWaiter)
+            atMost: limit, by: time, enter: register, leave: removeWaiter)
     }
 
     /// Blocks the calling thread until the queue is empty, or the time is up.
@@ -59,25 +59,15 @@ extension OperationQueue {
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         if isOverForCaller(isTimed: true) { return true }
         let gate = Gate()
-        guard addWaiter(.thread(gate)) else { return true }
+        guard let ticket = register(.thread(gate)) else { return true }
         CancelRound.willBlock()
         promoteAllForWait()
         if gate.waitOnWorker(atMost: timeout) { return true }
-        removeWaiter(.thread(gate))
+        removeWaiter(ticket)
         return false
     }
 
-    private func removeWaiter(_ waiter: Waiter) {
-        event { $0.waiterLeft(waiter) }
-    }
-}
-
-extension Waiter: Equatable {
-    static func == (a: Waiter, b: Waiter) -> Bool {
-        switch (a, b) {
-        case (.thread(let a), .thread(let b)): a === b
-        case (.timed(let a), .timed(let b)): a === b
-        case (.thread, _), (.timed, _), (.task, _), (.room, _), (.handler, _): false
-        }
+    private func removeWaiter(_ ticket: TicketList<Waiter>.Ticket) {
+        event { $0.waiterLeft(ticket) }
     }
 }

@@ -27,18 +27,18 @@ final class TimedWait: Sendable {
     /// Whether what was waited for came in time.
     ///
     /// - Parameters:
-    ///   - enter: puts the waiter on a list; false if there is nothing to wait for.
+    ///   - enter: puts the waiter on a list; nil if there is nothing to wait for.
     ///   - leave: takes it off the list again.
     static func wait(
-        atMost limit: Duration, by time: TimeSource, enter: (Waiter) -> Bool,
-        leave: (Waiter) -> Void
+        atMost limit: Duration, by time: TimeSource, enter: (Waiter) -> TicketList<Waiter>.Ticket?,
+        leave: (TicketList<Waiter>.Ticket) -> Void
     ) async -> Bool {
         let wait = TimedWait()
-        guard enter(.timed(wait)) else { return true }
+        guard let ticket = enter(.timed(wait)) else { return true }
         let timer = time.schedule(after: limit) { wait.end(inTime: false) }
         let isInTime = await wait.isInTime()
         timer.cancel()
-        if !isInTime { leave(.timed(wait)) }
+        if !isInTime { leave(ticket) }
         return isInTime
     }
 
