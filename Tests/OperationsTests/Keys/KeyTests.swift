@@ -45,6 +45,32 @@ struct KeyTests {
         #expect(queue.keys.joined.count == 0)
     }
 
+    /// A queue must not keep for ever what nobody can find by its key.
+    @Test(arguments: [
+        OperationTrait.deduplicated(by: Double.nan), .coalesced(by: Double.nan),
+        .exclusive(by: [Float.nan]), .limited(to: 2, by: Double.nan),
+    ]) func aKeyThatIsUnequalToItselfIsForgotten(trait: OperationTrait) async {
+        let queue = OperationQueue()
+        weak var ended: Operation?
+        do { ended = queue.add(trait) {} }
+        await queue.drain()
+        #expect(await comesTrue { ended == nil })
+        let keys = queue.keys
+        #expect(keys.joined.count + keys.latest.count == 0)
+        #expect(keys.exclusive.count + keys.limited.count == 0)
+    }
+
+    @Test func aKeyThatIsUnequalToItselfIsNobodyElsesKey() async {
+        let queue = suspendedQueue()
+        let first = queue.add(.deduplicated(by: Double.nan)) {}
+        let second = queue.add(.deduplicated(by: Double.nan)) {}
+        #expect(first !== second)
+        #expect(queue.keys.joined.count == 2)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(queue.keys.joined.count == 0)
+    }
+
     @Test func aDuplicateReplacesNothing() async {
         let queue = suspendedQueue()
         let pair = (0..<2).map { index in
