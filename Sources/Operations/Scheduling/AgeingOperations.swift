@@ -36,8 +36,6 @@ struct AgeingOperations {
         lastTicket += 1
         latest = max(latest, time)
         if lanes[lane].isFull { makeRoom(in: lane) }
-        var turn = turn
-        turn.ticket = lastTicket
         let entry = AgeingLane.Entry(place: place, turn: turn, isHeld: place > limit)
         let index = lanes[lane].append(entry, time: latest)
         positions[place] = Position(lane: lane, index: index, ticket: lastTicket)

@@ -2,18 +2,22 @@
 /// whose priority was changed while they were in it.
 ///
 /// The latter come behind those that had the priority at that moment, whatever their place in the ring: the
-/// number of their ``Turn`` is that of the places that the ring had given out by then. Entries that no longer stand
+/// number of their ``Turn`` is that of the places that the ring had given out by then, and of several with the same
+/// number the one that was changed first goes first, however often it comes and goes. Entries that no longer stand
 /// are skipped when they come up, and swept out when they are the most.
 struct MovedOperations {
     private struct Standing {
         var turn: Turn
         var isReady = false
+        /// Which of its entries stands: one for each time that it became ready.
+        var entryNumber = 0
     }
 
     private struct Entry: Comparable {
         let turn: Turn
         let place: Int
         let lane: Int
+        let number: Int
 
         static func < (a: Entry, b: Entry) -> Bool { a.turn < b.turn }
     }
@@ -31,6 +35,7 @@ struct MovedOperations {
     /// What was met behind a barrier, until that has gone.
     private var held = Heap<HeldEntry>()
     private var lastTicket = 0
+    private var lastEntryNumber = 0
     private var readyCount = 0
     private var deadlines = 0
     /// Last in, first out.
@@ -57,7 +62,10 @@ struct MovedOperations {
     /// Gives an operation, which is not among the ready ones here, a deadline. It keeps its number, by default its
     /// place.
     mutating func setDeadline(_ deadline: Int64, at place: Int) {
-        if standings[place] == nil { move(place, number: place) }
+        if standings[place] == nil {
+            // Behind all that were moved to before this place.
+            standings[place] = Standing(turn: Turn(number: place, ticket: .max))
+        }
         count(standings[place], -1)
         standings[place]?.turn.deadline = deadline
         count(standings[place], 1)
@@ -71,9 +79,8 @@ struct MovedOperations {
 
     mutating func setReady(_ place: Int, lane: Int) {
         guard var standing = standings[place], !standing.isReady else { return }
-        // A new ticket for each time it is ready, so that an older entry does not stand again.
-        lastTicket += 1
-        standing.turn.ticket = lastTicket
+        lastEntryNumber += 1
+        standing.entryNumber = lastEntryNumber
         standing.isReady = true
         standings[place] = standing
         readyCount += 1
@@ -83,7 +90,7 @@ struct MovedOperations {
     private func entry(_ standing: Standing, place: Int, lane: Int) -> Entry {
         var turn = standing.turn
         if isReversed { turn.number = -place }
-        return Entry(turn: turn, place: place, lane: lane)
+        return Entry(turn: turn, place: place, lane: lane, number: standing.entryNumber)
     }
 
     /// True if it was among the ready ones.
@@ -122,7 +129,7 @@ struct MovedOperations {
 
     private func stands(_ entry: Entry) -> Bool {
         guard let standing = standings[entry.place] else { return false }
-        return standing.isReady && standing.turn.ticket == entry.turn.ticket
+        return standing.isReady && standing.entryNumber == entry.number
     }
 
     // MARK: Places that change
@@ -140,6 +147,7 @@ struct MovedOperations {
     private mutating func rebuild(isReversed: Bool, _ places: NewPlaces?) {
         var moved = MovedOperations(isReversed: isReversed)
         moved.lastTicket = lastTicket
+        moved.lastEntryNumber = lastEntryNumber
         moved.readyCount = readyCount
         for (place, standing) in standings {
             guard let place = places.map({ $0(place) }) ?? place else { continue }

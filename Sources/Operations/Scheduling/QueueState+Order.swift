@@ -45,7 +45,8 @@ extension QueueState {
     }
 
     private mutating func age(_ place: Int, word: OperationWord, since time: Int64) {
-        var turn = Turn(number: place)
+        // Behind all that were moved to before this place.
+        var turn = Turn(number: place, ticket: .max)
         if word.has(.moved), let own = moved.turn(of: place) { turn = own }
         if order == .lifo { turn.number = -place }
         let limit = limit

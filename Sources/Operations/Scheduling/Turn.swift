@@ -6,7 +6,7 @@ struct Turn: Comparable {
     var deadline = noDeadline
     /// A place, and before all that were added at this place or later; or, last in first out, its negative.
     var number: Int
-    /// Of two that are otherwise equal the one that became ready first goes first.
+    /// Of two that are otherwise equal the one that was moved first goes first.
     var ticket = 0
 
     static func < (a: Turn, b: Turn) -> Bool {

@@ -286,4 +286,34 @@ struct OrderTests {
         #expect(b.explain().description.contains("is a cycle"))
         queue.cancelAllOperations()
     }
+
+    /// An operation that comes back from a batch was ready before, too.
+    @Test func equalsKeepTheOrderInWhichTheyWereMoved() {
+        var moved = MovedOperations()
+        for place in 0..<4 {
+            moved.move(place, number: 4)
+            moved.setReady(place, lane: 1)
+        }
+        #expect(moved.clearReady(0, lane: 1))
+        #expect(moved.clearReady(2, lane: 1))
+        moved.setReady(2, lane: 1)
+        moved.setReady(0, lane: 1)
+        var order: [Int] = []
+        while let first = moved.first(1) {
+            order.append(first.place)
+            #expect(moved.clearReady(first.place, lane: 1))
+        }
+        #expect(order == [0, 1, 2, 3])
+    }
+
+    /// One with a deadline goes by its place, and so behind those that were moved before it came.
+    @Test func oneThatWasMovedGoesBeforeWhatCameThen() {
+        var moved = MovedOperations()
+        moved.setDeadline(7, at: 3)
+        moved.setDeadline(7, at: 0)
+        moved.move(0, number: 3)
+        moved.setReady(3, lane: 2)
+        moved.setReady(0, lane: 2)
+        #expect(moved.first(2)?.place == 0)
+    }
 }
