@@ -136,4 +136,63 @@ struct DependencyTests {
             last = next
         }
     }
+
+    @Test func dependenciesStayInTheOrderAddedAfterRemovals() {
+        let (a, x, y, z) = (Operation(), Operation(), Operation(), Operation())
+        a.addDependency(x)
+        a.addDependency(y)
+        a.removeDependency(x)
+        a.addDependency(z)
+        #expect(a.dependencies == [y, z])
+        a.addDependency(x)
+        #expect(a.dependencies == [y, z, x])
+    }
+
+    @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
+    func dependenciesStayInTheOrderAdded(seed: UInt64) {
+        var random = SeededGenerator(state: seed)
+        for _ in 0..<200 {
+            let operation = Operation()
+            let others = (0..<12).map { _ in Operation() }
+            // Some have finished, and then they are only listed.
+            for other in others where random.happens(1, in: 4) { other.start() }
+            var expected: [Operation] = []
+            for _ in 0..<random.below(60) {
+                let other = others[random.below(others.count)]
+                if random.happens(2, in: 3) {
+                    operation.addDependency(other)
+                    if !expected.contains(other) { expected.append(other) }
+                } else {
+                    operation.removeDependency(other)
+                    expected.removeAll { $0 == other }
+                }
+                guard operation.dependencies == expected else {
+                    Issue.record("seed \(seed)")
+                    return
+                }
+            }
+            let waitsFor = expected.count { !$0.isFinished }
+            #expect(operation.status.unfinishedDependencies >= UInt64(waitsFor), "seed \(seed)")
+            for other in expected where !other.isFinished { other.start() }
+            #expect(operation.isReady, "seed \(seed)")
+        }
+    }
+
+    @Test func replacingADependencyAgainAndAgainTakesNoMoreMemory() throws {
+        let (operation, first, last) = (Operation(), Operation(), Operation())
+        operation.addDependency(first)
+        operation.addDependency(last)
+        var replaced = last
+        for _ in 0..<10_000 {
+            let next = Operation()
+            operation.addDependency(next)
+            operation.removeDependency(replaced)
+            replaced = next
+        }
+        #expect(operation.dependencies == [first, replaced])
+        let edges = try #require(operation.edges.load(ordering: .relaxed))
+        var places = 0
+        Edges.forEach(edges) { _ in places += 1 }
+        #expect(places <= 8)
+    }
 }

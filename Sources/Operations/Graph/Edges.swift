@@ -52,8 +52,9 @@ struct Edges {
     /// The edges of those who wait for this operation, the latest first.
     private var successors: EdgePointer?
     private var latestBlock: UnsafeMutablePointer<Block>?
-    /// Edges that are free for use, linked by `next`.
-    private var vacant: EdgePointer?
+    /// The first of the edges that are free for use, linked by `next`; or, marked by its last bit, the
+    /// `EdgeOrder`, which then has them.
+    private var vacancy: UInt = 0
 
     private struct Block {
         let older: UnsafeMutablePointer<Block>?
@@ -70,12 +71,19 @@ struct Edges {
         let first = inlineEdges(edges)
         let edge = Edge(dependent: .passUnretained(dependent))
         first.initialize(repeating: edge, count: inlineCapacity)
-        first.pointee.next = first + 1
-        edges.pointee.vacant = first
+        setVacant(inlineIn: edges)
         return edges
     }
 
+    private static func setVacant(inlineIn edges: Pointer) {
+        let first = inlineEdges(edges)
+        first.pointee.next = first + 1
+        first[1].next = nil
+        edges.pointee.vacancy = UInt(bitPattern: first)
+    }
+
     static func deallocate(_ edges: Pointer) {
+        takeOrder(of: edges)
         deallocateBlocks(of: edges)
         UnsafeMutableRawPointer(edges).deallocate()
     }
@@ -104,21 +112,86 @@ struct Edges {
     /// A free edge of `edges`, for the caller to point at a dependency.
     @inline(__always)
     static func add(to edges: Pointer) -> EdgePointer {
-        guard let edge = edges.pointee.vacant else { return addFurther(to: edges) }
-        edges.pointee.vacant = edge.pointee.next
+        let vacancy = edges.pointee.vacancy
+        guard vacancy & orderMark == 0, let edge = EdgePointer(bitPattern: vacancy) else {
+            return addFurther(to: edges)
+        }
+        edges.pointee.vacancy = UInt(bitPattern: edge.pointee.next)
         edge.pointee.next = nil
         return edge
     }
 
-    /// Takes a dependency away from an edge that is in no list.
-    static func remove(_ edge: EdgePointer, from edges: Pointer) {
-        edge.pointee.dependency = nil
-        edge.condition = .always
-        edge.pointee.next = edges.pointee.vacant
-        edges.pointee.vacant = edge
+    /// Takes the dependency away from each edge for which `isRemoved` says so, and which is then in no list;
+    /// returns how many these are. It is asked of the edges that were added last first.
+    ///
+    /// The other edges keep their order, and edges that are added later come behind them.
+    static func remove(from edges: Pointer, where isRemoved: (EdgePointer) -> Bool) -> Int {
+        let places = places(edges)
+        let order = order(of: edges)
+        var count = 0
+        for edge in (order?.edges ?? places).reversed()
+        where edge.pointee.dependency != nil && isRemoved(edge) {
+            edge.pointee.dependency = nil
+            edge.condition = .always
+            count += 1
+        }
+        guard count > 0 else { return 0 }
+        let vacant = places.filter { $0.pointee.dependency == nil }
+        let kept = (order?.edges ?? places).filter { $0.pointee.dependency != nil }
+        if let order, !kept.isEmpty {
+            (order.edges, order.vacant) = (kept, vacant.reversed())
+            return count
+        }
+        takeOrder(of: edges)
+        if places.prefix(kept.count).allSatisfy({ $0.pointee.dependency != nil }) {
+            // What is added next takes the first vacant place, which is behind all that are kept.
+            for (edge, next) in zip(vacant, vacant.dropFirst()) { edge.pointee.next = next }
+            vacant.last?.pointee.next = nil
+            edges.pointee.vacancy = UInt(bitPattern: vacant.first)
+        } else {
+            let order = EdgeOrder(kept, vacant: vacant.reversed())
+            let address = UInt(bitPattern: Unmanaged.passRetained(order).toOpaque())
+            edges.pointee.vacancy = address | orderMark
+        }
+        return count
+    }
+
+    /// The order in which edges were added, once it is not that of their places.
+    private final class EdgeOrder {
+        var edges: [EdgePointer]
+        var vacant: [EdgePointer]
+
+        init(_ edges: [EdgePointer], vacant: [EdgePointer]) {
+            (self.edges, self.vacant) = (edges, vacant)
+        }
+    }
+
+    // Computed, as the flags of `OperationWord` are.
+    private static var orderMark: UInt { 1 }
+
+    private static func order(of edges: Pointer) -> EdgeOrder? {
+        let vacancy = edges.pointee.vacancy
+        guard vacancy & orderMark != 0,
+            let address = UnsafeRawPointer(bitPattern: vacancy & ~orderMark)
+        else { return nil }
+        return Unmanaged<EdgeOrder>.fromOpaque(address).takeUnretainedValue()
+    }
+
+    /// Forgets the order, and with it which places are vacant.
+    private static func takeOrder(of edges: Pointer) {
+        guard let order = order(of: edges) else { return }
+        edges.pointee.vacancy = 0
+        Unmanaged.passUnretained(order).release()
     }
 
     private static func addFurther(to edges: Pointer) -> EdgePointer {
+        guard let order = order(of: edges) else { return addToBlock(of: edges) }
+        let edge = order.vacant.popLast() ?? addToBlock(of: edges)
+        order.edges.append(edge)
+        return edge
+    }
+
+    private static func addToBlock(of edges: Pointer) -> EdgePointer {
         var block = edges.pointee.latestBlock
         if block.map({ $0.pointee.count == $0.pointee.capacity }) ?? true {
             let capacity = block.map { min($0.pointee.capacity * 2, 1024) } ?? inlineCapacity
@@ -148,21 +221,26 @@ struct Edges {
         for index in 0..<inlineCapacity { body(inlineEdges(edges) + index) }
     }
 
-    /// The dependencies in the order in which they were added, if none was taken away.
-    static func dependencies(_ edges: Pointer) -> [Operation] {
-        var blocks: [[Operation]] = []
+    /// All places of edges, also vacant ones, those of the latest block last.
+    private static func places(_ edges: Pointer) -> [EdgePointer] {
+        var blocks: [UnsafeMutablePointer<Block>] = []
         var block = edges.pointee.latestBlock
         while let current = block {
-            blocks.append(
-                (0..<current.pointee.count).compactMap {
-                    Self.edges(of: current)[$0].dependency?.takeUnretainedValue()
-                })
+            blocks.append(current)
             block = current.pointee.older
         }
-        let first = (0..<inlineCapacity).compactMap {
-            inlineEdges(edges)[$0].dependency?.takeUnretainedValue()
+        var places = (0..<inlineCapacity).map { inlineEdges(edges) + $0 }
+        for block in blocks.reversed() {
+            places += (0..<block.pointee.count).map { Self.edges(of: block) + $0 }
         }
-        return first + blocks.reversed().joined()
+        return places
+    }
+
+    /// The dependencies in the order in which they were added.
+    static func dependencies(_ edges: Pointer) -> [Operation] {
+        (order(of: edges)?.edges ?? places(edges)).compactMap {
+            $0.pointee.dependency?.takeUnretainedValue()
+        }
     }
 
     /// Forgets all edges, none of which is linked, and hands the references over.
@@ -175,11 +253,9 @@ struct Edges {
                 body(dependency)
             }
         }
+        takeOrder(of: edges)
         deallocateBlocks(of: edges)
-        let first = inlineEdges(edges)
-        first.pointee.next = first + 1
-        first[1].next = nil
-        edges.pointee.vacant = first
+        setVacant(inlineIn: edges)
     }
 
     // MARK: Successors, under this operation's lock

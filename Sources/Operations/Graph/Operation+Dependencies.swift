@@ -66,11 +66,12 @@ extension Operation {
         var becameReady: Change?
         withLock(and: dependency) {
             guard let edges = edges.load(ordering: .relaxed) else { return }
-            Edges.forEach(edges) { edge in
+            var left = limit
+            removed = Edges.remove(from: edges) { edge in
                 guard
                     edge.pointee.dependency?.toOpaque()
-                        == Unmanaged.passUnretained(dependency).toOpaque(), removed < limit
-                else { return }
+                        == Unmanaged.passUnretained(dependency).toOpaque(), left > 0
+                else { return false }
                 if edge.pointee.isLinked {
                     Edges.unlink(edge)
                     becameReady = update { $0.dependencyFinished() }
