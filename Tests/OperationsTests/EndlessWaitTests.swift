@@ -614,4 +614,64 @@ struct EndlessWaitTests {
         await queue.addOperations(operations.reversed(), waitUntilFinished: true)
         #expect(ran.value == count)
     }
+
+    /// Of threads that wait inside of each other, only those look again from time to time whose wait is not for one
+    /// that waits itself; they find the circle for all.
+    @Test func thatADependencyMakesEndlessLaterBehindOtherWaits() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Circle.queue("net")
+            let began = Signal()
+            let (last, key) = (Circle.named("last") {}, Circle.named("key") {})
+            last.addDependency(key)
+            let third = Circle.named("third") {
+                began.send()
+                last.waitUntilFinished()
+            }
+            let second = Circle.named("second") {
+                queue.addOperation(third)
+                third.waitUntilFinished()
+            }
+            let first = Circle.named("first") {
+                queue.addOperation(second)
+                second.waitUntilFinished()
+            }
+            queue.addOperation(first)
+            queue.addOperation(last)
+            await onThread { _ = began.wait() }
+            // From here on nobody would go on.
+            key.addDependency(first)
+            queue.addOperation(key)
+            await queue.drain()
+        }
+        expect(result, says: "so none of them would ever finish: remove this wait")
+    }
+
+    /// A circle of dependencies that was reported can be broken, so nothing that waits behind it is stuck.
+    @Test func behindABrokenCircleOfDependenciesWaitsEnd() async {
+        await #expect(processExitsWith: .success) {
+            OperationsDiagnostics.handler = { _ in }
+            let queue = OperationQueue()
+            let began = Signal()
+            let (a, b) = (Circle.named("a") {}, Circle.named("b") {})
+            let (c, after) = (Circle.named("c") {}, Circle.named("after") {})
+            let waiting = Circle.named("waiting") {
+                began.send()
+                c.waitUntilFinished()
+            }
+            a.addDependency(b)
+            b.addDependency(a)
+            c.addDependency(a)
+            // So the search is made: the wait holds something back.
+            after.addDependency(waiting)
+            queue.addOperation(waiting)
+            await queue.addOperations([c, after], waitUntilFinished: false)
+            await onThread { _ = began.wait() }
+            a.removeDependency(b)
+            queue.addOperation(a)
+            queue.addOperation(b)
+            await queue.drain()
+            #expect(c.isFinished)
+        }
+    }
 }

@@ -21,7 +21,7 @@ extension BlockedWait {
             return nil
         }
         let wait = begin(.room(queue, below: limit), inside: [operation])
-        let isSearched = TaskContext.queue === queue || !operations(in: queue).isEmpty
+        let isSearched = TaskContext.queue === queue || isWaitedInside(queue)
         if isSearched, TaskContext.queue?.driver == nil { wait?.check() }
         return wait
     }
@@ -30,6 +30,7 @@ extension BlockedWait {
     ///
     /// The wait is recorded before, so of two that close a circle at the same time one sees the other.
     func check() {
+        guard mayHoldBackOthers else { return }
         if let circle = WaitSearch.circle(of: self), let waiter = inside.last {
             misuse(Self.sentence(waiter, waitsFor: target, circle.first, circle.steps))
         }
@@ -143,7 +144,7 @@ extension Gate {
     func waitOnWorker(for target: @autoclosure () -> BlockedWait.Target) {
         DrivenThread.refuseToBlock(for: target().labels.listed)
         let operations = ThreadContext.operationsInside + [TaskContext.operation].compactMap { $0 }
-        guard let wait = BlockedWait.begin(target(), inside: operations) else {
+        guard let wait = BlockedWait.begin(target(), inside: operations, isRepeated: true) else {
             return waitOnWorker()
         }
         defer { wait.end() }
@@ -151,7 +152,7 @@ extension Gate {
         WorkerPool.shared.blocking {
             var pause = 20
             while !self.wait(milliseconds: pause) {
-                wait.extended(self).check()
+                if !wait.isCheckedByOthers { wait.extended(self).check() }
                 pause = min(4 * pause, 5_000)
             }
         }

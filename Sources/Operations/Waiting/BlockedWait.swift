@@ -36,21 +36,26 @@ struct BlockedWait: Sendable {
 
     /// Records a wait; nil if the caller is inside of nothing that the wait keeps from finishing.
     ///
-    /// - Parameter operations: what the caller is inside of.
+    /// - Parameters:
+    ///   - operations: what the caller is inside of.
+    ///   - isRepeated: whether it is checked from time to time for as long as it lasts.
     static func begin(
-        _ target: @autoclosure () -> Target, inside operations: [Operation]
+        _ target: @autoclosure () -> Target, inside operations: [Operation],
+        isRepeated: Bool = false
     ) -> BlockedWait? {
         // A subclass with its own `start()` may be finished by somebody else while that blocks.
         let inside = operations.filter { $0.status.phase == .executing }
         guard !inside.isEmpty else { return nil }
         let target = target()
         guard !target.isOver else { return nil }
-        let number = registry.withLock { $0.add(target, inside: inside) }
+        let number = registry.withLock {
+            $0.add(Registry.Wait(target: target, isRepeated: isRepeated), inside: inside)
+        }
         return BlockedWait(target: target, inside: inside, number: number)
     }
 
     func end() {
-        Self.registry.withLock { $0.remove(number, inside: inside) }
+        Self.registry.withLock { $0.remove(number, target, inside: inside) }
     }
 
     /// The same wait, known to be still going on for what has been added to its queue up to now.
@@ -70,8 +75,46 @@ struct BlockedWait: Sendable {
     /// What threads and tasks inside of an operation wait for.
     static func targets(in operation: Operation) -> [Target] {
         registry.withLock { registry in
-            registry.entries[ObjectIdentifier(operation)].map { Array($0.targets.values) } ?? []
+            registry.entries[ObjectIdentifier(operation)].map { $0.waits.values.map(\.target) }
+                ?? []
         }
+    }
+
+    /// Whether others who wait would find a circle that this wait is in, so that it need not be looked for here.
+    ///
+    /// That is so if the wait is for an operation inside of which only threads wait that look again from time to
+    /// time: the circle goes through one of these. A circle of nothing but waits was found when the last of them
+    /// began, so somebody in each later one looks for it.
+    var isCheckedByOthers: Bool {
+        guard case .operation(let operation) = target, operation.status.phase == .executing
+        else { return false }
+        return Self.registry.withLock { registry in
+            guard let entry = registry.entries[ObjectIdentifier(operation)] else { return false }
+            return entry.waits.values.allSatisfy(\.isRepeated)
+        }
+    }
+
+    /// Whether anything may be held back by an operation that the wait is inside of. If not, nothing that the wait
+    /// is for leads back to it, however far that goes.
+    var mayHoldBackOthers: Bool { inside.contains { Self.mayHoldBackOthers($0) } }
+
+    private static func mayHoldBackOthers(_ operation: Operation) -> Bool {
+        if operation.status.has(.hasSuccessors) || operation.plannedRun?.claim != nil {
+            return true
+        }
+        let isWaitedFor = registry.withLock { registry in
+            registry.waitedFor[ObjectIdentifier(operation)] != nil
+                || operation.queueIdentifier.map { registry.waitedForQueues[$0] != nil } == true
+        }
+        if isWaitedFor { return true }
+        return operation.retainedQueue()?.snapshot {
+            $0.width >= 0 || $0.isStrict || !$0.barriers.isEmpty
+        } ?? false
+    }
+
+    /// Whether somebody waits inside of an operation of a queue.
+    static func isWaitedInside(_ queue: OperationQueue) -> Bool {
+        registry.withLock { $0.byQueue[Unmanaged.passUnretained(queue).toOpaque()] != nil }
     }
 
     /// The operations of a queue inside of which somebody waits.
@@ -96,19 +139,28 @@ struct BlockedWait: Sendable {
     private struct Registry {
         struct Entry {
             let operation: Operation
-            var targets: [Int: Target]
+            var waits: [Int: Wait]
+        }
+
+        struct Wait {
+            var target: Target
+            let isRepeated: Bool
         }
 
         var entries: [ObjectIdentifier: Entry] = [:]
+        /// How many waits there are for an operation, and for all or some of a queue's.
+        private(set) var waitedFor: [ObjectIdentifier: Int] = [:]
+        private(set) var waitedForQueues: [UnsafeMutableRawPointer: Int] = [:]
         var byQueue: [UnsafeMutableRawPointer: [ObjectIdentifier: Operation]] = [:]
         private var lastNumber = 0
 
-        mutating func add(_ target: Target, inside: [Operation]) -> Int {
+        mutating func add(_ wait: Wait, inside: [Operation]) -> Int {
             lastNumber += 1
+            count(wait.target, 1)
             for operation in inside {
                 let id = ObjectIdentifier(operation)
-                entries[id, default: Entry(operation: operation, targets: [:])]
-                    .targets[lastNumber] = target
+                entries[id, default: Entry(operation: operation, waits: [:])]
+                    .waits[lastNumber] = wait
                 if let queue = operation.queueIdentifier {
                     byQueue[queue, default: [:]][id] = operation
                 }
@@ -116,17 +168,37 @@ struct BlockedWait: Sendable {
             return lastNumber
         }
 
-        mutating func replace(_ number: Int, with target: Target, inside: [Operation]) {
-            for operation in inside {
-                entries[ObjectIdentifier(operation)]?.targets[number] = target
+        private mutating func count(_ target: Target, _ difference: Int) {
+            switch target {
+            case .operation(let operation): count(operation, difference)
+            case .operations(let operations):
+                for operation in operations { count(operation, difference) }
+            case .queue(let queue, _), .room(let queue, _):
+                let id = Unmanaged.passUnretained(queue).toOpaque()
+                let sum = waitedForQueues[id, default: 0] + difference
+                waitedForQueues[id] = sum == 0 ? nil : sum
             }
         }
 
-        mutating func remove(_ number: Int, inside: [Operation]) {
+        private mutating func count(_ operation: Operation, _ difference: Int) {
+            let id = ObjectIdentifier(operation)
+            let sum = waitedFor[id, default: 0] + difference
+            waitedFor[id] = sum == 0 ? nil : sum
+        }
+
+        /// The new target is as the old one, but for where it ends.
+        mutating func replace(_ number: Int, with target: Target, inside: [Operation]) {
+            for operation in inside {
+                entries[ObjectIdentifier(operation)]?.waits[number]?.target = target
+            }
+        }
+
+        mutating func remove(_ number: Int, _ target: Target, inside: [Operation]) {
+            count(target, -1)
             for operation in inside {
                 let id = ObjectIdentifier(operation)
-                entries[id]?.targets[number] = nil
-                guard entries[id]?.targets.isEmpty == true else { continue }
+                entries[id]?.waits[number] = nil
+                guard entries[id]?.waits.isEmpty == true else { continue }
                 entries[id] = nil
                 guard let queue = operation.queueIdentifier else { continue }
                 byQueue[queue]?[id] = nil

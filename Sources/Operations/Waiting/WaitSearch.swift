@@ -31,9 +31,9 @@ struct WaitSearch {
         let kind: Kind
         let operations: [Operation]
         /// How much each of them counts.
-        private let weights: [Int]
+        fileprivate let weights: [Int]
         /// Stuck if those of them that are stuck come to so much together.
-        private let threshold: Int
+        fileprivate let threshold: Int
         fileprivate var places: [Int] = []
 
         /// Whether it does not make a circle that counts, together with others of this sort.
@@ -59,10 +59,13 @@ struct WaitSearch {
             self.threshold = threshold
         }
 
-        fileprivate func isStuck(_ stuck: [Bool]) -> Bool {
+        fileprivate func isStuck(_ stuck: [Bool]) -> Bool { sum(of: stuck) >= threshold }
+
+        /// How much those of its operations count that are stuck.
+        fileprivate func sum(of stuck: [Bool]) -> Int {
             var sum = 0
             for (place, weight) in zip(places, weights) where stuck[place] { sum += weight }
-            return sum >= threshold
+            return sum
         }
     }
 
@@ -77,6 +80,14 @@ struct WaitSearch {
         let operation: Operation
         let isInside: Bool
         var obstacles: [Obstacle] = []
+        /// The obstacles of other nodes that it is one of the operations of.
+        var uses: [Use] = []
+    }
+
+    private struct Use {
+        let node: Int
+        let obstacle: Int
+        let weight: Int
     }
 
     /// More are not looked at; nothing is claimed about waits that reach further.
@@ -121,7 +132,13 @@ struct WaitSearch {
         while next < nodes.count {
             defer { next += 1 }
             guard !nodes[next].isInside else { continue }
-            nodes[next].obstacles = placed(Self.obstacles(of: nodes[next].operation))
+            let obstacles = placed(Self.obstacles(of: nodes[next].operation))
+            nodes[next].obstacles = obstacles
+            for (index, obstacle) in obstacles.enumerated() {
+                for (place, weight) in zip(obstacle.places, obstacle.weights) {
+                    nodes[place].uses.append(Use(node: next, obstacle: index, weight: weight))
+                }
+            }
         }
     }
 
@@ -198,6 +215,8 @@ struct WaitSearch {
 
     /// What in its queue keeps a ready operation from starting.
     private static func obstacles(in queue: OperationQueue, of operation: Operation) -> [Obstacle] {
+        // As a rule nothing does, and then those who wait in that queue, perhaps many, need not be listed.
+        guard queue.snapshot({ $0.mayHoldBack(operation) }) else { return [] }
         let waiting = BlockedWait.operations(in: queue)
         return queue.snapshot { state in
             guard !state.isSuspended, state.width != 0, operation.status.phase == .filed else {
@@ -229,29 +248,64 @@ struct WaitSearch {
     ///
     /// Waits and slots count as stuck until the contrary is known, dependencies only when it is known: the
     /// one lets circles stand, the other does not.
+    ///
+    /// - Complexity: O(nodes and obstacles), once more for each circle of dependencies that something else leads
+    ///   out of.
     private func stuck() -> [Bool] {
         var possible = nodes.map { _ in true }
         while true {
+            strikeOut(&possible)
             let certain = stuck(possible)
             if certain == possible { return certain }
             possible = certain
         }
     }
 
+    /// Strikes out what is not stuck even if dependencies count as waits do, until nothing follows from it.
+    private func strikeOut(_ possible: inout [Bool]) {
+        var sums = nodes.map { node in
+            node.obstacles.map { $0.sum(of: possible) }
+        }
+        var left = nodes.indices.map { place in
+            zip(nodes[place].obstacles, sums[place]).count { $0.threshold <= $1 }
+        }
+        var struck = nodes.indices.filter {
+            possible[$0] && !nodes[$0].isInside && left[$0] == 0
+        }
+        for place in struck { possible[place] = false }
+        while let place = struck.popLast() {
+            for use in nodes[place].uses {
+                let threshold = nodes[use.node].obstacles[use.obstacle].threshold
+                let before = sums[use.node][use.obstacle]
+                sums[use.node][use.obstacle] = before - use.weight
+                guard before >= threshold, before - use.weight < threshold else { continue }
+                left[use.node] -= 1
+                guard left[use.node] == 0, possible[use.node], !nodes[use.node].isInside
+                else { continue }
+                possible[use.node] = false
+                struck.append(use.node)
+            }
+        }
+    }
+
     /// Which are stuck, if waits for these are.
     private func stuck(_ possible: [Bool]) -> [Bool] {
-        var certain = nodes.map(\.isInside)
-        var hasChanged = true
-        while hasChanged {
-            hasChanged = false
-            // What was found last is nearest to the ends, from where it follows for the others.
-            for place in nodes.indices.reversed() where !certain[place] {
-                let isStuck = nodes[place].obstacles.contains { obstacle in
-                    obstacle.isStuck(obstacle.isEdge ? certain : possible)
+        var certain = nodes.map { node in
+            node.isInside
+                || node.obstacles.contains {
+                    $0.isEdge ? $0.threshold <= 0 : $0.isStuck(possible)
                 }
-                guard isStuck else { continue }
-                certain[place] = true
-                hasChanged = true
+        }
+        var sums = nodes.map { $0.obstacles.map { _ in 0 } }
+        var found = nodes.indices.filter { certain[$0] }
+        while let place = found.popLast() {
+            for use in nodes[place].uses where !certain[use.node] {
+                let obstacle = nodes[use.node].obstacles[use.obstacle]
+                guard obstacle.isEdge else { continue }
+                sums[use.node][use.obstacle] += use.weight
+                guard sums[use.node][use.obstacle] >= obstacle.threshold else { continue }
+                certain[use.node] = true
+                found.append(use.node)
             }
         }
         return certain
@@ -293,4 +347,12 @@ extension OperationWord {
     /// Whether it is at work and counts towards its queue's width, by itself or with a batch of which it is
     /// the one at work.
     fileprivate var usesSlot: Bool { phase == .executing && (has(.holdsSlot) || has(.plain)) }
+}
+
+extension QueueState {
+    /// Whether anything in the queue may keep a ready operation from starting.
+    fileprivate func mayHoldBack(_ operation: Operation) -> Bool {
+        guard !isSuspended, width != 0 else { return false }
+        return isStrict || !barriers.isEmpty || (width > 0 && running >= width)
+    }
 }
