@@ -13,7 +13,13 @@ extension Operation {
     // MARK: Adding and removing
 
     /// Makes the operation wait for `dependency`.
-    func connect(to dependency: Operation, on condition: DependencyCondition = .always) {
+    ///
+    /// - Parameter isOfGraph: whether it belongs to a graph of which the check knows it.
+    func connect(
+        to dependency: Operation, on condition: DependencyCondition = .always,
+        isOfGraph: Bool = false
+    ) {
+        defer { if !isOfGraph { GraphCheck.noteEdge() } }
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
@@ -76,8 +82,8 @@ extension Operation {
                     Edges.unlink(edge)
                     becameReady = update { $0.dependencyFinished() }
                 }
-                Edges.remove(edge, from: edges)
-                removed += 1
+                left -= 1
+                return true
             }
             if removed > 0 { recordDependencies() }
         }

@@ -278,4 +278,72 @@ struct GroupOperationTests {
         try await group.value
         #expect(ran.events == ["group"])
     }
+
+    /// A group that was checked with the graph it is in is checked again if a dependency was added since.
+    @Test func whatIsAddedWhileAnOuterGroupRunsIsFound() async throws {
+        let queue = OperationQueue()
+        let (began, goOn) = (Signal(), Signal())
+        let lost = block("lost")
+        let first = BlockOperation {
+            began.send()
+            goOn.wait()
+        }
+        let member = block("member")
+        let innermost = GroupOperation("innermost") { member }
+        let inner = GroupOperation("inner") { innermost }
+        let outer = GroupOperation("outer") {
+            InOrder {
+                first; inner
+            }
+        }
+        queue.addOperation(outer)
+        await onThread { _ = began.wait() }
+        member.addDependency(lost)
+        goOn.send()
+        await #expect(
+            throws: OperationGraphError.missingInput(operation: "'member'", dependency: "'lost'")
+        ) { try await outer.value }
+        #expect(ran.events.isEmpty)
+        #expect(member.isCancelled && member.isFinished)
+    }
+
+    /// The reasons of members say which groups they are in, and do not grow without end.
+    @Test func groupsInsideOfEachOtherEndOneAfterTheOther() {
+        let innermost = block("a")
+        var last: Operation = innermost
+        var groups: [GroupOperation] = []
+        for index in 0..<(20_000 / slowness) {
+            let inner = last
+            let group = GroupOperation("group \(index)") { inner }
+            groups.append(group)
+            last = group
+        }
+        last.cancel()
+        last.start()
+        #expect(groups.allSatisfy { $0.isFinished && $0.isCancelled })
+        #expect(innermost.isFinished && innermost.isCancelled && ran.events.isEmpty)
+        let text = innermost.cancellationReason.map { "\($0)" } ?? ""
+        #expect(text.contains("which it is a member of, was cancelled"))
+        #expect(text.utf8.count < 1_000)
+    }
+
+    @Test func cancellingTheOutermostOfManyGroupsCancelsTheInnermost() async {
+        let began = Signal()
+        let innermost = TypedOperation<Void> {
+            began.send()
+            try await untilCancelled()
+        }
+        var last: Operation = innermost
+        for _ in 0..<(2_000 / slowness) {
+            let inner = last
+            last = GroupOperation { inner }
+        }
+        let queue = OperationQueue()
+        queue.addOperation(last)
+        await onThread { _ = began.wait() }
+        last.cancel()
+        #expect(innermost.isCancelled)
+        await queue.drain()
+        #expect(innermost.isFinished && last.isFinished)
+    }
 }

@@ -1,8 +1,39 @@
+import Synchronization
+
 /// Looks for what is wrong with a graph, without touching its operations.
 ///
 /// A group inside of it counts with its members: they start after what the group waits for, and it ends after
 /// them.
 struct GraphCheck {
+    // Each group checks its graph when it starts. With groups inside of groups each operation would be checked
+    // as often as it is deep; so a group whose members were checked with an outer graph is not checked again, if
+    // no dependency has been added since to anything that a check could find. In programs without such groups
+    // nothing is counted.
+
+    private static let areGroupsNested = Atomic<Bool>(false)
+    private static let edgeCount = Atomic<Int>(1)
+
+    /// From here on the dependencies that are added are counted.
+    static func noteNestedGroups() {
+        if !areGroupsNested.load(ordering: .relaxed) {
+            areGroupsNested.store(true, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// A dependency has been added of which no check knows.
+    @inline(__always)
+    static func noteEdge() {
+        if areGroupsNested.load(ordering: .relaxed) {
+            edgeCount.add(1, ordering: .acquiringAndReleasing)
+        }
+    }
+
+    /// A check that begins now knows all dependencies for as long as this does not change; nil if they are not
+    /// counted.
+    static var edgesSoFar: Int? {
+        areGroupsNested.load(ordering: .acquiring) ? edgeCount.load(ordering: .acquiring) : nil
+    }
+
     private typealias Error = OperationGraphError
     private typealias Part = OperationGraphPart
 
@@ -13,7 +44,7 @@ struct GraphCheck {
     private var groups: [ObjectIdentifier: GroupOperation] = [:]
 
     init(_ graph: OperationGraph) throws(OperationGraphError) {
-        try add(graph.part, of: nil)
+        try add(graph.part)
     }
 
     func run() throws(OperationGraphError) {
@@ -25,47 +56,80 @@ struct GraphCheck {
         if let cycle = firstCycle() { throw .cycle(cycle.map(\.label)) }
     }
 
-    private mutating func add(
-        _ part: OperationGraphPart, of group: GroupOperation?
-    ) throws(OperationGraphError) {
-        for operation in part.operations {
+    private mutating func add(_ part: OperationGraphPart) throws(OperationGraphError) {
+        addEdges(of: part)
+        // Of the graph, of a group in it, of a group in that, and so on: what is left of each.
+        var trail: [(rest: ArraySlice<Operation>, group: GroupOperation?)] = [
+            (part.operations[...], nil)
+        ]
+        while let last = trail.indices.last {
+            guard let operation = trail[last].rest.popFirst() else {
+                trail.removeLast()
+                continue
+            }
             let id = ObjectIdentifier(operation)
             guard isMember.insert(id).inserted else { throw .duplicate(operation.label) }
             // A subclass that keeps its own state may have been started by hand.
             guard operation.status.phase == .created, !operation.isExecuting, !operation.isFinished
             else { throw .alreadyEnqueued(operation.label) }
             members.append(operation)
-            groups[id] = group
-            if let inner = operation as? GroupOperation { try add(inner.graph.part, of: inner) }
+            groups[id] = trail[last].group
+            guard let inner = operation as? GroupOperation else { continue }
+            addEdges(of: inner.graph.part)
+            trail.append((inner.graph.part.operations[...], inner))
         }
+    }
+
+    private mutating func addEdges(of part: OperationGraphPart) {
         for edge in part.edges {
             edges[ObjectIdentifier(edge.dependent), default: []].append(edge.dependency)
         }
     }
 
     private func isMissing(_ dependency: Operation) -> Bool {
-        guard !isMember.contains(ObjectIdentifier(dependency)),
-            dependency.status.phase == .created, !dependency.status.has(.promised),
-            !dependency.isExecuting, !dependency.isFinished
-        else { return false }
-        // A member of a group comes into a queue with it.
-        return dependency.group.map { isMissing($0) } ?? true
+        var candidate = dependency
+        while true {
+            guard !isMember.contains(ObjectIdentifier(candidate)),
+                candidate.status.phase == .created, !candidate.status.has(.promised),
+                !candidate.isExecuting, !candidate.isFinished
+            else { return false }
+            // A member of a group comes into a queue with it.
+            guard let group = candidate.group else { return true }
+            candidate = group
+        }
     }
 
     // MARK: Cycles
 
-    /// What has to end before the operation can.
-    private func predecessors(of operation: Operation) -> [Operation] {
+    /// The start of a group, or the end of any operation.
+    private struct Event {
+        let operation: Operation
+        let isStart: Bool
+
+        struct ID: Hashable {
+            let operation: ObjectIdentifier
+            let isStart: Bool
+        }
+
+        var id: ID { ID(operation: ObjectIdentifier(operation), isStart: isStart) }
+    }
+
+    /// What has to come before an event.
+    private func predecessors(of event: Event) -> [Event] {
+        let operation = event.operation
         let id = ObjectIdentifier(operation)
-        var found = edges[id] ?? []
-        found += operation.listedDependencies.filter { $0.status.phase != .finished }
-        if let group = operation as? GroupOperation { found += group.graph.operations }
-        // Not the groups that it is in, which end later.
-        var outer = groups[id] ?? operation.group
-        while let group = outer {
-            found += edges[ObjectIdentifier(group)] ?? []
-            found += group.listedDependencies.filter { $0.status.phase != .finished }
-            outer = groups[ObjectIdentifier(group)] ?? group.group
+        var found = (edges[id] ?? []).map { Event(operation: $0, isStart: false) }
+        for dependency in operation.listedDependencies where dependency.status.phase != .finished {
+            found.append(Event(operation: dependency, isStart: false))
+        }
+        if !event.isStart, let group = operation as? GroupOperation {
+            for member in group.graph.operations {
+                found.append(Event(operation: member, isStart: false))
+            }
+        }
+        // Not the end of the group that it is in, which comes later.
+        if let outer = groups[id] ?? operation.group {
+            found.append(Event(operation: outer, isStart: true))
         }
         return found
     }
@@ -74,30 +138,31 @@ struct GraphCheck {
     ///
     /// Of several that could stand first, it is the one that was given first.
     private func firstCycle() -> [Operation]? {
-        var done: Set<ObjectIdentifier> = []
-        for operation in members where !done.contains(ObjectIdentifier(operation)) {
-            if let cycle = cycle(behind: operation, &done) { return ordered(cycle) }
+        var done: Set<Event.ID> = []
+        for operation in members {
+            let end = Event(operation: operation, isStart: false)
+            guard !done.contains(end.id), let cycle = cycle(behind: end, &done) else { continue }
+            // Starts are only steps between operations.
+            return ordered(cycle.filter { !$0.isStart }.map(\.operation))
         }
         return nil
     }
 
     /// Each waits for the next.
-    private func cycle(
-        behind first: Operation, _ done: inout Set<ObjectIdentifier>
-    ) -> [Operation]? {
-        var trail = [(operation: first, rest: predecessors(of: first)[...])]
-        var onTrail: Set<ObjectIdentifier> = [ObjectIdentifier(first)]
+    private func cycle(behind first: Event, _ done: inout Set<Event.ID>) -> [Event]? {
+        var trail = [(event: first, rest: predecessors(of: first)[...])]
+        var onTrail: Set<Event.ID> = [first.id]
         while let last = trail.indices.last {
             guard let next = trail[last].rest.popFirst() else {
-                let id = ObjectIdentifier(trail.removeLast().operation)
+                let id = trail.removeLast().event.id
                 onTrail.remove(id)
                 done.insert(id)
                 continue
             }
-            let id = ObjectIdentifier(next)
+            let id = next.id
             if onTrail.contains(id) {
-                let start = trail.firstIndex { $0.operation === next } ?? 0
-                return trail[start...].map(\.operation)
+                let start = trail.firstIndex { $0.event.id == id } ?? 0
+                return trail[start...].map(\.event)
             }
             if done.contains(id) { continue }
             onTrail.insert(id)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A graph that runs as one operation.
 ///
 /// ```swift
@@ -20,8 +22,12 @@
 public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
     // Unchecked because a superclass is: this adds constants.
 
-    let graph: OperationGraph
+    /// Changes when the operation is released, and not before.
+    private(set) var graph: OperationGraph
     private let width: Int
+    /// The dependencies that were known when its members were last checked, with the graph that it is in; see
+    /// ``GraphCheck``.
+    let checkedEdges = Atomic<Int>(0)
 
     /// Makes an operation of a graph, with its name.
     ///
@@ -36,7 +42,18 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         self.width = width
         super.init()
         name = graph.name
-        for member in members { member.withExtras { $0.group = self } }
+        for member in members {
+            member.withExtras { $0.group = self }
+            if member is GroupOperation { GraphCheck.noteNestedGroups() }
+        }
+    }
+
+    deinit {
+        ThreadContext.releasing {
+            graph = OperationGraph()
+        } later: {
+            graph
+        }
     }
 
     /// Makes an operation of what a block lists, as ``OperationGraph`` does.
@@ -63,7 +80,10 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         let quality = effectiveQualityOfService
         if quality != .default { queue.qualityOfService = quality }
         do {
-            try await queue.run(graph) { [unowned self] in reasonForMembers }
+            let checked = checkedEdges.load(ordering: .acquiring)
+            try await queue.run(graph, checkedEdges: checked) { [unowned self] in
+                reasonForMembers
+            }
         } catch let error as OperationGraphError {
             endMembers(because: .scopeFailed(error: error))
             throw error
@@ -74,13 +94,30 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
 
     /// What never comes into a queue ends here, without its work: others may wait for it.
     private func endMembers(because reason: CancellationReason) {
+        // Those of groups inside of it, too, so that these find them ended and do not do the same: groups
+        // may be deeper inside of each other than a thread's stack is.
+        var left = endingMembers(because: reason)
+        var next = 0
+        while next < left.count {
+            if let group = left[next] as? GroupOperation {
+                left += group.endingMembers(because: group.reasonForMembers)
+            }
+            next += 1
+        }
+        for member in left.reversed() where member.misuseOfStart == nil { member.start() }
+    }
+
+    /// Cancels those of its members that never come into a queue.
+    private func endingMembers(because reason: CancellationReason) -> [Operation] {
         let left = members.filter { $0.status.phase == .created }
         Operation.cancel(left, because: reason)
-        for member in left where member.misuseOfStart == nil { member.start() }
+        return left
     }
 
     private var reasonForMembers: CancellationReason {
         let reason = cancellationReason ?? .requested
+        // With groups inside of groups the sentence grows; at some depth those about outer ones are enough.
+        if "\(reason)".utf8.count > 400 { return reason }
         return .message("\(label), which it is a member of, was cancelled: \(reason)")
     }
 

@@ -1,10 +1,12 @@
+import Synchronization
+
 extension OperationQueue {
     /// Adds all operations of a graph at once, in its order, without waiting; or, if something is wrong with it,
     /// none.
     ///
     /// - Throws: see ``OperationGraph/validate()``.
     public final func add(_ graph: OperationGraph) throws(OperationGraphError) {
-        try add(graph) {}
+        try add(graph, checkedEdges: nil) {}
     }
 
     /// Adds all operations of a graph at once, in its order, and returns when all have ended.
@@ -17,18 +19,20 @@ extension OperationQueue {
     ///   `CancellationError` if the task was cancelled, or ``OperationCancellation`` about the first
     ///   operation that somebody cancelled.
     public final func run(_ graph: OperationGraph) async throws {
-        try await run(graph) { .taskCancelled }
+        try await run(graph, checkedEdges: nil) { .taskCancelled }
     }
 
-    /// - Parameter reason: why the operations are cancelled if the task is.
+    /// - Parameters:
+    ///   - checkedEdges: the dependencies that were known when the graph was last checked, if it was.
+    ///   - reason: why the operations are cancelled if the task is.
     final func run(
-        _ graph: OperationGraph,
+        _ graph: OperationGraph, checkedEdges: Int?,
         cancelledBecause reason: @escaping @Sendable () -> CancellationReason
     ) async throws {
         let run = GraphRun(graph.operations)
         try await withTaskCancellationHandler {
             // After that they all come to an end.
-            try add(graph) { run.begin() }
+            try add(graph, checkedEdges: checkedEdges) { run.begin() }
             try await run.end()
         } onCancel: {
             run.cancel(because: reason())
@@ -37,9 +41,10 @@ extension OperationQueue {
 
     /// - Parameter begin: called when nothing can go wrong any more, and nothing runs.
     private func add(
-        _ graph: OperationGraph, begin: () -> Void
+        _ graph: OperationGraph, checkedEdges: Int?, begin: () -> Void
     ) throws(OperationGraphError) {
-        try graph.validate()
+        let edgesSoFar = GraphCheck.edgesSoFar
+        if edgesSoFar == nil || checkedEdges != edgesSoFar { try graph.validate() }
         let operations = graph.operations
         do {
             // From here on nobody else can start them, or add them elsewhere.
@@ -49,7 +54,11 @@ extension OperationQueue {
             throw .alreadyEnqueued(operations.first { $0.status.phase != .created }?.label ?? "it")
         }
         for edge in graph.part.edges {
-            edge.dependent.addDependency(edge.dependency, on: edge.condition)
+            edge.dependent.connect(to: edge.dependency, on: edge.condition, isOfGraph: true)
+            OrderSearch.check(edge.dependency, before: edge.dependent)
+        }
+        for case let group as GroupOperation in operations {
+            group.checkedEdges.store(edgesSoFar ?? 0, ordering: .releasing)
         }
         begin()
         add(operations, promised: true)
@@ -96,7 +105,12 @@ private final class GraphRun: Sendable {
             state.cancellation = reason
             return state.hasBegun
         }
-        if hasBegun { Operation.cancel(operations, because: reason) }
+        // Those of a group that is one of them are cancelled inside of that.
+        if hasBegun {
+            ThreadContext.nesting { [operations] in
+                Operation.cancel(operations, because: reason)
+            }
+        }
     }
 
     /// What depends on it has not been told yet.
