@@ -50,6 +50,17 @@ open class Progress: @unchecked Sendable {
         Progress(discreteTotalUnitCount: totalUnitCount)
     }
 
+    deinit {
+        // Children may hold the last references to theirs.
+        var contents = state.withLock { $0.takeContents() }
+        guard contents != nil else { return }
+        ThreadContext.releasing {
+            contents = nil
+        } later: {
+            contents as Any
+        }
+    }
+
     // MARK: Counts
 
     /// How many units there are to do; a negative number means that nobody knows.
@@ -90,7 +101,8 @@ open class Progress: @unchecked Sendable {
     /// What the child has done already counts at once. A child of a cancelled or paused progress is
     /// cancelled or paused by this.
     ///
-    /// - Complexity: O(number of progresses above), as for each change of a count.
+    /// - Complexity: O(number of progresses above), as for each change of a count; O(1) if nothing of the child is
+    ///   done yet and it has never had children.
     /// - Precondition: the child has no parent and is not this progress nor above it.
     open func addChild(_ child: Progress, withPendingUnitCount units: Int64) {
         let result = adopt(child, units: units)
@@ -100,7 +112,7 @@ open class Progress: @unchecked Sendable {
         case .isAncestor:
             misuse("\(child) is \(self) or above it and cannot be its child: add another progress")
         case .adopted(let isCancelled, let isPaused):
-            child.spread(child.state.withLock { $0.ripple() })
+            if let news = child.state.withLock({ $0.newsForParent() }) { child.spread(news) }
             if isCancelled { child.cancel() }
             if isPaused { child.pause() }
         }
@@ -184,7 +196,9 @@ open class Progress: @unchecked Sendable {
     /// Asks the work, and that of all children, to stop.
     ///
     /// It stops nothing by itself: the work looks at ``isCancelled`` or sets a
-    /// ``cancellationHandler``. Calling it again has no effect. Parents are not affected.
+    /// ``cancellationHandler``. Calling it again has no effect. Parents are not affected. All below are cancelled
+    /// when it returns; called from inside of another `cancel()`, which is on its way down a tree of many
+    /// levels, when that one returns.
     open func cancel() {
         control {
             $0.cancelRequested()

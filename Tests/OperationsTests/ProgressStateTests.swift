@@ -19,7 +19,21 @@ struct ProgressStateTests {
         #expect(parent.fraction == 0.75)
         #expect(parent.version == version)
         // Further up the newer one may not have arrived yet, so it is passed on in any case.
-        #expect(passedOn.report.fraction == 0.75)
+        #expect(passedOn?.report.fraction == 0.75)
+    }
+
+    @Test func newsThatMakeNoDifferenceGoNoFurther() {
+        var (parent, child) = (ProgressState(total: 1), ProgressState(total: 4))
+        let identity = Progress.discreteProgress(totalUnitCount: 4)
+        #expect(child.newsForParent() == nil)
+        parent.childAdded(identity, units: 1)
+        let cancelled = child.cancelRequested()
+        #expect(cancelled != nil)
+        if let report = cancelled?.ripple.report {
+            #expect(parent.childReported(ObjectIdentifier(identity), report) == nil)
+        }
+        let begun = child.completedChanged(to: 1).report
+        #expect(parent.childReported(ObjectIdentifier(identity), begun)?.report.fraction == 0.25)
     }
 
     @Test func roundingErrorsEndWithTheLastChild() {

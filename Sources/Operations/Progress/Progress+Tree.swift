@@ -18,8 +18,10 @@ extension Progress {
     func adopt(_ child: Progress, units: Int64) -> Adoption {
         // Letting go of a progress can run a user's `deinit`, so that happens after the lock.
         let (result, path): (Adoption, [Progress]) = Self.edges.withLock { _ in
+            // What never had a child is above nothing.
+            let mayBeAbove = child === self || child.state.withLock { $0.hasHadChildren }
             var path = [self]
-            while let last = path.last, last !== child {
+            while mayBeAbove, let last = path.last, last !== child {
                 guard let parent = last.state.withLock({ $0.parent }) else { break }
                 path.append(parent)
             }
@@ -48,7 +50,8 @@ extension Progress {
             ripple.observations?.tell()
             guard let parent = ripple.parent else { return }
             let (id, report) = (ObjectIdentifier(child), ripple.report)
-            ripple = parent.state.withLock { $0.childReported(id, report) }
+            guard let next = parent.state.withLock({ $0.childReported(id, report) }) else { return }
+            ripple = next
             child = parent
         }
     }
@@ -88,12 +91,14 @@ extension Progress {
     }()
 
     func control(
-        _ request: (inout ProgressState) -> ProgressState.Spreading?, child: (Progress) -> Void
+        _ request: (inout ProgressState) -> ProgressState.Spreading?,
+        child: @escaping (Progress) -> Void
     ) {
         guard let spreading = state.withLock({ request(&$0) }) else { return }
         if spreading.mustCall { callHandlers() }
         spread(spreading.ripple)
-        for progress in spreading.children { child(progress) }
+        guard !spreading.children.isEmpty else { return }
+        ThreadContext.nesting { for progress in spreading.children { child(progress) } }
     }
 
     func set(

@@ -14,6 +14,8 @@ struct ProgressState {
     private(set) weak var parent: Progress?
     /// The children that have not finished.
     private var children: [ObjectIdentifier: Child] = [:]
+    /// Whether there ever was one.
+    private(set) var hasHadChildren = false
     /// What those have done, in units of this progress.
     private var unitsInChildren = 0.0
 
@@ -73,30 +75,36 @@ extension ProgressState {
         let observations: Observations<Progress>?
     }
 
-    /// A change, or only the way up if nothing has changed here.
-    mutating func ripple(isChange: Bool = true) -> Ripple {
-        if isChange {
-            version += 1
-            recordChange()
-        }
-        let woken = isChange ? Array(waiting.values) : []
+    /// A change.
+    mutating func ripple() -> Ripple {
+        version += 1
+        recordChange()
+        let woken = Array(waiting.values)
         if !woken.isEmpty { waiting = [:] }
         return Ripple(
-            report: Report(version: version, fraction: fraction, isFinished: isFinished),
-            parent: parent, onChange: isChange ? onChange : nil, waiting: woken,
-            observations: isChange ? observations : nil)
+            report: report, parent: parent, onChange: onChange, waiting: woken,
+            observations: observations)
+    }
+
+    /// Only the way up: nothing has changed here.
+    private var unchanged: Ripple {
+        Ripple(report: report, parent: parent, onChange: nil, waiting: [], observations: nil)
+    }
+
+    private var report: Report {
+        Report(version: version, fraction: fraction, isFinished: isFinished)
     }
 
     mutating func totalChanged(to total: Int64) -> Ripple {
         let isChange = total != self.total
         self.total = total
-        return ripple(isChange: isChange)
+        return isChange ? ripple() : unchanged
     }
 
     mutating func completedChanged(to completed: Int64) -> Ripple {
         let isChange = completed != self.completed
         self.completed = completed
-        return ripple(isChange: isChange)
+        return isChange ? ripple() : unchanged
     }
 
     mutating func completed(units: Int64) -> Ripple {
@@ -112,14 +120,33 @@ extension ProgressState {
 
     mutating func childAdded(_ child: Progress, units: Int64) {
         children[ObjectIdentifier(child)] = Child(progress: child, units: units)
+        hasHadChildren = true
     }
 
-    /// Takes a child's news. Older news than what is known, and that of a child that has finished, change
-    /// nothing here; the caller still goes on upwards, because whoever brought the newer ones may not
-    /// have got there yet.
-    mutating func childReported(_ id: ObjectIdentifier, _ report: Report) -> Ripple {
+    /// What a new parent has to know; nil if it is what that takes for granted.
+    func newsForParent() -> Ripple? {
+        guard fraction != 0 || isFinished else { return nil }
+        return unchanged
+    }
+
+    /// Takes out what holds other objects, if there is anything of that sort, to be released without the lock.
+    mutating func takeContents() -> ProgressState? {
+        let handlers = [onChange, cancellationHandler, pausingHandler, resumingHandler]
+        guard
+            !children.isEmpty || !calls.isEmpty || observations != nil
+                || handlers.contains(where: { $0 != nil })
+        else { return nil }
+        defer { self = ProgressState(total: total) }
+        return self
+    }
+
+    /// Takes a child's news; nil if they make no difference here, and so none further up.
+    ///
+    /// Older news than what is known, and that of a child that has finished, change nothing here; the caller
+    /// still goes on upwards, because whoever brought the newer ones may not have got there yet.
+    mutating func childReported(_ id: ObjectIdentifier, _ report: Report) -> Ripple? {
         guard var child = children[id], report.version > child.version else {
-            return ripple(isChange: false)
+            return unchanged
         }
         let before = fraction
         unitsInChildren -= Double(child.units) * child.fraction
@@ -134,7 +161,7 @@ extension ProgressState {
         child.fraction = min(max(report.fraction, 0), 1)
         unitsInChildren += Double(child.units) * child.fraction
         children[id] = child
-        return ripple(isChange: fraction != before)
+        return fraction != before ? ripple() : nil
     }
 }
 

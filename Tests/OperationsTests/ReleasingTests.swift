@@ -1,0 +1,233 @@
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Long chains are released without recursion, whatever holds the previous link.
+///
+/// Stacks are small here, so that a recursion ends the process.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
+struct ReleasingTests {
+    private static let smallStack = 512 * 1024
+
+    /// What of an operation holds the previous one.
+    enum Link: CaseIterable, Sendable {
+        case inputOfAFunction
+        case inputsOfAFunction
+        case inputOfAnAsyncFunction
+        case block
+        case furtherBlock
+        case completionBlock
+        case cancelHandler
+        case body
+        case asyncBody
+        case result
+        case invocationTarget
+        case memberOfAGroup
+        case everything
+
+        func operation(after previous: Operation?, _ token: Token) -> Operation {
+            switch self {
+            case .inputOfAFunction:
+                guard let previous = previous as? TypedOperation<Int> else {
+                    return TypedOperation { withExtendedLifetime(token) { 0 } }
+                }
+                return TypedOperation(after: previous) { input in
+                    withExtendedLifetime(token) { input + 1 }
+                }
+            case .inputsOfAFunction:
+                let inputs = [previous].compactMap { $0 as? TypedOperation<Int> }
+                return TypedOperation(after: inputs) { _ in withExtendedLifetime(token) { 0 } }
+            case .inputOfAnAsyncFunction:
+                guard let previous = previous as? TypedOperation<Int> else {
+                    return TypedOperation { withExtendedLifetime(token) { 0 } }
+                }
+                return TypedOperation(after: previous) { input async in
+                    await Task.yield()
+                    return withExtendedLifetime(token) { input + 1 }
+                }
+            case .block:
+                return BlockOperation { withExtendedLifetime((previous, token)) {} }
+            case .furtherBlock:
+                let operation = BlockOperation {}
+                operation.addExecutionBlock { withExtendedLifetime((previous, token)) {} }
+                return operation
+            case .completionBlock:
+                let operation = Operation()
+                operation.completionBlock = { withExtendedLifetime((previous, token)) {} }
+                return operation
+            case .cancelHandler:
+                let operation = BlockOperation {}
+                operation.onCancel { withExtendedLifetime((previous, token)) {} }
+                return operation
+            case .body:
+                return TypedOperation { withExtendedLifetime((previous, token)) {} }
+            case .asyncBody:
+                return TypedOperation {
+                    await previous?.waitUntilFinished()
+                    withExtendedLifetime(token) {}
+                }
+            case .result:
+                let operation = TypedOperation { (previous, token) }
+                operation.start()
+                return operation
+            case .invocationTarget:
+                return InvocationOperation(
+                    target: Target(previous: previous, token: token), method: Target.work)
+            case .memberOfAGroup:
+                return GroupOperation {
+                    if let previous { previous }
+                    BlockOperation { withExtendedLifetime(token) {} }
+                }
+            case .everything:
+                let operation = BlockOperation { withExtendedLifetime((previous, token)) {} }
+                operation.addExecutionBlock { withExtendedLifetime(previous) {} }
+                operation.completionBlock = { withExtendedLifetime(previous) {} }
+                operation.onCancel { withExtendedLifetime(previous) {} }
+                if let previous { operation.addDependency(previous) }
+                return operation
+            }
+        }
+
+        final class Target: Sendable {
+            let previous: Operation?
+            let token: Token
+            init(previous: Operation?, token: Token) {
+                (self.previous, self.token) = (previous, token)
+            }
+            func work() {}
+        }
+    }
+
+    @Test(
+        "a chain of a million links of each kind is released on a small stack",
+        arguments: Link.allCases)
+    func aChain(of link: Link) async {
+        let gone = Tally()
+        // Each group has a task; a thread may have a million blocks as soon as a hundred thousand groups.
+        let length = (link == .memberOfAGroup ? 100_000 : 1_000_000) / slowness
+        await onThread(stackSize: Self.smallStack) {
+            var last: Operation?
+            for _ in 0..<length { last = link.operation(after: last, Token(gone)) }
+            #expect(gone.value == 0)
+            last = nil
+            // At once, and on this thread.
+            #expect(gone.value == length)
+        }
+    }
+
+    @Test("links of all kinds in turn make no difference")
+    func aMixedChain() async {
+        let gone = Tally()
+        let length = 300_000 / slowness
+        let kinds = Link.allCases.filter {
+            ![.inputOfAFunction, .inputsOfAFunction, .inputOfAnAsyncFunction].contains($0)
+        }
+        await onThread(stackSize: Self.smallStack) {
+            var last: Operation?
+            for index in 0..<length {
+                let kind = kinds[index % kinds.count]
+                last = kind.operation(after: last, Token(gone))
+            }
+            last = nil
+            #expect(gone.value == length)
+        }
+    }
+
+    private final class Step: Operation, @unchecked Sendable {
+        let previous: Operation?
+        let token: Token
+
+        init(after previous: Operation?, _ token: Token) {
+            (self.previous, self.token) = (previous, token)
+            super.init()
+            if let previous { addDependency(previous) }
+        }
+    }
+
+    @Test("a chain of a subclass that stores its dependency is released on a small stack")
+    func aChainOfASubclass() async {
+        let gone = Tally()
+        let length = 1_000_000 / slowness
+        await onThread(stackSize: Self.smallStack) {
+            var last: Operation?
+            for _ in 0..<length { last = Step(after: last, Token(gone)) }
+            last = nil
+        }
+        // Where the stack comes to its end, a worker goes on with the rest.
+        #expect(await comesTrue { gone.value == length })
+    }
+
+    @Test("a short chain of a subclass that stores its dependency is released at once")
+    func aShortChainOfASubclass() async {
+        let gone = Tally()
+        await onThread {
+            var last: Operation?
+            for _ in 0..<100 { last = Step(after: last, Token(gone)) }
+            last = nil
+            #expect(gone.value == 100)
+        }
+    }
+
+    @Test("a branch that others keep stays, whatever is released around it")
+    func aBranchThatIsKept() async {
+        let gone = Tally()
+        await onThread(stackSize: Self.smallStack) {
+            var last: Operation?
+            var kept: Operation?
+            for index in 0..<1_000 {
+                last = Link.block.operation(after: last, Token(gone))
+                if index == 399 { kept = last }
+            }
+            last = nil
+            #expect(gone.value == 600)
+            kept = nil
+            #expect(gone.value == 1_000)
+            withExtendedLifetime(kept) {}
+        }
+    }
+
+    @Test("a block that runs releases the last reference to a long chain")
+    func aBlockThatReleasesAChain() async {
+        let gone = Tally()
+        let length = 100_000 / slowness
+        let queue = OperationQueue()
+        do {
+            var last: Operation?
+            for _ in 0..<length { last = Link.body.operation(after: last, Token(gone)) }
+            let holder = Protected(last)
+            queue.addOperation {
+                let chain = holder.withLock { $0.take() }
+                withExtendedLifetime(chain) {}
+            }
+        }
+        await queue.drain()
+        #expect(gone.value == length)
+    }
+
+    @Test("a million progresses inside of each other are cancelled and released on a small stack")
+    func nestedProgress() async {
+        let gone = Tally()
+        let length = 1_000_000 / slowness
+        await onThread(stackSize: Self.smallStack) {
+            final class Counted: Progress, @unchecked Sendable {
+                let token: Token
+                init(parent: Progress, _ token: Token) {
+                    self.token = token
+                    super.init(totalUnitCount: 1, parent: parent, pendingUnitCount: 1)
+                }
+            }
+            var root: Progress? = Progress.discreteProgress(totalUnitCount: 1)
+            var last = root
+            for _ in 0..<length {
+                if let parent = last { last = Counted(parent: parent, Token(gone)) }
+            }
+            root?.cancel()
+            #expect(last?.isCancelled == true)
+            last = nil
+            #expect(gone.value == 0)
+            root = nil
+            #expect(gone.value == length)
+        }
+    }
+}
