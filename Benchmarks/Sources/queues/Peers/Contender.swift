@@ -30,6 +30,8 @@ protocol Contender: Sendable {
     func produced(_ count: Int, by producers: Int) -> Duration?
     /// Changes of single operations among so many that are queued.
     func changes(among count: Int) -> Changes?
+    /// So many of something that has to be found, or released, among its kind.
+    func grown(_ growth: Growth, _ count: Int) -> Duration?
     /// The same for a program of its own, which gets the workload's name and gives back its figures.
     func external(_ arguments: [String]) throws -> [Double]?
 }
@@ -57,5 +59,6 @@ extension Contender {
     func asyncChain(_ count: Int) -> Duration? { nil }
     func produced(_ count: Int, by producers: Int) -> Duration? { nil }
     func changes(among count: Int) -> Changes? { nil }
+    func grown(_ growth: Growth, _ count: Int) -> Duration? { nil }
     func external(_ arguments: [String]) throws -> [Double]? { nil }
 }

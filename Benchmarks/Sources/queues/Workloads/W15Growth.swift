@@ -1,0 +1,48 @@
+extension Workload {
+    /// Measured: what is named, from making it to its end, for so many and for ten times as many. What matters is
+    /// that one takes about as long among the larger number: at most one and a half times.
+    static let growth = Growth.allCases.map { growth in
+        Workload(
+            name: "W15", variant: growth.rawValue, title: growth.title,
+            sizes: [growth.size, 10 * growth.size], isScalable: false,
+            metrics: [Metric(key: "ns", title: "ns, each")], maximumRounds: 3
+        ) { entrant, size in
+            try entrant.perOperation(size, []) { $0.grown(growth, size) }
+        }
+    }
+}
+
+/// What has to be found, or released, among many of its kind.
+enum Growth: String, CaseIterable, Sendable {
+    case operationTimeouts
+    case queueTimeouts
+    case barriers
+    case nestedWaits
+    case nestedGroups
+    case nestedProgress
+    case observations
+    case unequalKeys
+
+    var title: String {
+        switch self {
+        case .operationTimeouts: "waits for an operation whose time is up"
+        case .queueTimeouts: "waits for a queue whose time is up"
+        case .barriers: "barriers on a suspended queue, resumed"
+        case .nestedWaits: "operations that add one and wait for it"
+        case .nestedGroups: "groups inside of each other"
+        case .nestedProgress: "progresses inside of each other, cancelled"
+        case .observations: "observations, the newest ended first"
+        case .unequalKeys: "keys that are unequal to themselves"
+        }
+    }
+
+    /// The smaller number. A thread blocks in each nested wait, and there are no more than 512.
+    var size: Int {
+        switch self {
+        case .operationTimeouts, .queueTimeouts: 4_000
+        case .barriers, .nestedProgress, .observations, .unequalKeys: 10_000
+        case .nestedWaits: 50
+        case .nestedGroups: 1_000
+        }
+    }
+}

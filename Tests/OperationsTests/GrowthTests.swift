@@ -1,0 +1,230 @@
+import TestSupport
+import Testing
+
+@testable import Operations
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Ten times as many take about ten times as long: in processes of their own, by the processor time of these.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
+struct GrowthTests {
+    @Test func ofWaitsForAnOperationWhoseTimeIsUp() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let operation = BlockOperation {}
+                await withTaskGroup { group in
+                    for _ in 0..<count {
+                        group.addTask { _ = await operation.finished(within: .milliseconds(50)) }
+                    }
+                }
+                operation.start()
+            }
+        }
+    }
+
+    @Test func ofWaitsForAQueueWhoseTimeIsUp() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let queue = suspendedQueue()
+                queue.addOperation {}
+                await withTaskGroup { group in
+                    for _ in 0..<count {
+                        group.addTask { _ = await queue.finished(within: .milliseconds(50)) }
+                    }
+                }
+                queue.isSuspended = false
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func ofBarriers(areCancelled: Bool) async {
+        await #expect(processExitsWith: .success) { [areCancelled] in
+            await Growth.expectNearLinear(from: 2_000) { count in
+                let queue = suspendedQueue()
+                for _ in 0..<count { queue.addBarrierBlock {} }
+                if areCancelled { queue.cancelAllOperations() }
+                queue.isSuspended = false
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func ofWaitsInsideOfEachOther() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 30) { count in
+                let queue = OperationQueue()
+                _ = Growth.nested(count, in: queue)
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func ofThreadsThatEachWaitForTheOneBefore() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 30) { count in
+                let queue = OperationQueue()
+                let goOn = Signal()
+                var last: Operation = BlockOperation { goOn.wait() }
+                queue.addOperation(last)
+                for _ in 1..<count {
+                    let (previous, began) = (last, Signal())
+                    last = BlockOperation {
+                        began.send()
+                        previous.waitUntilFinished()
+                    }
+                    queue.addOperation(last)
+                    await onThread { _ = began.wait() }
+                }
+                goOn.send()
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func ofTasksThatEachWaitForTheOneBefore() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 200) { count in
+                let queue = OperationQueue()
+                let first = BlockOperation {}
+                var last: Operation = first
+                let began = Tally()
+                for _ in 1..<count {
+                    let previous = last
+                    last = queue.add {
+                        began.increment()
+                        await previous.waitUntilFinished()
+                    }
+                }
+                _ = await comesTrue { began.value == count - 1 }
+                first.start()
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func ofGroupsInsideOfEachOther() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 30) { count in
+                let queue = OperationQueue()
+                queue.addOperation(Growth.nestedGroups(count) {})
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func ofGroupsInsideOfEachOtherThatNeverBegin() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 100) { count in
+                let outermost = Growth.nestedGroups(count) { Issue.record("it was cancelled") }
+                outermost.cancel()
+                outermost.start()
+            }
+        }
+    }
+
+    @Test func ofProgressesInsideOfEachOther() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 300) { count in
+                let root = Progress.discreteProgress(totalUnitCount: 1)
+                var last = root
+                for _ in 0..<count {
+                    last = Progress(totalUnitCount: 1, parent: last, pendingUnitCount: 1)
+                }
+                root.pause()
+                #expect(last.isPaused)
+                root.cancel()
+                #expect(last.isCancelled)
+                last.completedUnitCount = 1
+                #expect(root.isFinished)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func ofObservations(areEndedInOrder: Bool) async {
+        await #expect(processExitsWith: .success) { [areEndedInOrder] in
+            await Growth.expectNearLinear(from: 1_000) { count in
+                let operation = BlockOperation {}
+                let observations = (0..<count).map { _ in
+                    operation.observe(\.isFinished) { _, _ in Issue.record("it has not finished") }
+                }
+                if areEndedInOrder {
+                    for observation in observations { observation.invalidate() }
+                } else {
+                    for observation in observations.reversed() { observation.invalidate() }
+                }
+                operation.start()
+            }
+        }
+    }
+
+    @Test func ofKeysThatAreUnequalToThemselves() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 500) { count in
+                let queue = suspendedQueue()
+                for _ in 0..<count { queue.add(.exclusive(by: Double.nan)) {} }
+                queue.isSuspended = false
+                await queue.drain()
+            }
+        }
+    }
+}
+
+/// How the processor time of this process grows.
+enum Growth {
+    /// Expects that ten times as many take no more than fifteen times as long.
+    static func expectNearLinear(
+        from count: Int, sourceLocation: SourceLocation = #_sourceLocation,
+        _ work: (Int) async -> Void
+    ) async {
+        await work(count)
+        var least = Double.infinity
+        // Other programs take the caches away now and then.
+        for _ in 0..<5 where least > 15 {
+            let few = await time { await work(count) }
+            let many = await time { await work(10 * count) }
+            least = min(least, many / few)
+        }
+        #expect(
+            least <= 15, "ten times as many take \(least) times as long",
+            sourceLocation: sourceLocation)
+    }
+
+    private static func time(_ work: () async -> Void) async -> Double {
+        let start = processorTime
+        await work()
+        return processorTime - start
+    }
+
+    private static var processorTime: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// Adds an operation that adds another one and waits for it, and so on.
+    static func nested(_ depth: Int, in queue: OperationQueue) -> Operation {
+        let operation = BlockOperation {
+            if depth > 1 { nested(depth - 1, in: queue).waitUntilFinished() }
+        }
+        queue.addOperation(operation)
+        return operation
+    }
+
+    static func nestedGroups(
+        _ depth: Int, _ innermost: @escaping @Sendable () -> Void
+    ) -> Operation {
+        var last: Operation = BlockOperation(block: innermost)
+        for _ in 0..<depth {
+            let inner = last
+            last = GroupOperation { inner }
+        }
+        return last
+    }
+}
