@@ -11,9 +11,12 @@ ARGS ?=
 
 .PHONY: run test build install-run install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer stress screenshots clean
 
+# The shell of the recipe has SOURCE in its environment, so spaces and quotation marks arrive as they are. dash
+# and zsh pass `SOURCE=~/Pictures` on as it was typed; the recipe then puts the home folder in.
 run: install-run
 	swift build -c release --product classicphotos
-	.build/release/classicphotos serve $(if $(SOURCE),"$(SOURCE)") --port $(PORT) $(ARGS)
+	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
+	set -x; exec .build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} --port $(PORT) $(ARGS)
 
 build: install-run
 	swift build -c release --product classicphotos

@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Subprocess
 
 /// A real browser without a window, steered by the WebDriver protocol.
 ///
@@ -19,38 +18,18 @@ struct Browser {
     static func run(
         width: Int, height: Int, _ body: @escaping @Sendable (Browser) async throws -> Void
     ) async throws {
-        _ = try await Subprocess.run(
-            .name("chromedriver"), arguments: ["--port=0"], input: .none, output: .sequence,
-            error: .discarded
-        ) { driver in
+        try await BrowserDriver.run { port in
+            let browser = try await Browser(driver: "http://127.0.0.1:\(port)", width, height)
             let result: Result<Void, any Error>
             do {
-                let port = try await announcedPort(driver.standardOutput)
-                let browser = try await Browser(driver: "http://127.0.0.1:\(port)", width, height)
-                do {
-                    try await body(browser)
-                    result = .success(())
-                } catch {
-                    result = .failure(error)
-                }
-                try await browser.quit()
+                try await body(browser)
+                result = .success(())
             } catch {
-                try driver.send(signal: .kill)
-                throw error
+                result = .failure(error)
             }
-            try driver.send(signal: .kill)
+            try await browser.quit()
             try result.get()
         }
-    }
-
-    /// The driver says on which port it listens, in a sentence.
-    private static func announcedPort(_ output: SubprocessOutputSequence) async throws -> Int {
-        for try await line in output.strings() {
-            guard let range = line.range(of: "successfully on port ") else { continue }
-            let digits = line[range.upperBound...].prefix { $0.isNumber }
-            if let port = Int(digits) { return port }
-        }
-        throw Failure(description: "chromedriver did not start")
     }
 
     private init(driver: String, _ width: Int, _ height: Int) async throws {

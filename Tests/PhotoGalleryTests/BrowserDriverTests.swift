@@ -1,0 +1,78 @@
+import Foundation
+import Subprocess
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+/// The start of the browser's driver, played by shell scripts.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct BrowserDriverTests {
+    /// Runs a closure with a driver made of a shell script.
+    private func withDriver(
+        _ script: String, _ body: (_ program: Executable, _ folder: URL) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("driver-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let program = folder.appendingPathComponent("driver")
+        try Data("#!/bin/sh\ncd '\(folder.path)'\n\(script)".utf8).write(to: program)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: program.path)
+        try await body(.path(FilePath(program.path)), folder)
+    }
+
+    private static let portIsTaken = """
+        echo 'Starting ChromeDriver on port 4711'
+        echo 'bind() failed: Address already in use (98)' >&2
+        echo 'IPv4 port not available. Exiting...'
+        exit 1
+        """
+
+    @Test func aDriverWhosePortIsTakenIsStartedAgain() async throws {
+        let script = """
+            echo start >> starts
+            if [ "$(wc -l < starts)" -lt 3 ]; then
+            \(Self.portIsTaken)
+            fi
+            echo 'ChromeDriver was started successfully on port 4713.'
+            exec sleep 600
+            """
+        try await withDriver(script) { program, folder in
+            let ports = Mutex<[Int]>([])
+            try await BrowserDriver.run(program) { port in ports.withLock { $0.append(port) } }
+            #expect(ports.withLock { $0 } == [4713])
+            let starts = try Data(contentsOf: folder.appendingPathComponent("starts"))
+            #expect(starts == Data("start\nstart\nstart\n".utf8))
+        }
+    }
+
+    @Test func aDriverThatNeverStartsIsQuoted() async throws {
+        try await withDriver(Self.portIsTaken) { program, _ in
+            let failure = await #expect(throws: BrowserDriver.Failure.self) {
+                try await BrowserDriver.run(program, attempts: 2) { _ in }
+            }
+            let words = failure?.description ?? ""
+            #expect(words.contains("did not start in 2 attempts"))
+            #expect(words.contains("bind() failed: Address already in use (98)"))
+            #expect(words.contains("IPv4 port not available. Exiting..."))
+        }
+    }
+
+    @Test func whatTheClosureThrowsIsNoReasonForAnotherDriver() async throws {
+        struct Refusal: Error {}
+        let script = """
+            echo start >> starts
+            echo 'ChromeDriver was started successfully on port 4713.'
+            exec sleep 600
+            """
+        try await withDriver(script) { program, folder in
+            await #expect(throws: Refusal.self) {
+                try await BrowserDriver.run(program) { _ in throw Refusal() }
+            }
+            let starts = try Data(contentsOf: folder.appendingPathComponent("starts"))
+            #expect(starts == Data("start\n".utf8))
+        }
+    }
+}
