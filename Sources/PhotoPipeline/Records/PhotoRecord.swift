@@ -11,6 +11,10 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
     /// The name for people; text, never markup.
     public let name: String
 
+    /// The name as the system has it, if that is not UTF-8; ``name`` then shows the other bytes as
+    /// `\xE9`.
+    public let nameBytes: [UInt8]?
+
     /// Where the bytes come from, absolute; `nil` only for an entry that failed in the list itself.
     public let url: URL?
 
@@ -18,9 +22,10 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
     public private(set) var state: PhotoState
 
     /// Makes the record of a photo that nothing has been done for yet.
-    public init(id: PhotoID, name: String, url: URL) {
+    public init(id: PhotoID, name: String, nameBytes: [UInt8]? = nil, url: URL) {
         self.id = id
         self.name = name
+        self.nameBytes = nameBytes
         self.url = url
         self.state = .new
     }
@@ -34,6 +39,7 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
             "Photo \"\(name)\" has no URL, so its failure cannot be retryable.")
         self.id = id
         self.name = name
+        self.nameBytes = nil
         self.url = nil
         self.state = .failed(failure)
     }

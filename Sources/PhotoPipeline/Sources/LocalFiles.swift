@@ -9,6 +9,9 @@ import Darwin
 #endif
 
 /// The few questions that sources ask the disk, with errors that say what a person should do.
+///
+/// They ask the system and not FileManager, which knows only names in UTF-8: it leaves out the
+/// others.
 enum LocalFiles {
     enum Kind: Equatable {
         case folder
@@ -17,14 +20,13 @@ enum LocalFiles {
         case other
     }
 
-    /// What lies at a place; links are not followed.
-    static func kind(of url: URL, named name: String) throws(PhotoSourceError) -> Kind {
-        // Not by FileManager: the type of the size in its answer depends on whether another module
-        // of the program has brought in all of Foundation.
+    /// What lies at a place.
+    static func kind(
+        of path: LocalPath, followingLinks: Bool = false, named name: String
+    ) throws(PhotoSourceError) -> Kind {
         var status = stat()
-        guard lstat(url.path(percentEncoded: false), &status) == 0 else {
-            throw PhotoSourceError(reading: name, errno: errno)
-        }
+        let result = path.withCString { followingLinks ? stat($0, &status) : lstat($0, &status) }
+        guard result == 0 else { throw PhotoSourceError(reading: name, errno: errno) }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: return .folder
         case S_IFLNK: return .link
@@ -34,33 +36,75 @@ enum LocalFiles {
     }
 
     /// The names in a folder, in no order.
-    static func names(in folder: URL, named name: String) throws(PhotoSourceError) -> [String] {
-        do {
-            let path = folder.path(percentEncoded: false)
-            return try FileManager.default.contentsOfDirectory(atPath: path)
-        } catch {
-            throw PhotoSourceError(reading: name, error)
+    static func names(
+        in folder: LocalPath, named name: String
+    ) throws(PhotoSourceError) -> [[UInt8]] {
+        guard let stream = folder.withCString({ opendir($0) }) else {
+            throw PhotoSourceError(reading: name, errno: errno)
+        }
+        defer { closedir(stream) }
+        var names: [[UInt8]] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw PhotoSourceError(reading: name, errno: errno) }
+                return names
+            }
+            guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
+                preconditionFailure("a directory entry has a name")
+            }
+            // The entry ends after its name, so it is not copied as a whole.
+            let start = UnsafeRawPointer(entry).advanced(by: offset)
+            let length = strlen(start.assumingMemoryBound(to: CChar.self))
+            let bytes = Array(UnsafeRawBufferPointer(start: start, count: length))
+            if bytes != Array(".".utf8), bytes != Array("..".utf8) { names.append(bytes) }
         }
     }
 
-    /// The bytes of a file.
-    static func bytes(of file: URL, named name: String) throws(PhotoSourceError) -> [UInt8] {
-        do {
-            return Array(try Data(contentsOf: file))
-        } catch {
-            throw PhotoSourceError(reading: name, error)
-        }
-    }
-
-    /// The first bytes of a file that may be too large to be read.
-    static func firstBytes(
-        _ count: Int, of file: URL, named name: String
+    /// The bytes of a file, or only the first ones.
+    static func bytes(
+        of path: LocalPath, limit: Int = .max, named name: String
     ) throws(PhotoSourceError) -> [UInt8] {
-        do {
-            return Array(try Data(contentsOf: file, options: .mappedIfSafe).prefix(count))
-        } catch {
-            throw PhotoSourceError(reading: name, error)
+        let file = path.withCString { open($0, O_RDONLY | O_CLOEXEC) }
+        guard file >= 0 else { throw PhotoSourceError(reading: name, errno: errno) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw PhotoSourceError(reading: name, errno: errno) }
+        // One more than there should be, so that the end of the file shows at once.
+        var bytes = try read(file, atMost: min(limit, Int(status.st_size) + 1), named: name)
+        // A file that grows, or one whose size the system does not say.
+        while bytes.count > Int(status.st_size), bytes.count < limit {
+            let more = try read(file, atMost: min(limit - bytes.count, 1 << 20), named: name)
+            if more.isEmpty { break }
+            bytes += more
         }
+        return bytes
+    }
+
+    /// As many bytes as there are left in a file, or as are asked for.
+    private static func read(
+        _ file: Int32, atMost limit: Int, named name: String
+    ) throws(PhotoSourceError) -> [UInt8] {
+        var code: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, filled in
+            while filled < limit {
+                let rest = UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                #if canImport(Darwin)
+                let count = Darwin.read(file, rest.baseAddress, rest.count)
+                #elseif canImport(Musl)
+                let count = Musl.read(file, rest.baseAddress, rest.count)
+                #else
+                let count = Glibc.read(file, rest.baseAddress, rest.count)
+                #endif
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { code = errno }
+                guard count > 0 else { return }
+                filled += count
+            }
+        }
+        guard code == 0 else { throw PhotoSourceError(reading: name, errno: code) }
+        return bytes
     }
 }
 
@@ -70,15 +114,19 @@ extension LocalFiles {
         func failure(_ reason: String) -> Result<[UInt8], PhotoFailure> {
             .failure(PhotoFailure(stage: .download, reason: reason, isRetryable: true))
         }
-        let file = url.resolvingSymlinksInPath()
+        guard let path = LocalPath(url) else { return failure("There is no file of that name.") }
         do throws(PhotoSourceError) {
-            guard case .file(let byteCount) = try kind(of: file, named: "file") else {
+            let kind = try kind(of: path, followingLinks: true, named: "file")
+            guard case .file(let byteCount) = kind else {
                 return failure("This is no regular file.")
             }
-            guard byteCount <= limit else {
+            // A byte too many shows a file that grew meanwhile.
+            let bytes =
+                byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: "file")
+            guard let bytes, bytes.count <= limit else {
                 return failure("The file is larger than \(limit >> 20) MiB.")
             }
-            return .success(try bytes(of: file, named: "file"))
+            return .success(bytes)
         } catch {
             let problem = error.problem.prefix(1).uppercased() + error.problem.dropFirst()
             return failure("\(problem); \(error.advice).")
@@ -87,15 +135,6 @@ extension LocalFiles {
 }
 
 extension PhotoSourceError {
-    /// The error of a failed look at the disk.
-    fileprivate init(reading source: String, _ error: any Error) {
-        switch (error as? CocoaError)?.code {
-        case .fileReadNoSuchFile?, .fileNoSuchFile?: self.init(reading: source, errno: ENOENT)
-        case .fileReadNoPermission?: self.init(reading: source, errno: EACCES)
-        default: self.init(reading: source, errno: EIO)
-        }
-    }
-
     fileprivate init(reading source: String, errno code: Int32) {
         switch code {
         case ENOENT, ENOTDIR:

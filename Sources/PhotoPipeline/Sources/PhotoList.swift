@@ -6,12 +6,27 @@ public struct PhotoList: Sendable, Equatable {
     public let records: [PhotoRecord]
 
     /// How many files of a folder were passed over because they are no pictures by their
-    /// extension, are no regular files, or are links out of the folder. Hidden ones do not count.
+    /// extension and their first bytes, are no regular files, or are links out of the folder.
+    /// Hidden ones do not count.
     public let skippedFileCount: Int
 
-    init(records: [PhotoRecord], skippedFileCount: Int = 0) {
+    /// The pictures of a folder that were passed over because their formats are not read.
+    public let unreadFiles: [UnreadFile]
+
+    /// A picture in a format that is not read.
+    public struct UnreadFile: Sendable, Hashable {
+        /// Its path in the folder.
+        public let name: String
+        /// What it is by its extension, with an article, as in "a BMP picture".
+        public let format: String
+    }
+
+    init(
+        records: [PhotoRecord], skippedFileCount: Int = 0, unreadFiles: [UnreadFile] = []
+    ) {
         self.records = records
         self.skippedFileCount = skippedFileCount
+        self.unreadFiles = unreadFiles
     }
 }
 

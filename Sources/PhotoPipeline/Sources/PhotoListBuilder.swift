@@ -28,13 +28,21 @@ struct PhotoListBuilder {
             return try addFailure(
                 name: name ?? PhotoURL.name(ofUnusable: text), problem: error.sentence, at: place)
         }
-        try add(name: name ?? PhotoURL.name(of: url), url: url)
+        if let name { try add(name: name, url: url) } else { try add(url) }
+    }
+
+    /// Adds a photo that has the name of its URL, which is known to be good.
+    mutating func add(_ url: URL) throws(PhotoSourceError) {
+        try add(
+            name: PhotoURL.name(of: url), nameBytes: PhotoURL.nameThatIsNoText(of: url), url: url)
     }
 
     /// Adds a photo whose URL is known to be good.
-    mutating func add(name: String, url: URL) throws(PhotoSourceError) {
+    mutating func add(
+        name: String, nameBytes: [UInt8]? = nil, url: URL
+    ) throws(PhotoSourceError) {
         let id = identifiers.make(name: name, url: url.absoluteString)
-        try append(PhotoRecord(id: id, name: name, url: url))
+        try append(PhotoRecord(id: id, name: name, nameBytes: nameBytes, url: url))
     }
 
     /// Adds a failed record for an entry that is wrong.
@@ -69,22 +77,22 @@ struct PhotoIDMaker {
     /// The identifier of the next photo: equal entries get different ones, in their order.
     mutating func make(name: String, url: String) -> PhotoID {
         // A byte that no UTF-8 text has keeps "ab" + "c" apart from "a" + "bc".
-        let wanted = hash(name.utf8, after: hash([0xFF], after: hash(url.utf8)))
+        let wanted = fnv1a(name.utf8, after: fnv1a([0xFF], after: fnv1a(url.utf8)))
         var candidate = wanted
         while !used.insert(candidate).inserted {
             let repetition = repetitions[wanted, default: 0] + 1
             repetitions[wanted] = repetition
-            candidate = withUnsafeBytes(of: repetition.littleEndian) { hash($0, after: wanted) }
+            candidate = withUnsafeBytes(of: repetition.littleEndian) { fnv1a($0, after: wanted) }
         }
         return PhotoID(rawValue: candidate)
     }
+}
 
-    /// FNV-1a of 64 bits (the constants are those of its authors, Fowler, Noll and Vo).
-    ///
-    /// Swift's own `Hasher` differs from run to run, and identifiers must not.
-    private func hash(
-        _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
-    ) -> UInt64 {
-        bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
+/// FNV-1a of 64 bits (the constants are those of its authors, Fowler, Noll and Vo).
+///
+/// Swift's own `Hasher` differs from run to run; what is written down or named must not.
+func fnv1a(
+    _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
+) -> UInt64 {
+    bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
 }

@@ -56,6 +56,11 @@ struct PhotoListParser {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "the file is empty", advice: Self.shapes)
         }
+        if let format = UnreadFormat(of: source.utf8) {
+            throw PhotoSourceError(
+                .notAList, source: source, problem: "this is \(format.name), which is not read",
+                advice: "convert it to JPEG, PNG, TIFF or WebP")
+        }
         guard isText else {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "this is neither a picture nor UTF-8 text",
@@ -97,7 +102,7 @@ struct PhotoListParser {
                 problem: "this is a picture, and where it came from is not known",
                 advice: Self.shapes)
         }
-        try builder.add(name: PhotoURL.name(of: url), url: url)
+        try builder.add(url)
     }
 
     // MARK: A text

@@ -29,15 +29,23 @@ public enum PhotoSource: Sendable, Hashable {
             guard let url = URL(string: argument),
                 url.host() ?? "" == "" || url.host() == "localhost"
             else { throw .noURL(argument, detail: "\(quoted(argument)) names no file here") }
-            self = try Self.local(url.path(percentEncoded: false), argument: argument, folder)
+            self = try Self.local(
+                percentDecoded(url.path(percentEncoded: true)), argument: argument, folder)
         case .some(let scheme):
             throw PhotoSourceError(
                 .unsupportedScheme, source: argument,
                 problem: "nothing can be fetched by \(quoted(scheme))",
                 advice: "use http, https, or a path")
         case .none:
-            self = try Self.local(argument, argument: argument, folder)
+            self = try Self.local(Array(argument.utf8), argument: argument, folder)
         }
+    }
+
+    /// Understands a path of bytes that are not UTF-8, which no text can stand for.
+    ///
+    /// Looks at the disk to tell a folder from a file. Any thread.
+    public init(path: [UInt8]) throws(PhotoSourceError) {
+        self = try Self.local(path, argument: textForPeople(path), nil)
     }
 
     private static func webURL(_ argument: String) throws(PhotoSourceError) -> URL {
@@ -49,20 +57,32 @@ public enum PhotoSource: Sendable, Hashable {
     }
 
     private static func local(
-        _ path: String, argument: String, _ folder: URL?
+        _ path: [UInt8], argument: String, _ folder: URL?
     ) throws(PhotoSourceError) -> PhotoSource {
         guard !path.isEmpty else {
             throw PhotoSourceError(
                 .notFound, source: "source", problem: "the name is empty",
                 advice: "name a list, a folder, a picture or a URL")
         }
-        let url = URL(filePath: path, directoryHint: .notDirectory, relativeTo: folder).absoluteURL
+        let url: URL
+        if let text = String(validating: path, as: UTF8.self) {
+            url = URL(filePath: text, directoryHint: .notDirectory, relativeTo: folder).absoluteURL
+        } else {
+            let base = folder ?? URL(filePath: ".", directoryHint: .isDirectory)
+            let isAbsolute = path.first == UInt8(ascii: "/")
+            guard let start = isAbsolute ? LocalPath.root : LocalPath(base) else {
+                throw .noURL(argument, detail: "the folder it is relative to has no name")
+            }
+            url = start.appending(path.drop { isAbsolute && $0 == UInt8(ascii: "/") }).url
+        }
+        guard let place = LocalPath(url) else {
+            throw .noURL(argument, detail: "a name cannot have a zero byte")
+        }
         // Links are followed here: who named the source meant what it points to.
-        let resolved = url.resolvingSymlinksInPath()
-        switch try LocalFiles.kind(of: resolved, named: argument) {
+        switch try LocalFiles.kind(of: place, followingLinks: true, named: argument) {
         case .folder:
             return .folder(
-                URL(filePath: url.path(percentEncoded: false), directoryHint: .isDirectory))
+                url.hasDirectoryPath ? url : url.appending(path: "", directoryHint: .isDirectory))
         case .file: return .file(url)
         case .link, .other:
             throw PhotoSourceError(

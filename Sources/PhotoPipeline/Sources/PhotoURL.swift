@@ -32,8 +32,18 @@ enum PhotoURL {
 
     /// A photo's name if its list has none: the last part of the URL's path, or else the host.
     static func name(of url: URL) -> String {
+        if let bytes = nameThatIsNoText(of: url) { return textForPeople(bytes) }
         let last = url.lastPathComponent
         return last.isEmpty || last == "/" ? url.host() ?? url.absoluteString : last
+    }
+
+    /// The last part of a URL's path if it stands for bytes that are not UTF-8, which URL shows as
+    /// nothing.
+    static func nameThatIsNoText(of url: URL) -> [UInt8]? {
+        let path = url.path(percentEncoded: true)
+        guard let last = path.split(separator: "/").last, last.contains("%") else { return nil }
+        let bytes = percentDecoded(last)
+        return String(validating: bytes, as: UTF8.self) == nil ? bytes : nil
     }
 
     /// The name of an entry whose text is no usable URL: the text, without a password that it may hold.

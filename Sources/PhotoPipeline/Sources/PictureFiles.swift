@@ -1,3 +1,5 @@
+import Imaging
+
 /// Which files are taken for pictures when nobody said so.
 enum PictureFiles {
     /// The extensions of the formats that can be decoded, in lower case.
@@ -9,9 +11,32 @@ enum PictureFiles {
     static let signatureLength = 12
 
     /// Whether a file's name says that it is a picture. What it is, its bytes decide, later.
-    static func isPicture(named name: String) -> Bool {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return false }
-        return extensions.contains(name[name.index(after: dot)...].lowercased())
+    static func isPicture(named name: String) -> Bool { isPicture(named: name.utf8) }
+
+    static func isPicture(named name: some BidirectionalCollection<UInt8>) -> Bool {
+        ending(of: name).map(extensions.contains) ?? false
+    }
+
+    /// What follows the last dot of a name, in lower case; nil for a name without, and for one that
+    /// begins with its only dot.
+    static func ending(of name: some BidirectionalCollection<UInt8>) -> String? {
+        guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
+            return nil
+        }
+        return String(validating: name[name.index(after: dot)...], as: UTF8.self)?.lowercased()
+    }
+
+    /// The format that a name's ending stands for.
+    static func format(ofEnding ending: String) -> ImageFormat? {
+        switch ending {
+        case "jpg", "jpeg", "jpe", "jfif": .jpeg
+        case "png": .png
+        case "webp": .webp
+        case "gif": .gif
+        case "tif", "tiff": .tiff
+        case "heic", "heif", "avif": .heif
+        default: nil
+        }
     }
 
     /// Whether bytes begin as one of those formats does.

@@ -6,6 +6,6 @@ public final class DownloadOperation: TypedOperation<[UInt8]>, @unchecked Sendab
     /// Makes a download that begins when a queue starts it.
     public init(url: URL, with downloader: PhotoDownloader) {
         super.init { () async throws -> [UInt8] in try await downloader.bytes(of: url) }
-        name = "Download \(url.lastPathComponent)"
+        name = "Download \(PhotoURL.name(of: url))"
     }
 }

@@ -2,91 +2,139 @@ import FoundationEssentials
 
 /// Walks through a folder and collects its pictures.
 struct FolderReader {
-    private let root: URL
+    private let root: LocalPath
     private let name: String
     private let limits: PhotoListLimits
     private var builder: PhotoListBuilder
     private var skippedFileCount = 0
+    private var unreadFiles: [PhotoList.UnreadFile] = []
 
-    init(_ folder: URL, named name: String, limits: PhotoListLimits) {
+    init(
+        _ folder: URL, named name: String, limits: PhotoListLimits
+    ) throws(PhotoSourceError) {
         // Resolved once, so that "inside the folder" is a question about paths alone.
-        self.root = folder.resolvingSymlinksInPath()
+        guard let path = LocalPath(folder) else {
+            throw PhotoSourceError(
+                .notFound, source: name, problem: "there is no such file or folder",
+                advice: "check the name")
+        }
+        self.root = path.resolved ?? path
         self.name = name
         self.limits = limits
         self.builder = PhotoListBuilder(source: name, baseURL: folder, limits: limits)
     }
 
     mutating func read() throws(PhotoSourceError) -> PhotoList {
-        try walk(root, names: try LocalFiles.names(in: root, named: name), path: "", depth: 0)
-        guard !builder.records.isEmpty else {
-            let others = skippedFileCount == 0 ? "" : " among its \(skippedFileCount) files"
-            throw PhotoSourceError(
-                .noPhotos, source: name, problem: "there are no pictures in the folder\(others)",
-                advice: "expected files that end in "
-                    + PictureFiles.extensions.map { ".\($0)" }.joined(separator: " "))
-        }
-        return PhotoList(records: builder.records, skippedFileCount: skippedFileCount)
+        try walk(root, names: try LocalFiles.names(in: root, named: name), path: [], depth: 0)
+        guard !builder.records.isEmpty else { throw noPictures }
+        return PhotoList(
+            records: builder.records, skippedFileCount: skippedFileCount, unreadFiles: unreadFiles)
     }
 
+    private var noPictures: PhotoSourceError {
+        let count = skippedFileCount + unreadFiles.count
+        let files = count == 1 ? "its only file" : "its \(count) files"
+        let others = count == 0 ? "" : " among \(files)"
+        let formats = Set(unreadFiles.map(\.format)).sorted().joined(separator: ", ")
+        let unread = formats.isEmpty ? "" : " (there is what is not read: \(formats))"
+        return PhotoSourceError(
+            .noPhotos, source: name,
+            problem: "there are no pictures in the folder\(others)\(unread)",
+            advice: "expected files that end in "
+                + PictureFiles.extensions.map { ".\($0)" }.joined(separator: " "))
+    }
+
+    /// - Parameter path: the folder's own path in the root, with a slash at its end unless it is
+    ///   empty.
     private mutating func walk(
-        _ folder: URL, names: [String], path: String, depth: Int
+        _ folder: LocalPath, names: [[UInt8]], path: [UInt8], depth: Int
     ) throws(PhotoSourceError) {
-        let visible = names.filter { !$0.hasPrefix(".") }.map(NaturalOrder.init).sorted()
-        for name in visible.map(\.name) {
-            let item = folder.appending(component: name, directoryHint: .notDirectory)
-            try visit(item, path: path + name, depth: depth)
+        let visible = names.filter { $0.first != UInt8(ascii: ".") }
+            .map { (order: NaturalOrder(textForPeople($0)), bytes: $0) }
+            .sorted { left, right in
+                // Names that look the same to people still have an order.
+                left.order == right.order
+                    ? left.bytes.lexicographicallyPrecedes(right.bytes) : left.order < right.order
+            }
+        for (_, name) in visible {
+            try visit(folder.appending(name), path: path + name, depth: depth)
         }
     }
 
-    private mutating func visit(_ item: URL, path: String, depth: Int) throws(PhotoSourceError) {
+    private mutating func visit(
+        _ item: LocalPath, path: [UInt8], depth: Int
+    ) throws(PhotoSourceError) {
         // What vanished since its folder was read is not there, which is no error.
-        guard let kind = try? LocalFiles.kind(of: item, named: path) else { return }
+        guard let kind = try? LocalFiles.kind(of: item, named: name) else { return }
         switch kind {
         case .folder:
             try enter(item, path: path, depth: depth)
-        case .file where PictureFiles.isPicture(named: path):
-            try builder.add(name: path, url: item)
-        case .link where PictureFiles.isPicture(named: path):
-            if let target = pictureInside(item) {
-                try builder.add(name: path, url: target)
+        case .file:
+            try take(item, path: path)
+        case .link:
+            if let target = fileInside(item) {
+                try take(target, path: path)
             } else {
                 skippedFileCount += 1
             }
-        case .file, .link, .other:
+        case .other:
             skippedFileCount += 1
         }
     }
 
-    private mutating func enter(_ folder: URL, path: String, depth: Int) throws(PhotoSourceError) {
+    /// Adds a regular file if it is a picture, which its name says, or its first bytes if the name
+    /// says nothing.
+    private mutating func take(_ file: LocalPath, path: [UInt8]) throws(PhotoSourceError) {
+        let text = textForPeople(path)
+        if PictureFiles.isPicture(named: path) || !hasKnownEnding(path) && beginsAsPicture(file) {
+            let isText = String(validating: path, as: UTF8.self) != nil
+            try builder.add(name: text, nameBytes: isText ? nil : path, url: file.url)
+        } else if let format = UnreadFormat(of: path) {
+            unreadFiles.append(.init(name: text, format: format.name))
+        } else {
+            skippedFileCount += 1
+        }
+    }
+
+    /// Not for a camera's raw files, which begin as TIFF does.
+    private func hasKnownEnding(_ path: [UInt8]) -> Bool { UnreadFormat(of: path) != nil }
+
+    private func beginsAsPicture(_ file: LocalPath) -> Bool {
+        let start = try? LocalFiles.bytes(
+            of: file, limit: PictureFiles.signatureLength, named: name)
+        return start.map { PictureFiles.isPicture($0) } ?? false
+    }
+
+    private mutating func enter(
+        _ folder: LocalPath, path: [UInt8], depth: Int
+    ) throws(PhotoSourceError) {
         guard depth < limits.depth else {
             return try passOver(
                 path, because: "folders are nested deeper than \(limits.depth) levels")
         }
-        let names: [String]
+        let names: [[UInt8]]
         do throws(PhotoSourceError) {
-            names = try LocalFiles.names(in: folder, named: path)
+            names = try LocalFiles.names(in: folder, named: textForPeople(path))
         } catch {
             return try passOver(path, because: error.problem)
         }
-        try walk(folder, names: names, path: path + "/", depth: depth + 1)
+        try walk(folder, names: names, path: path + "/".utf8, depth: depth + 1)
     }
 
     private mutating func passOver(
-        _ path: String, because problem: String
+        _ path: [UInt8], because problem: String
     ) throws(PhotoSourceError) {
-        let reason = "The folder \(quoted(path)) was passed over: \(problem)."
-        try builder.addFailure(name: path + "/", reason: reason)
+        let name = textForPeople(path)
+        let reason = "The folder \(quoted(name)) was passed over: \(problem)."
+        try builder.addFailure(name: name + "/", reason: reason)
     }
 
     /// Where a link leads, if that is a regular file inside the folder.
     ///
     /// The record gets the target's URL rather than the link's, so that a link which is turned
     /// elsewhere later leads nowhere.
-    private func pictureInside(_ link: URL) -> URL? {
-        let target = link.resolvingSymlinksInPath()
-        let rootPath = root.path(percentEncoded: false)
-        let prefix = rootPath.hasSuffix("/") ? rootPath : rootPath + "/"
-        guard target.path(percentEncoded: false).hasPrefix(prefix),
+    private func fileInside(_ link: LocalPath) -> LocalPath? {
+        guard let target = link.resolved, target.suffix(below: root) != nil,
             case .file? = try? LocalFiles.kind(of: target, named: name)
         else { return nil }
         return target

@@ -1,0 +1,50 @@
+/// A picture format that is not read, known by the ending of a file's name.
+///
+/// Such a file is no mistake of the person who put it there, so it is named instead of counted with
+/// what is no picture.
+struct UnreadFormat {
+    /// With an article, as in "a BMP picture".
+    let name: String
+
+    /// The format of a file's name; nil if the ending is none of these.
+    init?(of name: some BidirectionalCollection<UInt8>) {
+        guard let ending = PictureFiles.ending(of: name), let format = Self.names[ending] else {
+            return nil
+        }
+        self.name = format
+    }
+
+    private static let names: [String: String] = {
+        var names: [String: String] = [:]
+        for (name, endings) in formats {
+            for ending in endings.split(separator: " ") { names[String(ending)] = name }
+        }
+        return names
+    }()
+
+    private static let formats = [
+        (
+            "a camera's raw file",
+            "3fr arw cr2 cr3 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw orf pef raf raw rw2 "
+                + "rwl sr2 srf srw x3f"
+        ),
+        ("a BMP picture", "bmp dib"),
+        ("a JPEG XL picture", "jxl"),
+        ("a JPEG XR picture", "jxr wdp hdp"),
+        ("a JPEG 2000 picture", "jp2 j2k j2c jpc jpf jpx jpm"),
+        ("an SVG drawing", "svg svgz"),
+        ("a Photoshop document", "psd psb"),
+        ("a GIMP document", "xcf"),
+        ("a Krita document", "kra"),
+        ("a PostScript drawing", "eps ps ai"),
+        ("an OpenEXR picture", "exr"),
+        ("a Radiance picture", "hdr"),
+        ("an icon (ICO)", "ico cur"),
+        ("a Targa picture", "tga"),
+        ("a PCX picture", "pcx"),
+        ("a Netpbm picture", "pbm pgm ppm pnm pam"),
+        ("an X11 picture", "xbm xpm xwd"),
+        ("a QOI picture", "qoi"),
+        ("a DirectDraw surface", "dds"),
+    ]
+}
