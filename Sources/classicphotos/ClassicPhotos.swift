@@ -1,5 +1,6 @@
-// classicphotos: the program. `serve` shows a list of photos as a web page, `process` puts a filtered
-// copy of each into a folder. Here are arguments, progress and exit codes; all work is PhotoPipeline's.
+// classicphotos: the program. `serve` shows a list of photos as a web page, `process` puts a
+// filtered copy of each into a folder. Here are arguments, progress and exit codes; all work is
+// PhotoPipeline's.
 
 import ArgumentParser
 
@@ -16,4 +17,9 @@ struct ClassicPhotos: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [Serve.self, Process.self],
         defaultSubcommand: Serve.self)
+
+    static func main() async {
+        StandardOutput.prepare()
+        await main(nil)
+    }
 }

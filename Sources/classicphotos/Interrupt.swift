@@ -10,16 +10,18 @@ import Darwin
 
 /// Ctrl-C and its like, as cancellation.
 enum Interrupt {
-    /// Runs a body that is cancelled by SIGINT or SIGTERM; true if it was.
+    /// Runs a body that is cancelled by SIGINT or SIGTERM, and says whether it was.
     ///
     /// A second signal ends the program at once.
-    static func run(_ body: @escaping @Sendable () async -> Void) async -> Bool {
+    static func run<Value: Sendable>(
+        _ body: @escaping @Sendable () async -> Value
+    ) async -> (value: Value, isInterrupted: Bool) {
         let signals = [SIGINT, SIGTERM]
         let (listens, listening) = AsyncStream<Void>.makeStream()
         let task = Task {
             // A signal that comes before somebody listens would be lost.
             for await _ in listens.prefix(signals.count) {}
-            await body()
+            return await body()
         }
         let sources = signals.map { signal in
             _ = Self.setHandler(signal, SIG_IGN)
@@ -32,9 +34,9 @@ enum Interrupt {
             source.resume()
             return source
         }
-        await task.value
+        let value = await task.value
         for source in sources { source.cancel() }
-        return task.isCancelled
+        return (value, task.isCancelled)
     }
 
     private typealias Handler = @convention(c) (Int32) -> Void

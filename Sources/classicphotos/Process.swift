@@ -6,9 +6,11 @@ struct Process: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Puts a filtered copy of each photo into a folder.",
         discussion: """
-            Files appear complete or not at all, whatever stops the program. One that exists in the \
-            folder is replaced. Exit codes: 0 if every photo was written, 1 if some were not, or \
-            the timeline was not, 2 if nothing could be started, 130 if it was interrupted.
+            Files appear complete or not at all, whatever stops the program. A file that exists in the \
+            folder is replaced only by a result of the same photo, unless --overwrite is given; a \
+            hidden file there is the record of what each result was made of. Exit codes: 0 if every \
+            photo was written, 1 if some were not, or the timeline or the output was not, 2 if nothing \
+            could be started, 130 if it was interrupted.
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")
@@ -18,6 +20,9 @@ struct Process: AsyncParsableCommand {
 
     @Option(name: .shortAndLong, help: "The folder for the results; made if need be.")
     var out: String
+
+    @Flag(help: "Replace files in that folder also if they are no results of the same photo.")
+    var overwrite = false
 
     @Option(
         help:
@@ -49,10 +54,13 @@ struct Process: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let folder = RawArguments.bytes(of: out)
         let (failures, isInterrupted) = try await stopping {
-            try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
+            // Before anything is fetched for nothing.
+            try OutputFolder.check(folder)
+            return try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                 let loaded = try await LoadedSource(source, with: downloader)
-                return try await process(loaded, with: downloader)
+                return try await process(loaded, into: folder, with: downloader)
             }
         }
         if isInterrupted { throw ExitCode(130) }
@@ -60,24 +68,47 @@ struct Process: AsyncParsableCommand {
     }
 
     private func process(
-        _ loaded: LoadedSource, with downloader: PhotoDownloader
+        _ loaded: LoadedSource, into folder: [UInt8], with downloader: PhotoDownloader
     ) async throws -> (failures: Int, isInterrupted: Bool) {
-        let folder = try OutputFolder(out)
-        let records = try folder.recordsToProcess(of: loaded.list.records)
+        let folder = try OutputFolder(path: folder, overwrites: overwrite)
+        let records = try folder.recordsWithoutResults(of: loaded.list.records)
+        for note in notes(on: loaded, folder, records) { Terminal.writeError("\(note)\n") }
         let options = PhotoBatch.Options(
             filters: try filtering.filters(),
             size: size.map { PixelSize(width: $0, height: $0) }, format: format, quality: quality,
-            folder: folder.path)
+            folder: folder)
         return try await timelineOption.recording { timeline in
             let batch = PhotoBatch(options: options, downloader: downloader, timeline: timeline)
             let report = ProgressReport(total: records.count, remark: loaded.remark)
-            let isInterrupted = await Interrupt.run {
+            let (failure, isInterrupted) = await Interrupt.run {
                 await batch.run(records) { record, result in await report.add(record, result) }
             }
-            return await (
-                report.finish(folder: folder.path, isInterrupted: isInterrupted), isInterrupted
-            )
+            let ending: ProgressReport.Ending =
+                isInterrupted ? .interrupted : failure == nil ? .complete : .stopped
+            return await (report.finish(folder: folder.description, ending), isInterrupted)
         }
+    }
+
+    /// What a person should know before the work.
+    private func notes(
+        on loaded: LoadedSource, _ folder: OutputFolder, _ records: [PhotoRecord]
+    ) -> [String] {
+        var notes = loaded.linesAboutUnreadFiles
+        let count = loaded.list.records.count - records.count
+        let isInSource = loaded.folder.map { folder.isInside($0) } ?? false
+        let results =
+            count == 1
+            ? "1 result of an earlier run is" : "\(count) results of earlier runs are"
+        switch (isInSource, count) {
+        case (true, 0):
+            notes.append(
+                "Note: \(folder) lies in the source; the results there are not processed again.")
+        case (true, _):
+            notes.append("Note: \(folder) lies in the source; \(results) passed over.")
+        case (false, 0): break
+        case (false, _): notes.append("Note: \(results) passed over, which lie in \(folder).")
+        }
+        return notes
     }
 }
 

@@ -24,24 +24,30 @@ actor ProgressReport {
         case .cancelled: return
         case .written(let file):
             done += 1
-            if !showsBar { print("\(position) \(file.path)") }
+            if !showsBar {
+                StandardOutput.writeLine("\(position) \(Self.line(file.path.description))")
+            }
         case .failed(let failure):
             failures.append((record.name, failure))
             if !showsBar {
-                print("\(position) \(Self.line(record.name)): failed to \(failure.stage.verb)")
+                StandardOutput.writeLine(
+                    "\(position) \(Self.line(record.name)): failed to \(failure.stage.verb)")
             }
         }
-        if showsBar {
-            draw()
-        } else {
-            flushStandardOutput()
-        }
+        if showsBar { draw() }
     }
 
     private var position: String { "[\(done + failures.count)/\(total)]" }
 
+    enum Ending {
+        case complete
+        /// Every other photo would have failed as the last one did.
+        case stopped
+        case interrupted
+    }
+
     /// Says how it ended and returns the number of failures.
-    func finish(folder: String, isInterrupted: Bool) -> Int {
+    func finish(folder: String, _ ending: Ending) -> Int {
         if showsBar { Terminal.writeError("\r\u{1B}[K") }
         for (name, failure) in failures {
             Terminal.writeError("\(Self.line(name)): \(Self.line(failure.reason))\n")
@@ -53,8 +59,14 @@ actor ProgressReport {
         sentence += "."
         if !failures.isEmpty { sentence += " \(failures.count) failed; the reasons are above." }
         if let remark { sentence += " \(remark)" }
-        if isInterrupted { sentence += " Interrupted: the same command does all of them again." }
-        print(sentence)
+        switch ending {
+        case .complete: break
+        case .stopped:
+            sentence += " Stopped there, since all others would fail in the same way."
+        case .interrupted:
+            sentence += " Interrupted: the same command does all of them again."
+        }
+        StandardOutput.writeLine(sentence)
         return failures.count
     }
 
@@ -76,7 +88,7 @@ actor ProgressReport {
     }
 
     /// A text that other people wrote, on one line and without anything a terminal would obey.
-    private static func line(_ text: String) -> String {
+    static func line(_ text: String) -> String {
         String(
             text.unicodeScalars.map {
                 $0.properties.generalCategory == .control ? "·" : Character($0)

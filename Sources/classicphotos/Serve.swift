@@ -54,7 +54,8 @@ struct Serve: AsyncParsableCommand {
             if let source {
                 try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                     let loaded = try await LoadedSource(source, with: downloader)
-                    if let remark = loaded.remark { print(remark) }
+                    for line in loaded.linesAboutUnreadFiles { StandardOutput.writeLine(line) }
+                    if let remark = loaded.remark { StandardOutput.writeLine(remark) }
                     try await serve(loaded.list.records, title: loaded.title, with: downloader)
                 }
             } else {
@@ -68,7 +69,8 @@ struct Serve: AsyncParsableCommand {
         let mean = Duration.milliseconds(latency)
         configuration.latency = mean * 0.4...mean * 1.6
         try await withDemoOrigin(configuration) { origin in
-            print("No source was given: showing a demo. Its origin is \(origin.url)/")
+            StandardOutput.writeLine(
+                "No source was given: showing a demo. Its origin is \(origin.url)/")
             // The demo may fetch from its own origin, and from nothing else on this machine.
             let own = AllowedHost(host: "127.0.0.1", port: origin.port)
             try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {
@@ -93,8 +95,10 @@ struct Serve: AsyncParsableCommand {
                 downloader: downloader)
             try await gallery.run { port in
                 let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
-                print("\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
-                flushStandardOutput()
+                StandardOutput.writeLine(
+                    "\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
+                // Nobody would know the address.
+                StandardOutput.exitIfBroken()
             }
         }
     }

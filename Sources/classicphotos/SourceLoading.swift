@@ -6,22 +6,32 @@ import PhotoPipeline
 struct LoadedSource {
     let title: String
     let list: PhotoList
+    /// The folder that the list was made of; nil for all other sources.
+    let folder: URL?
 
     /// Reads the source that a person named, or stops with a message.
     init(_ argument: String, with downloader: PhotoDownloader) async throws {
         do {
-            switch try PhotoSource(argument: argument) {
+            let bytes = RawArguments.bytes(of: argument)
+            // A path that is not UTF-8 is called by its last part, escaped, in messages.
+            let name = bytes.elementsEqual(argument.utf8) ? argument : nil
+            let source =
+                name == nil ? try PhotoSource(path: bytes) : try PhotoSource(argument: argument)
+            switch source {
             case .folder(let url):
-                title = url.lastPathComponent
-                list = try await Self.blocking { try PhotoList.read(folder: url, named: argument) }
+                title = Self.title(of: url, argument)
+                list = try await Self.blocking { try PhotoList.read(folder: url, named: name) }
+                folder = url
             case .file(let url):
-                title = url.lastPathComponent
-                list = try await Self.blocking { try PhotoList.read(file: url, named: argument) }
+                title = Self.title(of: url, argument)
+                list = try await Self.blocking { try PhotoList.read(file: url, named: name) }
+                folder = nil
             case .web(let url):
-                title = url.lastPathComponent.isEmpty ? argument : url.lastPathComponent
+                title = Self.title(of: url, argument)
                 let content = try await downloader.content(of: url)
                 list = try PhotoList.parse(
                     bytes: content.bytes, named: argument, relativeTo: content.url)
+                folder = nil
             }
         } catch let error as PhotoSourceError {
             throw Stop(error.description)
@@ -40,6 +50,26 @@ struct LoadedSource {
         case 1: "1 file is no picture and was passed over."
         case let count: "\(count) files are no pictures and were passed over."
         }
+    }
+
+    /// A line for each picture that was passed over because of its format; not for all of very
+    /// many.
+    var linesAboutUnreadFiles: [String] {
+        let limit = 20
+        let files = Dictionary(grouping: list.unreadFiles, by: \.format)
+        return files.sorted { $0.key < $1.key }.flatMap { format, files in
+            let lines = files.prefix(limit).map { file in
+                "\(ProgressReport.line(file.name)): passed over, since this is \(format), which is "
+                    + "not read."
+            }
+            let rest = files.count - lines.count
+            return rest == 0
+                ? lines : lines + ["\(rest) more were passed over, since each is \(format)."]
+        }
+    }
+
+    private static func title(of url: URL, _ argument: String) -> String {
+        url.lastPathComponent.isEmpty ? argument : url.lastPathComponent
     }
 
     /// Reading a folder takes a while, and must not hold up a thread that others need.

@@ -1,3 +1,5 @@
+import PhotoPipeline
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -27,16 +29,15 @@ enum Terminal {
     }
 }
 
-func flushStandardOutput() {
-    fflush(nil)
-}
-
 /// Runs a command's body and ends the program with exit code 2 if it could not even begin.
 func stopping<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
         return try await body()
     } catch let stop as Stop {
         Terminal.writeError("Error: \(stop)\n")
+        exit(2)
+    } catch let problem as OutputFolder.Problem {
+        Terminal.writeError("Error: \(problem)\n")
         exit(2)
     }
 }

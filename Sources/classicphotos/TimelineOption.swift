@@ -37,7 +37,7 @@ struct TimelineOption: ParsableArguments {
             _ = try result.get()
             throw ExitCode.failure
         }
-        print("The timeline is in \(timeline); ui.perfetto.dev shows it.")
+        StandardOutput.writeLine("The timeline is in \(timeline); ui.perfetto.dev shows it.")
         return try result.get()
     }
 }

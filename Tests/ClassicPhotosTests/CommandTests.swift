@@ -19,7 +19,7 @@ struct CommandTests {
     }
 
     private func shell(
-        _ program: String = "sh", _ command: String, in folder: URL, home: String = "/home/of me"
+        program: String = "sh", _ command: String, in folder: URL, home: String = "/home/of me"
     ) async throws -> Outcome {
         let path = "\(folder.path)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
         let result = try await run(
@@ -46,7 +46,7 @@ struct CommandTests {
             try write(
                 #"[ "$2" = --port ] && echo none || echo "source: $2""#,
                 to: folder.appendingPathComponent(".build/release/classicphotos"))
-            let outcome = try await shell(program, "\(command)", in: folder)
+            let outcome = try await shell(program: program, command, in: folder)
             #expect(outcome.code == .exited(0), "\(outcome.errors)")
             source = outcome.output.split(separator: "\n").last.map(String.init) ?? ""
         }
@@ -57,7 +57,8 @@ struct CommandTests {
     func theHomeFolderIsKnownInEveryShell(program: String) async throws {
         let home = "source: /home/of me"
         #expect(
-            try await source(of: "make run SOURCE=~/Pictures", shell: program) == "\(home)/Pictures")
+            try await source(of: "make run SOURCE=~/Pictures", shell: program) == "\(home)/Pictures"
+        )
         #expect(try await source(of: "make run SOURCE=~", shell: program) == home)
         #expect(
             try await source(of: "SOURCE='~/a  b' make run", shell: program) == "\(home)/a  b")

@@ -169,8 +169,50 @@ struct ProcessTests {
             let before = try Data(contentsOf: folder.appendingPathComponent("photo1.jpg"))
             let outcome = try await classicphotos("process", folder.path, "--out", folder.path)
             #expect(outcome.code == .exited(2))
-            #expect(outcome.errors.contains("is where the originals are. Choose another folder"))
+            #expect(outcome.errors.contains("is where originals are: \"photo1.jpg\" and 1 more."))
             #expect(try Data(contentsOf: folder.appendingPathComponent("photo1.jpg")) == before)
+        }
+    }
+
+    @Test func originalsThatLieInTheFolderForResultsAreNeverReplaced() async throws {
+        try await withTemporaryFolder { folder in
+            let below = folder.appendingPathComponent("below")
+            try makePictures(2, in: folder)
+            try makePictures(2, in: below, side: 32)
+            let original = below.appendingPathComponent("photo1.jpg")
+            let before = try Data(contentsOf: original)
+            for options in [[], ["--overwrite"]] {
+                let outcome = try await classicphotos(
+                    arguments: ["process", folder.path, "--out", below.path] + options)
+                #expect(outcome.code == .exited(2))
+                #expect(
+                    outcome.errors.contains(
+                        "is where originals are: \"below/photo1.jpg\" and 1 more."))
+            }
+            #expect(try Data(contentsOf: original) == before)
+        }
+    }
+
+    @Test func whatIsNoResultIsReplacedOnlyIfItIsAskedFor() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            try makePictures(2, in: source)
+            try makePictures(1, in: results, side: 32)
+            let file = results.appendingPathComponent("photo1.jpg")
+            let before = try Data(contentsOf: file)
+            let refused = try await classicphotos("process", source.path, "--out", results.path)
+            #expect(refused.code == .exited(1))
+            #expect(refused.errors.contains("photo1.jpg exists, and is no result of this photo"))
+            #expect(refused.output.contains("1 of 2 photos are in "))
+            #expect(try Data(contentsOf: file) == before)
+            let forced = try await classicphotos(
+                "process", source.path, "--out", results.path, "--overwrite")
+            #expect(forced.code == .exited(0))
+            #expect(try Data(contentsOf: file) != before)
+            let again = try await classicphotos("process", source.path, "--out", results.path)
+            #expect(again.code == .exited(0), "now they are results of the same photos")
         }
     }
 
@@ -178,11 +220,122 @@ struct ProcessTests {
         try await withTemporaryFolder { folder in
             try makePictures(2, in: folder)
             let results = folder.appendingPathComponent("out").path
-            for _ in 0..<2 {
+            for count in ["the results there are not processed", "2 results of earlier runs"] {
                 let outcome = try await classicphotos("process", folder.path, "--out", results)
                 #expect(outcome.output.contains("2 of 2 photos are in "))
+                #expect(outcome.errors.contains("out lies in the source; \(count)"))
             }
             #expect(try files(below: folder).count == 4)
+        }
+    }
+
+    @Test func namesThatAreNotUTF8AreProcessedLikeOthersAndShownEscaped() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(1, in: folder)
+            // Swift's strings cannot name such files; a shell can.
+            let script = #"""
+                set -e
+                cd "$1"
+                folder=$(printf 'caf\351') name=$(printf 'ol\351.jpg')
+                mkdir "$folder"
+                mv photo1.jpg "$folder/$name"
+                "$2" process . --out results
+                cmp "results/$folder/$name" "results/$folder/$name"
+                # The folder itself, and one for results, as arguments.
+                "$2" process "$folder" --out="$(printf 'r\351sultats')"
+                cd "$(printf 'r\351sultats')"
+                test -s "$name"
+                """#
+            let result = try await run(
+                .name("sh"),
+                arguments: ["-c", script, "sh", folder.path, program.description],
+                output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+            #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
+            #expect(result.standardOutput.contains(#"[1/1] results/caf\xE9/ol\xE9.jpg"#))
+            #expect(result.standardOutput.contains(#"[1/1] r\xE9sultats/ol\xE9.jpg"#))
+        }
+    }
+
+    @Test func picturesInFormatsThatAreNotReadAreNamedWithTheReason() async throws {
+        try await withTemporaryFolder { folder in
+            let source = folder.appendingPathComponent("in")
+            try makePictures(1, in: source)
+            for name in ["IMG_1.CR2", "scan.bmp"] {
+                try Data([0]).write(to: source.appendingPathComponent(name))
+            }
+            let outcome = try await classicphotos(
+                "process", source.path, "--out", folder.appendingPathComponent("out").path)
+            #expect(outcome.code == .exited(0))
+            #expect(
+                outcome.errors == """
+                    scan.bmp: passed over, since this is a BMP picture, which is not read.
+                    IMG_1.CR2: passed over, since this is a camera's raw file, which is not read.
+
+                    """)
+        }
+    }
+
+    @Test(arguments: [["process", "in", "--out", "out"], ["--help"], ["--version"]])
+    func outputThatCannotBeWrittenIsAnError(arguments: [String]) async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(2, in: folder.appendingPathComponent("in"))
+            let command = #"cd "$1" && shift && exec "$@" > /dev/full"#
+            let result = try await run(
+                .name("sh"),
+                arguments: Arguments(
+                    ["-c", command, "sh", folder.path, program.description] + arguments),
+                output: .discarded, error: .string(limit: 1 << 16))
+            #expect(result.terminationStatus == .exited(1))
+            #expect(
+                result.standardError
+                    == "Error: the output cannot be written: No space left on device.\n")
+            if arguments[0] == "process" {
+                let results = folder.appendingPathComponent("out")
+                #expect(try files(below: results) == ["photo1.jpg", "photo2.jpg"])
+            }
+        }
+    }
+
+    @Test func outputThatNobodyReadsDoesNotGetIntoAFile() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(3, in: folder.appendingPathComponent("in"))
+            let command = #"cd "$1" && exec "$2" process in --out out >&- 2>&-"#
+            let result = try await run(
+                .name("sh"), arguments: ["-c", command, "sh", folder.path, program.description],
+                output: .discarded, error: .discarded)
+            #expect(result.terminationStatus == .exited(1))
+            let results = folder.appendingPathComponent("out")
+            for name in try files(below: results) {
+                let data = try Data(contentsOf: results.appendingPathComponent(name))
+                _ = try ImageEngine.decode(Array(data))
+            }
+            #expect(try files(below: results).count == 3)
+        }
+    }
+
+    @Test func aListThatMovedNamesPhotosFromWhereItIsNow() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let results = folder.appendingPathComponent("out")
+                let outcome = try await classicphotos(
+                    "process", origin.url(for: .movedList), "--out", results.path)
+                #expect(outcome.code == .exited(0), "\(outcome.errors)")
+                #expect(try files(below: results) == ["none.jpg"])
+            }
+        }
+    }
+
+    @Test func aFolderThatCannotBeWrittenToIsFoundBeforeTheFirstDownload() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let file = folder.appendingPathComponent("file")
+                try Data().write(to: file)
+                let outcome = try await classicphotos(
+                    "process", origin.url(for: .movedList), "--out", file.path + "/out")
+                #expect(outcome.code == .exited(2))
+                #expect(outcome.errors.contains("cannot be written: Not a directory"))
+                #expect(origin.requestCount(for: "/faults/moved-list") == 0)
+            }
         }
     }
 

@@ -19,6 +19,10 @@ struct Outcome {
 
 /// Runs the program to its end.
 func classicphotos(_ arguments: String...) async throws -> Outcome {
+    try await classicphotos(arguments: arguments)
+}
+
+func classicphotos(arguments: [String]) async throws -> Outcome {
     let result = try await run(
         program, arguments: Arguments(arguments), output: .string(limit: 1 << 20),
         error: .string(limit: 1 << 20))
@@ -51,9 +55,10 @@ func makePictures(
     }
 }
 
-/// The names of everything below a folder that is no folder.
+/// The names of everything below a folder that is no folder, but not of the record of results.
 func files(below folder: URL) throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { name in
+        guard !name.hasSuffix(".classicphotos-results.jsonl") else { return false }
         var isFolder: ObjCBool = false
         let path = folder.appendingPathComponent(name).path
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)

@@ -1,82 +1,135 @@
-public import Imaging
-import Synchronization
+import Imaging
 
-/// Where one output file goes.
-public struct OutputPath: Sendable, Hashable, CustomStringConvertible {
-    /// The folder, without a slash at its end.
-    public let folder: String
-    /// The file's name in it.
-    public let name: String
-
-    var text: String { "\(folder)/\(name)" }
-    /// The whole path.
-    public var description: String { text }
-}
-
-/// A file that was written.
-public struct OutputFile: Sendable, Hashable {
-    /// Where it is.
-    public let path: OutputPath
-    /// How large the picture is.
-    public let size: PixelSize
-    /// How large the file is.
-    public let byteCount: Int
-}
-
-/// Gives every photo of a batch a file name of its own.
+/// The names of a batch's results. They depend on the list alone, so that a second run gives each
+/// photo the name that it has, whatever became of the photos before it and in whichever order they
+/// are done.
 ///
-/// A photo keeps its name, and in a list made of a folder its place below it. Its ending is that of the
-/// format it is written in. Two photos that would get the same name, also if only upper and lower case
-/// differ, get -2, -3 and so on; nothing is ever written twice to one name.
-final class OutputNames: Sendable {
-    private let folder: String
-    private let taken = Mutex<Set<String>>([])
+/// A photo keeps its name, and in a list made of a folder its place below it. Its ending is that of
+/// the format it is written in, which is known for certain only when the photo has been read.
+/// Photos whose names differ in their endings at most, or in upper and lower case, get -2, -3 and
+/// so on:
+///
+/// - The first photo of each ending keeps the name as it is, as long as the ending told the truth.
+/// - All others, and those whose ending did not, have a number, which no other name of the list
+///   has.
+struct OutputNames: Sendable {
+    private enum Naming {
+        /// The name as it is if the photo is written in the format that its name promises, else
+        /// with the number.
+        case plain(as: ImageFormat, orNumber: Int)
+        case numbered(Int)
+    }
 
-    init(folder: String) {
-        var folder = folder
-        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+    private let folder: LocalPath
+    /// How photos are named that share a name with others, by their positions in the list.
+    private let shared: [Int: Naming]
+
+    /// Decides the names of a list's photos.
+    ///
+    /// - Parameter format: what all results are written as; nil for each photo's own format.
+    init(of records: [PhotoRecord], writtenAs format: ImageFormat?, in folder: LocalPath) {
         self.folder = folder
+        var groups: [String: Group] = [:]
+        for record in records where record.url != nil {
+            groups[Stem(of: record).key, default: Group()].size += 1
+        }
+        var shared: [Int: Naming] = [:]
+        var numbered: Set<String> = []
+        for (position, record) in records.enumerated() where record.url != nil {
+            let stem = Stem(of: record)
+            guard var group = groups[stem.key], group.size > 1 else { continue }
+            let isFirst = group.lastNumber == 0
+            repeat {
+                group.lastNumber += 1
+            } while groups[stem.key(group.lastNumber)] != nil
+                || !numbered.insert(stem.key(group.lastNumber)).inserted
+            let expected = format ?? stem.expectedFormat
+            if isFirst, expected == nil { group.isTaken = true }
+            if let expected, !group.isTaken, group.formats.insert(expected).inserted {
+                shared[position] = .plain(as: expected, orNumber: group.lastNumber)
+            } else if !isFirst || expected != nil {
+                shared[position] = .numbered(group.lastNumber)
+            }
+            groups[stem.key] = group
+        }
+        self.shared = shared
     }
 
-    func claim(_ name: String, format: ImageFormat) -> OutputPath {
-        var parts = Self.safeParts(of: name)
-        let last = Self.stem(of: parts.removeLast())
-        let below = ([folder] + parts).joined(separator: "/")
-        return taken.withLock { taken in
-            var number = 1
-            while true {
-                let suffix = number == 1 ? "" : "-\(number)"
-                let name = "\(last)\(suffix).\(format.fileExtension)"
-                if taken.insert("\(below)/\(name)".lowercased()).inserted {
-                    return OutputPath(folder: below, name: name)
-                }
-                number += 1
-            }
-        }
+    /// The photos that share a name.
+    private struct Group {
+        var size = 0
+        var lastNumber = 0
+        /// Whether a photo whose format nobody can expect has the plain name, with any ending.
+        var isTaken = false
+        /// The formats as which the plain name is taken.
+        var formats: Set<ImageFormat> = []
     }
+
+    /// The name of a photo's result.
+    ///
+    /// - Parameter position: the photo's place in the list.
+    func path(of record: PhotoRecord, at position: Int, writtenAs format: ImageFormat) -> OutputPath
+    {
+        let stem = Stem(of: record)
+        let number: Int? =
+            switch shared[position] {
+            case nil: nil
+            case .plain(let expected, _) where expected == format: nil
+            case .plain(_, let number), .numbered(let number): number
+            }
+        let suffix = number.map { "-\($0)" } ?? ""
+        let name = stem.bytes + "\(suffix).\(format.fileExtension)".utf8
+        return OutputPath(folder: folder, below: name)
+    }
+}
+
+/// A photo's name as a path without the ending of a picture format.
+private struct Stem {
+    let bytes: [UInt8]
+    /// Equal for names that are equal but for upper and lower case.
+    let key: String
+    /// What the photo is written as, if the ending of its name tells the truth; nil if it has none.
+    let expectedFormat: ImageFormat?
+
+    init(of record: PhotoRecord) {
+        var parts = Self.safeParts(of: record.nameBytes ?? Array(record.name.utf8))
+        let last = parts.removeLast()
+        if let ending = PictureFiles.ending(of: last),
+            let format = PictureFiles.format(ofEnding: ending)
+        {
+            parts.append(last.dropLast(ending.utf8.count + 1))
+            expectedFormat = format.canEncode ? format : .jpeg
+        } else {
+            parts.append(last)
+            expectedFormat = nil
+        }
+        bytes = Array(parts.joined(separator: "/".utf8))
+        key = textForPeople(bytes).lowercased()
+    }
+
+    func key(_ number: Int) -> String { "\(key)-\(number)" }
 
     /// The parts of a name that may be folders; none leads out, none is hidden or unprintable.
-    private static func safeParts(of name: String) -> [String] {
-        let parts = name.split(separator: "/").map { part in
-            let printable = part.unicodeScalars.map { scalar in
-                scalar.properties.generalCategory == .control ? "_" : Character(scalar)
-            }
-            var text = String(printable).drop { $0 == "." || $0 == " " }
-            // File systems allow 255 bytes; some are left for an ending and a number.
-            while text.utf8.count > 200 { text.removeLast() }
-            return text
+    private static func safeParts(of name: [UInt8]) -> [ArraySlice<UInt8>] {
+        let parts = name.split(separator: UInt8(ascii: "/")).map { part in
+            let dots = [UInt8(ascii: "."), UInt8(ascii: " ")]
+            return printable(part).drop { dots.contains($0) }
         }
-        let kept = parts.filter { !$0.isEmpty }.map(String.init)
-        return kept.isEmpty ? ["photo"] : kept
+        let kept = parts.filter { !$0.isEmpty }
+        return kept.isEmpty ? [Array("photo".utf8)[...]] : kept
     }
 
-    /// The name without the ending of a picture format.
-    private static func stem(of name: String) -> String {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
-        let ending = name[name.index(after: dot)...].lowercased()
-        let known = [
-            "jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff", "heic", "heif", "avif",
-        ]
-        return known.contains(ending) ? String(name[..<dot]) : name
+    private static func printable(_ part: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        // File systems allow 255 bytes; some are left for an ending and a number.
+        let limit = 200
+        guard let text = String(validating: part, as: UTF8.self) else {
+            return part.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "_") : $0 }.prefix(limit)
+        }
+        var name = String(
+            text.unicodeScalars.map { scalar in
+                scalar.properties.generalCategory == .control ? "_" : Character(scalar)
+            })
+        while name.utf8.count > limit { name.removeLast() }
+        return Array(name.utf8)[...]
     }
 }

@@ -16,13 +16,13 @@ public struct PhotoBatch: Sendable {
         public var quality: Int
         /// What is refused before it is decoded.
         public var limits: ImageLimits
-        /// The folder, which is made if need be.
-        public var folder: String
+        /// Where the results go.
+        public var folder: OutputFolder
 
         /// Makes options.
         public init(
             filters: [ImageFilter], size: PixelSize?, format: ImageFormat?, quality: Int,
-            limits: ImageLimits = .standard, folder: String
+            limits: ImageLimits = .standard, folder: OutputFolder
         ) {
             self.filters = filters
             self.size = size
@@ -47,6 +47,7 @@ public struct PhotoBatch: Sendable {
     private let downloader: PhotoDownloader
     private let downloadQueue = OperationQueue()
     private let pixelQueue = OperationQueue()
+    private let writeQueue = OperationQueue()
 
     /// Makes a batch; nothing happens yet.
     ///
@@ -62,37 +63,59 @@ public struct PhotoBatch: Sendable {
         downloadQueue.name = "Download queue"
         downloadQueue.maxConcurrentOperationCount = 6
         pixelQueue.name = "Image Filtration queue"
-        for queue in [downloadQueue, pixelQueue] { timeline?.record(queue) }
+        writeQueue.name = "Write queue"
+        for queue in [downloadQueue, pixelQueue, writeQueue, options.folder.publishing] {
+            timeline?.record(queue)
+        }
     }
 
-    /// Works through the list; returns when every photo is done, or the task was cancelled.
+    /// Works through the list; returns when every photo is done, or the task was cancelled, or a
+    /// problem came up that every other photo would have too: the disk is full, or nothing may be
+    /// written to it any more.
     ///
     /// Only a few photos are in memory at a time, however long the list is.
     ///
     /// - Parameters:
     ///   - records: the photos to work on, as a ``PhotoList`` has them.
-    ///   - report: called with each photo's result, one at a time, in the order in which they are done.
+    ///   - report: called with each photo's result, one at a time, in the order in which they are
+    ///   done.
+    /// - Returns: the failure after which the batch stopped; nil if it did not.
+    @discardableResult
     public func run(
         _ records: [PhotoRecord], report: @Sendable (PhotoRecord, Result) async -> Void
-    ) async {
-        let names = OutputNames(folder: options.folder)
-        await withTaskGroup(of: (PhotoRecord, Result).self) { group in
-            var rest = records[...]
-            for record in rest.prefix(Self.photosInMemory) {
-                group.addTask { await (record, process(record, names)) }
+    ) async -> PhotoFailure? {
+        let names = OutputNames(
+            of: records, writtenAs: options.format, in: options.folder.path)
+        return await withTaskGroup(of: (PhotoRecord, Result).self) { group in
+            var begun = 0
+            var stop: PhotoFailure?
+            func beginNext() {
+                guard begun < records.count else { return }
+                let position = begun
+                begun += 1
+                group.addTask {
+                    let record = records[position]
+                    return await (record, process(record, at: position, names))
+                }
             }
-            rest = rest.dropFirst(Self.photosInMemory)
+            for _ in 0..<Self.photosInMemory { beginNext() }
             while let (record, result) = await group.next() {
                 await report(record, result)
-                guard !Task.isCancelled, let next = rest.popFirst() else { continue }
-                group.addTask { await (next, process(next, names)) }
+                if stop == nil, let problem = options.folder.problem {
+                    stop = problem.failure
+                    group.cancelAll()
+                }
+                if stop == nil, !Task.isCancelled { beginNext() }
             }
+            return stop
         }
     }
 
     private static let photosInMemory = 12
 
-    private func process(_ record: PhotoRecord, _ names: OutputNames) async -> Result {
+    private func process(
+        _ record: PhotoRecord, at position: Int, _ names: OutputNames
+    ) async -> Result {
         if let failure = record.state.failure { return .failed(failure) }
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
@@ -103,22 +126,24 @@ public struct PhotoBatch: Sendable {
         let encode = EncodeOperation(after: filter, quality: options.quality) { [options] in
             options.format ?? Self.format(of: download)
         }
-        let write = WriteOperation(after: encode) { names.claim(record.name, format: $0) }
+        let write = WriteOperation(after: encode, of: url, into: options.folder) { format in
+            names.path(of: record, at: position, writtenAs: format)
+        }
         // What is begun is ended first, so that few photos are in memory.
         for (operation, priority) in zip(
-            [filter, encode, write] as [Operation], [.normal, .high, .veryHigh] as [Priority])
+            [decode, filter, encode] as [Operation], [.low, .normal, .high] as [Priority])
         {
             operation.queuePriority = priority
         }
-        decode.queuePriority = .low
         return await withTaskCancellationHandler {
             downloadQueue.addOperation(download)
-            await pixelQueue.addOperations(
-                [decode, filter, encode, write], waitUntilFinished: true)
+            await pixelQueue.addOperations([decode, filter, encode], waitUntilFinished: false)
+            writeQueue.addOperation(write)
+            await write.finished()
             return Self.result(of: write)
         } onCancel: {
-            // Not the writing: it runs only if all of these have succeeded, and then to its end, so that
-            // each file in the folder is one that is reported.
+            // Not the writing: it runs only if all of these have succeeded, and then to its end, so
+            // that each file in the folder is one that is reported.
             for operation in [download, decode, filter, encode] { operation.cancel() }
         }
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Imaging
 import Operations
 
@@ -8,23 +9,19 @@ final class WriteOperation: TypedOperation<OutputFile>, @unchecked Sendable {
     /// Cancel what it depends on, not this: a cancelled operation has no output, so a file that was
     /// just put into its place would be nobody's.
     ///
-    /// - Parameter place: decides where the file goes, now that its format is known.
+    /// - Parameters:
+    ///   - photo: what the picture was made of.
+    ///   - place: decides where the file goes, now that its format is known.
     init(
-        after source: TypedOperation<EncodedImage>,
+        after source: TypedOperation<EncodedImage>, of photo: URL, into folder: OutputFolder,
         to place: @escaping @Sendable (ImageFormat) -> OutputPath
     ) {
-        super.init(
-            body: {
-                let image = try source.requireOutput()
-                let path = place(image.format)
-                do throws(FileProblem) {
-                    try AtomicFile.write(image.bytes, to: path)
-                } catch {
-                    throw PhotoStageStop.failed(
-                        PhotoFailure(stage: .write, reason: error.sentence, isRetryable: true))
-                }
-                return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
-            })
+        super.init { () async throws -> OutputFile in
+            let image = try source.requireOutput()
+            let path = place(image.format)
+            try await folder.write(image.bytes, to: path, from: photo)
+            return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
+        }
         addDependency(source, on: .success)
         name = "Write"
     }

@@ -6,32 +6,50 @@ import Testing
 
 @testable import PhotoPipeline
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoBatchTests {
     private func run(
         _ records: [PhotoRecord], into folder: URL, format: ImageFormat? = nil,
+        calls: FileCalls = .system, cancellingAfter limit: Int = .max
+    ) async throws -> [(name: String, result: PhotoBatch.Result)] {
+        let folder = try OutputFolder(
+            path: Array(folder.systemPath.utf8), overwrites: false, calls: calls)
+        return await run(records, into: folder, format: format, cancellingAfter: limit).results
+    }
+
+    private func run(
+        _ records: [PhotoRecord], into folder: OutputFolder, format: ImageFormat? = nil,
         cancellingAfter limit: Int = .max
-    ) async -> [(name: String, result: PhotoBatch.Result)] {
+    ) async -> (results: [(name: String, result: PhotoBatch.Result)], stop: PhotoFailure?) {
         let downloader = PhotoDownloader()
         let options = PhotoBatch.Options(
             filters: [.sepia(intensity: 0.8)], size: PixelSize(width: 32, height: 32),
-            format: format, quality: 80, folder: folder.systemPath)
+            format: format, quality: 80, folder: folder)
         let batch = PhotoBatch(options: options, downloader: downloader)
         let results = Mutex<[(name: String, result: PhotoBatch.Result)]>([])
         let (stops, stop) = AsyncStream<Void>.makeStream()
         let task = Task {
-            await batch.run(records) { record, result in
+            defer { stop.finish() }
+            return await batch.run(records) { record, result in
                 let count = results.withLock {
                     $0.append((record.name, result))
                     return $0.count
                 }
                 if count == limit { stop.yield() }
             }
-            stop.finish()
         }
         for await _ in stops { task.cancel() }
+        let failure = await task.value
         await downloader.shutdown()
-        return results.withLock { $0 }
+        return (results.withLock { $0 }, failure)
     }
 
     private func records(in folder: URL) throws -> [PhotoRecord] {
@@ -55,7 +73,7 @@ struct PhotoBatchTests {
             try Data(encoded(as: .webp)).write(to: below.appending(path: "c.webp"))
             // What the bytes are decides, not the name.
             try Data(encoded(as: .png)).write(to: source.appending(path: "d.jpg"))
-            let outcome = await run(try records(in: source), into: results)
+            let outcome = try await run(try records(in: source), into: results)
             #expect(reasons(outcome) == [:])
             #expect(try files(below: results) == ["a.jpg", "b.png", "below/c.webp", "d.png"])
             let bytes = Array(try Data(contentsOf: results.appending(path: "a.jpg")))
@@ -71,7 +89,7 @@ struct PhotoBatchTests {
             try Data().write(to: source.appending(path: "empty.jpg"))
             try Data("<html>".utf8).write(to: source.appending(path: "page.jpg"))
             try Data(jpeg().prefix(300)).write(to: source.appending(path: "half.jpg"))
-            let outcome = await run(try records(in: source), into: results)
+            let outcome = try await run(try records(in: source), into: results)
             #expect(Set(reasons(outcome).keys) == ["empty.jpg", "page.jpg", "half.jpg"])
             #expect(try files(below: results) == ["good.jpg"])
         }
@@ -85,7 +103,7 @@ struct PhotoBatchTests {
                 PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: name, url: file)
             }
             let results = folder.appending(path: "out")
-            let outcome = await run(records, into: results)
+            let outcome = try await run(records, into: results)
             #expect(outcome.count == 4)
             let names = try files(below: results)
             #expect(names.count == 4)
@@ -104,7 +122,7 @@ struct PhotoBatchTests {
                 PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "photo \(index)", url: file)
             }
             let results = folder.appending(path: "out")
-            let outcome = await run(records, into: results, cancellingAfter: 5)
+            let outcome = try await run(records, into: results, cancellingAfter: 5)
             let written = outcome.count { if case .written = $0.result { true } else { false } }
             #expect(written >= 5 && outcome.count < 100)
             let names = try files(below: results)
@@ -116,13 +134,80 @@ struct PhotoBatchTests {
         }
     }
 
-    @Test func aFolderThatCannotBeMadeIsAFailureOfEachPhoto() async throws {
+    @Test func namesAreTheSameInEveryRunWhateverIsDoneFirst() async throws {
+        try await withTemporaryFolder { folder in
+            // 40 photos of four names, each of another grey, some of them broken or of another
+            // format.
+            let records = try (0..<40).map { index in
+                let file = folder.appending(path: "\(index)")
+                let bytes =
+                    switch index % 5 {
+                    case 3: [UInt8]()
+                    case 4: try encoded(as: .png, grey: UInt8(index * 6))
+                    default: try jpeg(grey: UInt8(index * 6))
+                    }
+                try Data(bytes).write(to: file)
+                return PhotoRecord(
+                    id: PhotoID(rawValue: UInt64(index)), name: "photo\(index % 4).jpg", url: file)
+            }
+            var contents: [[String: Data]] = []
+            for name in ["first", "second"] {
+                let results = folder.appending(path: name)
+                let outcome = try await run(records, into: results)
+                #expect(reasons(outcome).count == 4, "equal names are reported once")
+                let names = try files(below: results)
+                contents.append(
+                    try Dictionary(
+                        uniqueKeysWithValues: names.map { name in
+                            (name, try Data(contentsOf: results.appending(path: name)))
+                        }))
+            }
+            #expect(contents[0].count == 32)
+            #expect(contents[0] == contents[1])
+            // Also over the results of an earlier run, without a word.
+            let again = try await run(records, into: folder.appending(path: "first"))
+            #expect(again.count { if case .written = $0.result { true } else { false } } == 32)
+        }
+    }
+
+    @Test func aPhotoWhoseNameIsNotUTF8IsProcessedLikeOthers() async throws {
+        try await withTemporaryFolder { folder in
+            let root = try #require(LocalPath(folder))
+            let name =
+                Array("caf".utf8) + [0xE9] + Array("/\u{FC}".utf8) + [0xFF] + Array(".jpg".utf8)
+            let source = root.appending("in/".utf8 + name)
+            _ = try StagedFile(jpeg(), at: source).publish(replacing: false)
+            let results = folder.appending(path: "out")
+            let outcome = try await run(
+                try records(in: folder.appending(path: "in")), into: results)
+            #expect(outcome.map(\.name) == [#"caf\xE9/ü\xFF.jpg"#])
+            #expect(reasons(outcome) == [:])
+            let result = root.appending("out/".utf8 + name)
+            #expect(try LocalFiles.kind(of: result, named: "the result") != .folder)
+        }
+    }
+
+    @Test(arguments: [ENOSPC, EROFS])
+    func aBatchStopsAtTheFirstFullDisk(code: Int32) async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg()).write(to: file)
-            let record = PhotoRecord(id: PhotoID(rawValue: 1), name: "a", url: file)
-            let outcome = await run([record], into: file.appending(path: "out"))
-            #expect(reasons(outcome)["a"]?.contains("cannot be written: Not a directory") == true)
+            let records = (0..<500).map { index in
+                PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "photo \(index)", url: file)
+            }
+            let results = folder.appending(path: "out")
+            let calls = CallsForTests()
+            let output = try OutputFolder(
+                path: Array(results.systemPath.utf8), overwrites: false, calls: calls.calls())
+            calls.fail(with: code, after: 10)
+            let (outcome, stop) = await run(records, into: output)
+            let failures = reasons(outcome)
+            #expect(failures.count == 1, "the others would only repeat it")
+            #expect(failures.values.first == stop?.reason)
+            #expect(stop?.reason.contains("cannot be written: ") == true)
+            #expect(outcome.count < 100, "of 500")
+            let written = outcome.count { if case .written = $0.result { true } else { false } }
+            #expect(try files(below: results).count == written)
         }
     }
 }

@@ -1,7 +1,8 @@
 import FoundationEssentials
-import PhotoPipeline
 import TestSupport
 import Testing
+
+@testable import PhotoPipeline
 
 /// A folder of the test's own, removed with it.
 private final class Scratch {
@@ -112,8 +113,85 @@ private func message(_ body: () throws -> Void) -> String {
         try scratch.write("in/readme.txt")
         #expect(
             message { _ = try PhotoList.read(folder: scratch.url.appending(path: "in")) }
-                == "in: there are no pictures in the folder among its 1 files; expected files "
+                == "in: there are no pictures in the folder among its only file; expected files "
                 + "that end in .jpg .jpeg .jpe .jfif .png .webp .gif .tif .tiff .heic .heif .avif")
+    }
+
+    @Test func namesNeedNotBeUTF8() throws {
+        let scratch = try Scratch()
+        let root = try #require(LocalPath(scratch.url))
+        let folder = Array("in/caf".utf8) + [0xE9]
+        for name in [[0x61, 0xFF], [0xFF], [0xFE], Array("b".utf8)] {
+            let path = root.appending(folder + Array("/".utf8) + name + Array(".jpg".utf8))
+            _ = try StagedFile([], at: path).publish(replacing: false)
+        }
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(
+            photos.records.map(\.name) == [
+                #"caf\xE9/\xFE.jpg"#, #"caf\xE9/\xFF.jpg"#, #"caf\xE9/a\xFF.jpg"#,
+                #"caf\xE9/b.jpg"#,
+            ])
+        #expect(Set(photos.records.map(\.id)).count == 4)
+        let bytes: [UInt8] = Array("caf".utf8) + [0xE9, 0x2F, 0xFE] + Array(".jpg".utf8)
+        #expect(photos.records[0].nameBytes == bytes)
+        for record in photos.records {
+            let url = try #require(record.url)
+            #expect(try LocalFiles.photoBytes(of: url, limit: 10).get() == [])
+        }
+        // A list, and a person, can name such files too.
+        let list = try scratch.write("in/list.txt", Array("caf%E9/%FE.jpg\n".utf8))
+        let listed = try PhotoList.read(file: list).records
+        #expect(listed.map(\.name) == [#"\xFE.jpg"#])
+        #expect(listed[0].nameBytes == [0xFE] + Array(".jpg".utf8))
+        #expect(listed[0].url == photos.records[0].url)
+        let source = try PhotoSource(path: root.appending(folder).bytes)
+        guard case .folder(let url) = source else {
+            Issue.record("this is a folder: \(source)")
+            return
+        }
+        #expect(try PhotoList.read(folder: url).records.map(\.url) == photos.records.map(\.url))
+        #expect(
+            message { _ = try PhotoSource(path: [0x78, 0xFF]) }
+                == #"x\xFF: there is no such file or folder; check the name"#)
+    }
+
+    @Test func picturesInFormatsThatAreNotReadAreNamed() throws {
+        let scratch = try Scratch()
+        // A camera's raw file begins as TIFF does, and is none.
+        let tiff: [UInt8] = [0x49, 0x49, 0x2A, 0]
+        for name in ["a.jpg", "b/raw.CR2", "c.bmp", "d.jxl", "notes.txt"] {
+            try scratch.write("in/\(name)", tiff)
+        }
+        try scratch.write("in/notes.txt", Array("hello".utf8))
+        try scratch.write("in/c.bmp", Array("BM".utf8))
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(photos.records.map(\.name) == ["a.jpg"])
+        #expect(
+            photos.unreadFiles.map { "\($0.name): \($0.format)" } == [
+                "b/raw.CR2: a camera's raw file", "c.bmp: a BMP picture",
+                "d.jxl: a JPEG XL picture",
+            ])
+        #expect(photos.skippedFileCount == 1)
+        let folder = scratch.url.appending(path: "in")
+        try FileManager.default.removeItem(at: folder.appending(path: "a.jpg"))
+        #expect(
+            message { _ = try PhotoList.read(folder: folder) }.hasPrefix(
+                "in: there are no pictures in the folder among its 4 files (there is what is not read: "
+                    + "a BMP picture, a JPEG XL picture, a camera's raw file); expected"))
+        #expect(
+            message { _ = try PhotoList.read(file: folder.appending(path: "c.bmp")) }
+                == "c.bmp: this is a BMP picture, which is not read; convert it to JPEG, PNG, TIFF or WebP"
+        )
+    }
+
+    @Test func aPictureWhoseNameSaysNothingIsFoundByItsBytes() throws {
+        let scratch = try Scratch()
+        try scratch.write("in/IMG_0001", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
+        try scratch.write("in/scan.backup", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
+        try scratch.write("in/Makefile", Array("all:".utf8))
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(photos.records.map(\.name) == ["IMG_0001", "scan.backup"])
+        #expect(photos.skippedFileCount == 1)
     }
 
     @Test func foldersBelowTheLimitAreFailedRecords() throws {

@@ -16,11 +16,12 @@ extension URL {
     var systemPath: String { path(percentEncoded: false) }
 }
 
-/// The names of all files below a folder, hidden ones included.
+/// The names of all files below a folder, hidden ones included, but not the record of results.
 func files(below folder: URL) throws -> Set<String> {
     let names = try FileManager.default.subpathsOfDirectory(atPath: folder.systemPath)
     return Set(
         names.filter { name in
+            guard !name.hasSuffix(".classicphotos-results.jsonl") else { return false }
             var isFolder = false
             let path = folder.appending(path: name).systemPath
             return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder

@@ -1,0 +1,81 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The system's calls that put results on the disk; tests take others, which fail or keep a record.
+///
+/// Each returns what the system's call does, and sets `errno`.
+struct FileCalls: Sendable {
+    /// Writes bytes at the end of a file and returns how many there was room for.
+    var write: @Sendable (_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
+    /// Returns when a file or folder is on the disk, and not only in memory.
+    var sync: @Sendable (_ file: Int32) -> Int32
+    /// Gives a file a second name, which must be new; links in the first are followed.
+    var link: @Sendable (_ source: LocalPath, _ target: LocalPath) -> Int32
+    /// Gives a file another name, which then no longer stands for what it stood for.
+    var rename: @Sendable (_ source: LocalPath, _ target: LocalPath) -> Int32
+
+    /// Those of the system.
+    static let system = FileCalls(
+        write: { file, bytes in
+            #if canImport(Darwin)
+            Darwin.write(file, bytes.baseAddress, bytes.count)
+            #elseif canImport(Musl)
+            Musl.write(file, bytes.baseAddress, bytes.count)
+            #else
+            Glibc.write(file, bytes.baseAddress, bytes.count)
+            #endif
+        },
+        sync: { file in fsync(file) },
+        link: { source, target in
+            source.withCString { source in
+                target.withCString { linkat(AT_FDCWD, source, AT_FDCWD, $0, AT_SYMLINK_FOLLOW) }
+            }
+        },
+        rename: { source, target in
+            source.withCString { source in
+                target.withCString { target in
+                    #if canImport(Darwin)
+                    Darwin.rename(source, target)
+                    #elseif canImport(Musl)
+                    Musl.rename(source, target)
+                    #else
+                    Glibc.rename(source, target)
+                    #endif
+                }
+            }
+        })
+
+    /// Writes all bytes, in as many calls as it takes.
+    ///
+    /// - Returns: 0, or the error's number.
+    func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32 {
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = write(file, UnsafeRawBufferPointer(rebasing: rest))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return count == 0 ? EIO : errno }
+                rest = rest.dropFirst(count)
+            }
+            return 0
+        }
+    }
+
+    /// Returns when the names in a folder are on the disk.
+    ///
+    /// - Returns: 0, or the error's number.
+    func syncFolder(_ folder: LocalPath) -> Int32 {
+        let file = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        // A folder that may be written to, but not read, cannot be opened.
+        guard file >= 0 else { return errno == EACCES ? 0 : errno }
+        defer { close(file) }
+        // Some file systems cannot sync a folder, and say so by EINVAL.
+        guard sync(file) != 0, errno != EINVAL else { return 0 }
+        return errno
+    }
+}

@@ -1,0 +1,386 @@
+public import FoundationEssentials
+import Operations
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A folder for the results of a ``PhotoBatch``, with a record of what each result in it was made
+/// of.
+///
+/// A file that exists is replaced only by a result of the same photo as before, and only if it is
+/// still as this program wrote it; anything else stays, unless the folder was opened to overwrite.
+/// The record is a hidden file of the folder.
+///
+/// Results appear complete or not at all. They are on the disk before they have their names: those
+/// that are ready at the same time share one round of waiting for the disk. Once a problem has come
+/// up that every other result would have too, such as a full disk, the folder takes no more; open
+/// it again.
+public final class OutputFolder: Sendable, CustomStringConvertible {
+    /// Why a folder cannot be used for results; a sentence that says what to do.
+    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The sentence.
+        public let description: String
+    }
+
+    /// The folder as it was named; bytes that are not UTF-8 are escaped.
+    public var description: String { path.description }
+
+    let path: LocalPath
+    private let resolved: LocalPath
+    private let overwrites: Bool
+    private let canBeUnnamed: Bool
+    private let calls: FileCalls
+    private let state: Mutex<State>
+    /// One round of publishing after the other: what becomes ready during one waits for the next.
+    let publishing: OperationQueue
+
+    /// The file of the log; only the rounds of publishing use it, so nobody ever waits for this
+    /// lock.
+    private let logFile: Mutex<ResultLogFile>
+
+    private struct State {
+        var log: ResultLog
+        /// What became ready since the last round of publishing began.
+        var ready: [ReadyResult] = []
+        /// The first problem that every other file would have too.
+        var problem: FileProblem?
+    }
+
+    /// Opens a folder, which is made if need be.
+    ///
+    /// Blocks while it looks at the disk.
+    ///
+    /// - Parameters:
+    ///   - path: an absolute path, or one that is relative to the process's own folder.
+    ///   - overwrites: whether files that are no results of the same photo are replaced too. A
+    ///   photo that lies in the folder is never replaced by its own result.
+    public convenience init(_ path: String, overwrites: Bool = false) throws(Problem) {
+        try self.init(path: Array(path.utf8), overwrites: overwrites)
+    }
+
+    /// Opens a folder whose path need not be UTF-8.
+    public convenience init(path: [UInt8], overwrites: Bool = false) throws(Problem) {
+        try self.init(path: path, overwrites: overwrites, calls: .system)
+    }
+
+    init(path: [UInt8], overwrites: Bool, calls: FileCalls) throws(Problem) {
+        let path = try Self.checked(path)
+        do throws(FileProblem) {
+            _ = try StagedFile.makeFolder(path)
+            try Self.probe(path, calls: calls)
+        } catch {
+            throw Problem(error)
+        }
+        self.path = path
+        self.resolved = path.resolved ?? path
+        self.overwrites = overwrites
+        self.calls = calls
+        self.canBeUnnamed = StagedFile.canNameUnnamedFiles(in: path, calls: calls)
+        do throws(ResultLog.Problem) {
+            let (log, file) = try ResultLog.read(in: path)
+            state = Mutex(State(log: log))
+            logFile = Mutex(file)
+        } catch {
+            throw Problem(path, error)
+        }
+        publishing = OperationQueue()
+        publishing.name = "Results queue"
+        publishing.maxConcurrentOperationCount = 1
+    }
+
+    // MARK: Before the work
+
+    /// Finds out whether a folder can be written to, without making it.
+    ///
+    /// Asks the folder, or the one above it that exists, for some room on the disk, and gives it
+    /// back. Blocks while it looks at the disk.
+    public static func check(_ path: [UInt8]) throws(Problem) {
+        let path = try checked(path)
+        var existing = path
+        var status = stat()
+        while existing.withCString({ stat($0, &status) }) != 0 {
+            guard errno == ENOENT, existing != .workingFolder, existing != .root else {
+                throw Problem(FileProblem(path, errno: errno))
+            }
+            existing = existing.folder ?? .workingFolder
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw Problem(FileProblem(existing, errno: ENOTDIR))
+        }
+        do throws(FileProblem) { try probe(existing, calls: .system) } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func checked(_ path: [UInt8]) throws(Problem) -> LocalPath {
+        guard let path = LocalPath(bytes: path) else {
+            throw Problem(description: "The folder for the results has no name.")
+        }
+        return path
+    }
+
+    /// Writes more than a disk has left that is full for pictures, and takes it back.
+    private static func probe(_ folder: LocalPath, calls: FileCalls) throws(FileProblem) {
+        let bytes = [UInt8](repeating: 0x5A, count: 64 << 10)
+        do throws(FileProblem) {
+            _ = try StagedFile(bytes, at: folder.appending("classicphotos".utf8), calls: calls)
+        } catch {
+            throw error.about(folder)
+        }
+    }
+
+    /// Whether the folder lies in another one, or is that one.
+    public func isInside(_ folder: URL) -> Bool {
+        guard let other = LocalPath(folder)?.resolved else { return false }
+        return resolved == other || resolved.suffix(below: other) != nil
+    }
+
+    /// The photos of a list without those that are results of this folder.
+    ///
+    /// - Throws: ``Problem`` if a photo lies in the folder and is no result: originals and results
+    ///   are not mixed.
+    public func recordsWithoutResults(
+        of records: [PhotoRecord]
+    ) throws(Problem) -> [PhotoRecord] {
+        var originals: [PhotoRecord] = []
+        var rest: [PhotoRecord] = []
+        for record in records {
+            guard let place = place(of: record) else {
+                rest.append(record)
+                continue
+            }
+            let isResult = state.withLock {
+                $0.log.hasResult(place.name, byteCount: place.byteCount)
+            }
+            if !isResult { originals.append(record) }
+        }
+        guard originals.isEmpty else {
+            let others = originals.count == 1 ? "" : " and \(originals.count - 1) more"
+            throw Problem(
+                description:
+                    "\(self) is where originals are: \(quoted(originals[0].name))\(others). "
+                    + "Choose another folder with --out, so that they are not replaced.")
+        }
+        guard !rest.isEmpty else {
+            throw Problem(description: "All photos are results of earlier runs, in \(self).")
+        }
+        return rest
+    }
+
+    /// Where in this folder a photo lies; nil if it lies elsewhere.
+    private func place(of record: PhotoRecord) -> (name: ArraySlice<UInt8>, byteCount: Int)? {
+        guard let url = record.url, url.isFileURL, let file = LocalPath(url)?.resolved,
+            let name = file.suffix(below: resolved)
+        else { return nil }
+        guard case .file(let byteCount)? = try? LocalFiles.kind(of: file, named: record.name) else {
+            return (name, -1)
+        }
+        return (name, byteCount)
+    }
+
+    // MARK: Results
+
+    /// The first problem that every other file would have too, such as a full disk; nil if there is
+    /// none.
+    var problem: FileProblem? { state.withLock { $0.problem } }
+
+    /// How many results wait for the next round of publishing, for tests.
+    var readyCount: Int { state.withLock { $0.ready.count } }
+
+    /// Puts a result into the folder; returns when it has its name and is on the disk.
+    ///
+    /// - Throws: that the file could not be written, or, after a problem that all files have, that
+    ///   nobody wants it any more.
+    func write(
+        _ bytes: [UInt8], to path: OutputPath, from source: URL
+    ) async throws(PhotoStageStop) {
+        if problem != nil { throw .cancelled }
+        let file: StagedFile
+        do throws(FileProblem) {
+            // Before the bytes are written, and once more when the file gets its name.
+            _ = try mayReplace(path, from: source)
+            file = try StagedFile(bytes, at: path.path, canBeUnnamed: canBeUnnamed, calls: calls)
+        } catch {
+            throw stop(for: error)
+        }
+        let entry = ResultLog.Entry(
+            result: path.below, source: source, byteCount: bytes.count, checksum: fnv1a(bytes))
+        let publication = await withCheckedContinuation { continuation in
+            let result = ReadyResult(
+                file: file, path: path, entry: entry, continuation: continuation)
+            let isFirst = state.withLock { state in
+                state.ready.append(result)
+                return state.ready.count == 1
+            }
+            // The round that takes the first takes those that come until it begins.
+            if isFirst {
+                let round = BlockOperation { self.publishReady() }
+                round.name = "Publish"
+                publishing.addOperation(round)
+            }
+        }
+        if let problem = publication { throw stop(for: problem) }
+    }
+
+    /// The failure of the photo, or, if the batch ends for the same reason, only that.
+    private func stop(for problem: FileProblem) -> PhotoStageStop {
+        guard problem.concernsAllFiles else { return .failed(problem.failure) }
+        let isFirst = state.withLock { state in
+            defer { state.problem = state.problem ?? problem }
+            return state.problem == nil
+        }
+        return isFirst ? .failed(problem.failure) : .cancelled
+    }
+
+    /// One round: the contents to the disk, then the lines of the log, then the names.
+    private func publishReady() {
+        var rest = state.withLock { state in
+            defer { state.ready = [] }
+            return state.ready
+        }
+        rest = Self.keep(rest) { result throws(FileProblem) in try result.file.sync() }
+        do throws(FileProblem) {
+            let entries = rest.map(\.entry)
+            try log(entries)
+        } catch {
+            for result in rest { result.end(error) }
+            return
+        }
+        rest = Self.keep(rest) { result throws(FileProblem) in try publish(result) }
+        var folders: Set<LocalPath> = []
+        for result in rest {
+            folders.formUnion(result.file.madeFolders)
+            if let folder = result.path.path.folder { folders.insert(folder) }
+        }
+        for folder in folders {
+            let code = calls.syncFolder(folder)
+            guard code == 0 else {
+                for result in rest { result.end(FileProblem(folder, errno: code)) }
+                return
+            }
+        }
+        for result in rest { result.end(nil) }
+    }
+
+    private func log(_ entries: [ResultLog.Entry]) throws(FileProblem) {
+        let missing = state.withLock { $0.log.missing(of: entries) }
+        try logFile.withLock { file throws(FileProblem) in
+            try file.append(missing, calls: calls)
+        }
+        state.withLock { $0.log.add(missing) }
+    }
+
+    /// The results with which a step succeeds; the others end.
+    private static func keep(
+        _ results: [ReadyResult], _ step: (ReadyResult) throws(FileProblem) -> Void
+    ) -> [ReadyResult] {
+        results.filter { result in
+            do throws(FileProblem) {
+                try step(result)
+                return true
+            } catch {
+                result.end(error)
+                return false
+            }
+        }
+    }
+
+    private func publish(_ result: ReadyResult) throws(FileProblem) {
+        for _ in 0..<3 {
+            let replacing = try mayReplace(result.path, from: result.entry.source)
+            switch try result.file.publish(replacing: replacing) {
+            case .done: return
+            // Another program was quicker; what it put there is looked at.
+            case .nameIsTaken: continue
+            }
+        }
+        throw FileProblem(refusal: "\(result.path) is made again and again by another program.")
+    }
+
+    /// Whether there is something to replace.
+    ///
+    /// - Throws: that it may not be replaced.
+    private func mayReplace(_ path: OutputPath, from source: URL) throws(FileProblem) -> Bool {
+        var status = stat()
+        guard path.path.withCString({ lstat($0, &status) }) == 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw FileProblem(path, errno: errno)
+            }
+            return false
+        }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw FileProblem(refusal: "\(path) cannot be written: there is a folder of that name.")
+        }
+        var original = stat()
+        if source.isFileURL, let file = LocalPath(source),
+            file.withCString({ stat($0, &original) }) == 0,
+            original.st_dev == status.st_dev, original.st_ino == status.st_ino
+        {
+            throw FileProblem(
+                refusal: "\(path) is the photo itself. Choose another folder with --out.")
+        }
+        if overwrites { return true }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileProblem(
+                refusal: "\(path) exists, and is no file of this program. Move it, choose another "
+                    + "folder with --out, or replace such files with --overwrite.")
+        }
+        let byteCount = Int(status.st_size)
+        let checksums = state.withLock {
+            $0.log.checksums(of: path.below, from: source, byteCount: byteCount)
+        }
+        guard !checksums.isEmpty,
+            let bytes = try? LocalFiles.bytes(of: path.path, named: path.description),
+            checksums.contains(fnv1a(bytes))
+        else {
+            throw FileProblem(
+                refusal:
+                    "\(path) exists, and is no result of this photo, or was changed since. Move "
+                    + "it, choose another folder with --out, or replace such files with --overwrite."
+            )
+        }
+        return true
+    }
+}
+
+/// A result that only needs its name.
+private struct ReadyResult: Sendable {
+    let file: StagedFile
+    let path: OutputPath
+    let entry: ResultLog.Entry
+    let continuation: CheckedContinuation<FileProblem?, Never>
+
+    /// Resumes the stage that waits.
+    ///
+    /// - Parameter problem: nil if the result has its name.
+    func end(_ problem: FileProblem?) { continuation.resume(returning: problem) }
+}
+
+extension OutputFolder.Problem {
+    fileprivate init(_ problem: FileProblem) { self.init(description: problem.sentence) }
+
+    fileprivate init(_ folder: LocalPath, _ problem: ResultLog.Problem) {
+        let file = folder.appending(ResultLog.fileName.utf8)
+        switch problem {
+        case .unreadable(let error):
+            self.init(description: "\(error). It is the record of the results in \(folder).")
+        case .newer(let version):
+            self.init(
+                description:
+                    "\(file) was written by a newer version of this program (its version is "
+                    + "\(version), and this program knows 1). Use that, or another folder with --out."
+            )
+        }
+    }
+}
+
+extension FileProblem {
+    /// The failure of the photo whose result could not be written.
+    var failure: PhotoFailure { PhotoFailure(stage: .write, reason: sentence, isRetryable: true) }
+}

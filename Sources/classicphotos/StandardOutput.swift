@@ -1,0 +1,59 @@
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Standard output, where what could not be written is an error of the program.
+enum StandardOutput {
+    private static let problem = Mutex<Int32?>(nil)
+
+    /// Prepares the program's three standard files; before anything else.
+    ///
+    /// However the program ends, it then says that its output was lost, and its exit code does too.
+    static func prepare() {
+        // A file that is opened later would get the number of one that is closed, and the output
+        // would go there.
+        for file in STDIN_FILENO...STDERR_FILENO where fcntl(file, F_GETFD) == -1 {
+            _ = open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+        }
+        atexit {
+            // What the argument parser has printed is still in a buffer.
+            if fflush(nil) != 0 { StandardOutput.note(errno) }
+            StandardOutput.exitIfBroken()
+        }
+    }
+
+    /// Writes a line at once.
+    static func writeLine(_ line: String) {
+        problem.withLock { problem in
+            guard problem == nil else { return }
+            var rest = Array("\(line)\n".utf8)[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    problem = count < 0 ? errno : EIO
+                    return
+                }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    /// Ends the program with a message and exit code 1 if something could not be written.
+    static func exitIfBroken() {
+        guard let code = problem.withLock({ $0 }) else { return }
+        Terminal.writeError(
+            "Error: the output cannot be written: \(String(cString: strerror(code))).\n")
+        _exit(1)
+    }
+
+    private static func note(_ code: Int32) {
+        problem.withLock { problem in problem = problem ?? code }
+    }
+}

@@ -1,0 +1,332 @@
+import FoundationEssentials
+import Imaging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoPipeline
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The system's calls, with a record of them and with errors to order.
+final class CallsForTests: Sendable {
+    private struct State {
+        var calls: [String] = []
+        var writeError: Int32?
+        var writesBeforeIt = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// What was called, in order: "sync", "link", "rename".
+    var made: [String] { state.withLock { $0.calls } }
+
+    func forget() { state.withLock { $0.calls = [] } }
+
+    /// Lets writes fail, after some more that do not.
+    func fail(with code: Int32, after writes: Int) {
+        state.withLock { ($0.writeError, $0.writesBeforeIt) = (code, writes) }
+    }
+
+    private func note(_ call: String) { state.withLock { $0.calls.append(call) } }
+
+    /// - Parameter syncing: called before each sync of a file or folder.
+    func calls(syncing: @escaping @Sendable () -> Void = {}) -> FileCalls {
+        let system = FileCalls.system
+        return FileCalls(
+            write: { file, bytes in
+                let code = self.state.withLock { state -> Int32? in
+                    defer { state.writesBeforeIt -= 1 }
+                    return state.writesBeforeIt <= 0 ? state.writeError : nil
+                }
+                guard let code else { return system.write(file, bytes) }
+                errno = code
+                return -1
+            },
+            sync: { file in
+                syncing()
+                self.note("sync")
+                return system.sync(file)
+            },
+            link: { source, target in
+                self.note("link")
+                return system.link(source, target)
+            },
+            rename: { source, target in
+                self.note("rename")
+                return system.rename(source, target)
+            })
+    }
+}
+
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct OutputFolderTests {
+    private let photo = URL(filePath: "/photos/a.jpg")
+    private let other = URL(filePath: "/photos/b.jpg")
+
+    private func open(
+        _ folder: URL, overwrites: Bool = false, calls: FileCalls = .system
+    ) throws -> OutputFolder {
+        try OutputFolder(
+            path: Array(folder.systemPath.utf8), overwrites: overwrites, calls: calls)
+    }
+
+    private func put(
+        _ bytes: [UInt8], as name: String, from source: URL, into folder: OutputFolder
+    ) async -> String {
+        do throws(PhotoStageStop) {
+            try await folder.write(
+                bytes, to: OutputPath(folder: folder.path, below: Array(name.utf8)), from: source)
+            return "written"
+        } catch {
+            switch error {
+            case .cancelled: return "cancelled"
+            case .failed(let failure): return failure.reason
+            }
+        }
+    }
+
+    private func content(_ name: String, in folder: URL) throws -> [UInt8] {
+        try Array(Data(contentsOf: folder.appending(path: name)))
+    }
+
+    // MARK: What is replaced
+
+    @Test func aResultIsReplacedByOneOfTheSamePhotoAlsoInALaterRun() async throws {
+        try await withTemporaryFolder { folder in
+            for number in UInt8(1)...2 {
+                let later = try open(folder)
+                #expect(await put([number], as: "a.jpg", from: photo, into: later) == "written")
+                #expect(try content("a.jpg", in: folder) == [number])
+            }
+        }
+    }
+
+    @Test func aResultOfAnotherPhotoStays() async throws {
+        try await withTemporaryFolder { folder in
+            #expect(try await put([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            let refusal = try await put([2], as: "a.jpg", from: other, into: open(folder))
+            #expect(refusal.contains("a.jpg exists, and is no result of this photo"))
+            #expect(refusal.contains("--overwrite"))
+            #expect(try content("a.jpg", in: folder) == [1])
+            let overwriting = try open(folder, overwrites: true)
+            #expect(await put([2], as: "a.jpg", from: other, into: overwriting) == "written")
+            #expect(try content("a.jpg", in: folder) == [2])
+        }
+    }
+
+    @Test(arguments: ["a file", "a file of the same size", "a link", "a folder"])
+    func whatThisProgramDidNotWriteStays(kind: String) async throws {
+        try await withTemporaryFolder { folder in
+            #expect(try await put([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            let file = folder.appending(path: "a.jpg")
+            try FileManager.default.removeItem(at: file)
+            switch kind {
+            case "a file": try Data([7, 7]).write(to: file)
+            case "a file of the same size": try Data([7]).write(to: file)
+            case "a link":
+                try FileManager.default.createSymbolicLink(
+                    atPath: file.systemPath, withDestinationPath: "elsewhere.jpg")
+            default:
+                try FileManager.default.createDirectory(
+                    at: file, withIntermediateDirectories: false)
+            }
+            let reason = try await put([2], as: "a.jpg", from: photo, into: open(folder))
+            #expect(reason.contains("a.jpg exists") || reason.contains("a folder of that name"))
+            if kind.hasPrefix("a file") { #expect(try content("a.jpg", in: folder).first == 7) }
+            let forced = try await put(
+                [2], as: "a.jpg", from: photo, into: open(folder, overwrites: true))
+            #expect(
+                kind == "a folder" ? forced.contains("a folder of that name") : forced == "written")
+        }
+    }
+
+    @Test func aPhotoIsNotReplacedByItsOwnResultEvenIfItIsAskedFor() async throws {
+        try await withTemporaryFolder { folder in
+            let original = folder.appending(path: "a.jpg")
+            try Data([1]).write(to: original)
+            let folderToOverwrite = try open(folder, overwrites: true)
+            let reason = await put([2], as: "a.jpg", from: original, into: folderToOverwrite)
+            #expect(reason.contains("is the photo itself"))
+            #expect(try content("a.jpg", in: folder) == [1])
+        }
+    }
+
+    @Test func aFileThatAnotherProgramPutsThereMeanwhileStays() async throws {
+        try await withTemporaryFolder { folder in
+            // The name is free when the result is written, and taken when it is to get it.
+            let file = folder.appending(path: "a.jpg")
+            let calls = CallsForTests().calls(syncing: { try? Data([7]).write(to: file) })
+            let reason = try await put(
+                [2], as: "a.jpg", from: photo, into: open(folder, calls: calls))
+            #expect(reason.contains("a.jpg exists, and is no result of this photo"))
+            #expect(try content("a.jpg", in: folder) == [7])
+        }
+    }
+
+    @Test func originalsInTheFolderStopTheRunAndResultsArePassedOver() async throws {
+        try await withTemporaryFolder { folder in
+            let results = folder.appending(path: "below")
+            let output = try open(results)
+            #expect(await put([1], as: "a.jpg", from: photo, into: output) == "written")
+            try Data(jpeg()).write(to: folder.appending(path: "a.jpg"))
+            let all = try PhotoList.read(folder: folder).records
+            #expect(all.map(\.name) == ["a.jpg", "below/a.jpg"])
+            #expect(try open(results).recordsWithoutResults(of: all).map(\.name) == ["a.jpg"])
+
+            try Data(jpeg()).write(to: results.appending(path: "b.jpg"))
+            let more = try PhotoList.read(folder: folder).records
+            let problem = #expect(throws: OutputFolder.Problem.self) {
+                _ = try open(results).recordsWithoutResults(of: more)
+            }
+            #expect(
+                problem?.description.contains("is where originals are: \"below/b.jpg\".") == true)
+            #expect(output.isInside(folder))
+            #expect(try !open(folder).isInside(results))
+        }
+    }
+
+    // MARK: The record
+
+    private var log: String { ResultLog.fileName }
+
+    @Test func theRecordSaysWhatEachResultWasMadeOf() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await put([1, 2], as: "below/ü.jpg", from: photo, into: open(folder))
+            _ = try await put([1, 2], as: "below/ü.jpg", from: photo, into: open(folder))
+            let text = String(decoding: try content(log, in: folder), as: UTF8.self)
+            #expect(
+                text == """
+                    {"version":1,"result":"below/%C3%BC.jpg","source":"file:///photos/a.jpg",\
+                    "bytes":2,"fnv1a":"\(String(fnv1a([1, 2]), radix: 16))"}\n
+                    """)
+        }
+    }
+
+    @Test func aTornLineAndAnUnknownKeyDoNoHarm() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await put([1], as: "a.jpg", from: photo, into: open(folder))
+            _ = try await put([1], as: "b.jpg", from: other, into: open(folder))
+            var text = String(decoding: try content(log, in: folder), as: UTF8.self)
+            text = text.replacing("\"bytes\"", with: "\"filters\":[\"sepia\"],\"bytes\"")
+            text += "{\"version\":1,\"resu"
+            try Data(text.utf8).write(to: folder.appending(path: log))
+            #expect(try await put([2], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            #expect(try await put([3], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            #expect(try await put([2], as: "b.jpg", from: other, into: open(folder)) == "written")
+        }
+    }
+
+    @Test func aNewerRecordIsLeftToANewerProgram() async throws {
+        try await withTemporaryFolder { folder in
+            try Data("{\"version\":2,\"bytes\":\"many\"}\n".utf8)
+                .write(to: folder.appending(path: log))
+            let problem = #expect(throws: OutputFolder.Problem.self) { _ = try open(folder) }
+            #expect(problem?.description.contains("written by a newer version") == true)
+        }
+    }
+
+    @Test func aLineWithoutItsResultDoesNoHarm() async throws {
+        try await withTemporaryFolder { folder in
+            // As if the program had been killed between the line and the name, twice.
+            _ = try await put([1], as: "a.jpg", from: photo, into: open(folder))
+            let path = try #require(LocalPath(folder))
+            var file = try ResultLog.read(in: path).file
+            try file.append(
+                [
+                    .init(
+                        result: Array("a.jpg".utf8), source: photo, byteCount: 1,
+                        checksum: fnv1a([9]))
+                ], calls: .system)
+            #expect(try await put([2], as: "a.jpg", from: photo, into: open(folder)) == "written")
+        }
+    }
+
+    // MARK: The disk
+
+    @Test func resultsAreOnTheDiskBeforeTheyHaveTheirNamesInGroups() async throws {
+        try await withTemporaryFolder { folder in
+            // The first round of publishing waits in its first sync until all others are ready.
+            let calls = CallsForTests()
+            let (count, begun, ready) = (8, Signal(), Signal())
+            let isFirst = Mutex(true)
+            let output = try open(
+                folder,
+                calls: calls.calls(syncing: {
+                    let waits = isFirst.withLock { isFirst in
+                        defer { isFirst = false }
+                        return isFirst
+                    }
+                    if waits {
+                        begun.send()
+                        ready.wait()
+                    }
+                }))
+            calls.forget()
+            await withTaskGroup(of: String.self) { group in
+                group.addTask { await put([0], as: "0.jpg", from: photo, into: output) }
+                #expect(await begun.arrives())
+                for number in 1...count {
+                    group.addTask {
+                        await put([UInt8(number)], as: "\(number).jpg", from: photo, into: output)
+                    }
+                }
+                #expect(await comesTrue { output.readyCount == count })
+                ready.send()
+                for await outcome in group { #expect(outcome == "written") }
+            }
+            let round = ["sync", "sync", "link", "sync"]
+            let group =
+                Array(repeating: "sync", count: count + 1)
+                + Array(repeating: "link", count: count) + ["sync"]
+            #expect(calls.made == round + group)
+        }
+    }
+
+    @Test(arguments: [ENOSPC, EDQUOT, EROFS])
+    func theFirstOfSuchProblemsIsTheOnlyOne(code: Int32) async throws {
+        try await withTemporaryFolder { folder in
+            let calls = CallsForTests()
+            let output = try open(folder, calls: calls.calls())
+            calls.fail(with: code, after: 0)
+            let reason = await put([1], as: "a.jpg", from: photo, into: output)
+            #expect(reason.contains("a.jpg cannot be written: "))
+            #expect(await put([1], as: "b.jpg", from: other, into: output) == "cancelled")
+            #expect(output.problem?.code == code)
+            #expect(try files(below: folder) == [])
+        }
+    }
+
+    @Test func aFullDiskIsFoundWhenTheFolderIsOpened() async throws {
+        try await withTemporaryFolder { folder in
+            let calls = CallsForTests()
+            calls.fail(with: ENOSPC, after: 0)
+            let problem = #expect(throws: OutputFolder.Problem.self) {
+                _ = try open(folder, calls: calls.calls())
+            }
+            let name = try #require(LocalPath(folder)).description
+            #expect(
+                problem?.description == "\(name) cannot be written: No space left on device. Free "
+                    + "some space, then run the same command again.")
+        }
+    }
+
+    @Test func aFolderIsCheckedWithoutBeingMade() async throws {
+        try await withTemporaryFolder { folder in
+            let below = folder.appending(path: "not/there").systemPath
+            try OutputFolder.check(Array(below.utf8))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.systemPath) == [])
+            try Data().write(to: folder.appending(path: "not"))
+            let problem = #expect(throws: OutputFolder.Problem.self) {
+                try OutputFolder.check(Array(below.utf8))
+            }
+            #expect(problem?.description.contains("Not a directory") == true)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import FoundationEssentials
+import Imaging
+import TestSupport
+import Testing
+
+@testable import PhotoPipeline
+
+@Suite struct OutputNamesTests {
+    private let url = URL(filePath: "/photos/x")
+
+    private func records(_ names: [String]) -> [PhotoRecord] {
+        names.enumerated().map { position, name in
+            PhotoRecord(id: PhotoID(rawValue: UInt64(position)), name: name, url: url)
+        }
+    }
+
+    /// The names of results, if each photo is written in the format that is given for it.
+    private func names(
+        of records: [PhotoRecord], as formats: [ImageFormat], option: ImageFormat? = nil
+    ) throws -> [String] {
+        let folder = try #require(LocalPath("out"))
+        let names = OutputNames(of: records, writtenAs: option, in: folder)
+        return records.indices.map { position in
+            let format = option ?? formats[position % formats.count]
+            return names.path(of: records[position], at: position, writtenAs: format)
+                .description.replacing("out/", with: "", maxReplacements: 1)
+        }
+    }
+
+    @Test func aPhotoKeepsItsNameAndGetsTheEndingOfItsFormat() throws {
+        #expect(
+            try names(
+                of: records(["a.jpg", "b/c.JPEG", "d", "e.txt"]), as: [.jpeg, .jpeg, .png, .gif])
+                == ["a.jpg", "b/c.jpg", "d.png", "e.txt.gif"])
+        #expect(try names(of: records(["a.jpg", "b.jfif"]), as: [.png]) == ["a.png", "b.png"])
+    }
+
+    @Test func equalNamesGetNumbersInTheOrderOfTheList() throws {
+        let equal = records(["Sea", "sea", "Sea.jpg", "../../Sea"])
+        #expect(
+            try names(of: equal, as: [.jpeg]) == ["Sea.jpg", "sea-2.jpg", "Sea-3.jpg", "Sea-4.jpg"])
+        let pairs = records(["a.jpg", "a.png", "a.jpg"])
+        #expect(try names(of: pairs, as: [.jpeg, .png, .jpeg]) == ["a.jpg", "a.png", "a-3.jpg"])
+        #expect(
+            try names(of: pairs, as: [.jpeg], option: .webp) == ["a.webp", "a-2.webp", "a-3.webp"])
+    }
+
+    @Test func aNumberIsNoOtherPhotosName() throws {
+        let photos = records(["a.jpg", "a.jpg", "a-2.jpg", "A-3.png", "a.jpg"])
+        #expect(
+            try names(of: photos, as: [.jpeg, .jpeg, .jpeg, .png, .jpeg])
+                == ["a.jpg", "a-4.jpg", "a-2.jpg", "A-3.png", "a-5.jpg"])
+    }
+
+    @Test func aNameDoesNotDependOnWhatOtherPhotosTurnOutToBe() throws {
+        // Whatever the bytes of each photo are, its name is its own, and the other photos keep
+        // theirs.
+        let photos = records(["a.jpg", "A.png", "a", "a.heic", "a.jpg", "a-2.jpg", "b/a.gif"])
+        let formats: [ImageFormat] = [.jpeg, .png, .webp, .gif, .tiff]
+        let folder = try #require(LocalPath("out"))
+        let names = OutputNames(of: photos, writtenAs: nil, in: folder)
+        var all: [String: Int] = [:]
+        for (position, photo) in photos.enumerated() {
+            for format in formats {
+                let path = names.path(of: photo, at: position, writtenAs: format)
+                let other = all.updateValue(position, forKey: path.description.lowercased())
+                #expect(other == nil, "\(path) is the name of photo \(other ?? -1) too")
+            }
+        }
+    }
+
+    @Test func bytesThatAreNotUTF8AreKept() throws {
+        let bytes = Array("caf\u{1}/ol".utf8) + [0xE9] + Array(".JPG".utf8)
+        let record = PhotoRecord(
+            id: PhotoID(rawValue: 1), name: "shown", nameBytes: bytes, url: url)
+        let folder = try #require(LocalPath("out"))
+        let names = OutputNames(of: [record], writtenAs: nil, in: folder)
+        let path = names.path(of: record, at: 0, writtenAs: .jpeg)
+        #expect(path.below == Array("caf_/ol".utf8) + [0xE9] + Array(".jpg".utf8))
+        #expect(path.description == #"out/caf_/ol\xE9.jpg"#)
+    }
+}
