@@ -318,7 +318,8 @@ struct ProcessTests {
             try await withDemoOrigin(.quick) { origin in
                 let results = folder.appendingPathComponent("out")
                 let outcome = try await classicphotos(
-                    "process", origin.url(for: .movedList), "--out", results.path)
+                    "process", origin.url(for: .movedList), "--out", results.path, "--allow-host",
+                    "127.0.0.1")
                 #expect(outcome.code == .exited(0), "\(outcome.errors)")
                 #expect(try files(below: results) == ["none.jpg"])
             }

@@ -7,6 +7,10 @@ public enum DemoFault: Sendable, Hashable {
     case redirects(Int)
     /// A redirect to itself.
     case redirectLoop
+    /// A redirect to ``list``, which lies in another folder.
+    case movedList
+    /// A list of one photo, a text with a relative address; the photo is that of ``none``.
+    case list
     /// A body of zeros with its length declared.
     case huge(bytes: Int)
     /// A body of zeros in chunks, its length unsaid, ending after so many bytes.
@@ -42,6 +46,8 @@ public enum DemoFault: Sendable, Hashable {
         switch self {
         case .redirects(let hops): "redirects/\(hops)"
         case .redirectLoop: "redirect-loop"
+        case .movedList: "moved-list"
+        case .list: "lists/photos.txt"
         case .huge(let bytes): "huge/\(bytes)"
         case .endless(let bytes): "endless/\(bytes)"
         case .drip(let chunk, let milliseconds): "drip/\(chunk)/\(milliseconds)"
@@ -63,6 +69,10 @@ public enum DemoFault: Sendable, Hashable {
     public init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 3, parts[0].isEmpty, parts[1] == "faults" else { return nil }
+        if path == DemoFault.list.path {
+            self = .list
+            return
+        }
         let numbers = parts.dropFirst(3).map { Int($0) }
         if let fault = Self.plain(parts[2]), numbers.isEmpty {
             self = fault
@@ -81,7 +91,8 @@ public enum DemoFault: Sendable, Hashable {
 
     private static func plain(_ word: String) -> DemoFault? {
         let all: [DemoFault] = [
-            .redirectLoop, .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader, .neverAnswers,
+            .redirectLoop, .movedList, .htmlPage, .empty, .truncated, .randomBytes, .hugeHeader,
+            .neverAnswers,
             .none,
         ]
         return all.first { $0.tail == word }

@@ -97,6 +97,10 @@ final class OriginResponder: Sendable {
             return Answer.redirect(to: DemoFault.redirects(hops - 1).path)
         case .redirectLoop:
             return Answer.redirect(to: fault.path)
+        case .movedList:
+            return Answer.redirect(to: DemoFault.list.path)
+        case .list:
+            return Answer.text(.ok, "../none.jpg\n")
         case .huge(let bytes):
             return Answer.zeros(bytes, declared: true)
         case .endless(let bytes):

@@ -66,6 +66,21 @@ struct PhotoDownloaderTests {
         #expect(try result.get().suffix(2) == [0xFF, 0xD9])
     }
 
+    @Test func whatIsFetchedSaysWhereItWasFoundInTheEnd() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let url = try #require(URL(string: origin.url(for: .movedList)))
+            let content = try await PhotoDownloader.run(
+                limits: Self.limits, allowing: [.thisMachine]
+            ) { downloader in
+                try await downloader.content(of: url)
+            }
+            #expect(content.url.absoluteString == origin.url(for: .list))
+            let list = try PhotoList.parse(
+                bytes: content.bytes, named: "list", relativeTo: content.url)
+            #expect(list.records.map { $0.url?.absoluteString } == [origin.url(for: .none)])
+        }
+    }
+
     @Test func redirectionsAreFollowedToALimit() async throws {
         let (five, _) = try await fetch(.redirects(5))
         #expect(try five.get().starts(with: [0xFF, 0xD8]))
