@@ -37,7 +37,9 @@ enum BrowserDriver {
             }
         }
         throw Failure(
-            description: "the browser's driver did not start in \(attempts) attempts; it said: \(words)")
+            description:
+                "the browser's driver did not start in \(attempts) attempts; "
+                + "it said: \(words)")
     }
 
     private enum Attempt: Sendable {
