@@ -117,6 +117,6 @@ private final class OwnThreadExecutor: TaskExecutor {
             job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
         // Where no thread is to be had, late reports are better than none.
-        if !hasThread { WorkerPool.shared.submit(.job(job, .timer)) }
+        if !hasThread { PoolExecutor.timers.enqueue(job) }
     }
 }
