@@ -58,7 +58,8 @@ let package = Package(
         ),
         .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
         .target(
-            name: "CVips", dependencies: ["Clibvips"], linkerSettings: [.linkedLibrary("vips")]),
+            name: "CVips", dependencies: ["Clibvips"],
+            linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("jpeg")]),
         .target(name: "Imaging", dependencies: ["CVips"], swiftSettings: settings),
         .target(
             name: "PhotoPipeline",

@@ -7,9 +7,9 @@
 
 #include <vips/vips.h>
 
-// libvips calls back on a thread of its own, and hands over to it and back with glib's mutexes. Those
-// are not pthread's, so thread sanitizer does not see that one thread waits for the other. These two
-// tell it: what was done before `CVIPS_RELEASE(p)` is seen after `CVIPS_ACQUIRE(p)`.
+// libvips runs encoders on a thread of its own, and hands over to it and back with glib's mutexes.
+// Those are not pthread's, so thread sanitizer does not see that one thread waits for the other.
+// These two tell it: what was done before `CVIPS_RELEASE(p)` is seen after `CVIPS_ACQUIRE(p)`.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #include <sanitizer/tsan_interface.h>
@@ -22,15 +22,38 @@
 #define CVIPS_ACQUIRE(pointer) ((void)(pointer))
 #endif
 
-// The status to answer after a libvips call failed: why it was stopped, if it was; else `otherwise`.
-// Clears libvips' error buffer, which would grow for ever.
+// The status to answer after a libvips call failed: why it was stopped, if it was; else
+// `otherwise`. Clears libvips' error buffer, which would grow for ever.
 cvips_status cvips_failure(const cvips_token *token, cvips_status otherwise);
 
-// Has `image`, and all that is computed through it, poll `token` while it is evaluated.
+// A call begins to work for `token` on this thread: what the thread did before does not count as
+// the token's processor time. Answers as cvips_token_check.
+cvips_status cvips_token_enter(const cvips_token *token);
+
+// Has `image`, and all that is computed through it, poll `token` while libvips evaluates it.
 void cvips_watch(VipsImage *image, const cvips_token *token);
 
-// Evaluates `image` into new memory.
-cvips_status cvips_write_picture(VipsImage *image, const cvips_token *token, cvips_picture *out);
+// Evaluates `image` into new memory, turned as an EXIF orientation says, on the calling thread.
+cvips_status cvips_write_picture(
+    VipsImage *image, int orientation, const cvips_token *token, cvips_picture *out);
+
+// How many warnings libvips has written on this thread since the last call.
+unsigned cvips_take_warnings(void);
+
+// What the markers of a JPEG say.
+typedef struct cvips_jpeg_layout {
+    // Bytes of all coefficients, if they have to be in memory at once: of several scans; else 0.
+    int64_t coefficient_bytes;
+    // Whether the scans that there are make a whole picture.
+    bool has_all_scans;
+} cvips_jpeg_layout;
+
+// Walks over the markers; no pixel is decoded. Takes less than a millisecond a megabyte.
+cvips_jpeg_layout cvips_jpeg_read_layout(const uint8_t *bytes, size_t count);
+
+// Decodes a JPEG once more to see whether its data is whole: DAMAGED if a part is missing or wrong.
+// For files of which libvips has only said that there was a warning, which may be a harmless one.
+cvips_status cvips_jpeg_examine(const uint8_t *bytes, size_t count, const cvips_token *token);
 
 // A libvips image over the picture's own memory, no copy. NULL when out of memory.
 VipsImage *cvips_wrap_picture(const cvips_picture *picture);
@@ -39,7 +62,8 @@ VipsImage *cvips_wrap_picture(const cvips_picture *picture);
 // `bytes` and `token` must outlive the source.
 VipsSource *cvips_source_new(const uint8_t *bytes, size_t count, const cvips_token *token);
 
-// A target that collects bytes and whose writes fail once `token` says stop. NULL when out of memory.
+// A target that collects bytes and whose writes fail once `token` says stop. NULL when out of
+// memory.
 VipsTarget *cvips_target_new(const cvips_token *token);
 // What was written; the target is empty afterwards.
 cvips_bytes cvips_target_take(VipsTarget *target);
@@ -53,7 +77,8 @@ uint32_t cvips_profile_space(const uint8_t *profile, size_t count);
 #define CVIPS_SPACE_GREY 0x47524159u
 #define CVIPS_SPACE_CMYK 0x434D594Bu
 
-// --- Filters. They are our own loops over memory, run by the calling thread: libvips would run them
+// --- Filters. They are our own loops over memory, run by the calling thread: libvips would run
+// them
 // on a thread of its own, which has neither the caller's priority nor its processor time account,
 // and a picture that is in memory already leaves it nothing to stream.
 

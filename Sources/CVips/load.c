@@ -3,20 +3,22 @@
 #include <string.h>
 
 // Opens with the loader we chose by the magic bytes, so that libvips never guesses.
-static int open_header(VipsSource *source, cvips_format format, VipsImage **out) {
+static int open_image(VipsSource *source, cvips_format format, VipsImage **out) {
+    const VipsAccess access = VIPS_ACCESS_SEQUENTIAL;
+    const VipsFailOn fail_on = VIPS_FAIL_ON_TRUNCATED;
     switch (format) {
     case CVIPS_FORMAT_JPEG:
-        return vips_jpegload_source(source, out, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+        return vips_jpegload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_PNG:
-        return vips_pngload_source(source, out, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+        return vips_pngload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_WEBP:
-        return vips_webpload_source(source, out, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+        return vips_webpload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_GIF:
-        return vips_gifload_source(source, out, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+        return vips_gifload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_TIFF:
-        return vips_tiffload_source(source, out, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+        return vips_tiffload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_HEIF:
-        return vips_heifload_source(source, out, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+        return vips_heifload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     }
     return -1;
 }
@@ -26,26 +28,49 @@ static bool has_flag(VipsImage *image, const char *name) {
     return vips_image_get_typeof(image, name) && !vips_image_get_int(image, name, &value) && value;
 }
 
+// What the decoder holds of the whole picture beside the result. A bound from above where the
+// header that libvips shows does not say more.
+static int64_t buffered_bytes(
+    VipsImage *image, cvips_format format, bool is_interlaced, const uint8_t *bytes, size_t count) {
+    int64_t pixels = (int64_t)image->Xsize * image->Ysize;
+    switch (format) {
+    case CVIPS_FORMAT_JPEG: return cvips_jpeg_read_layout(bytes, count).coefficient_bytes;
+    case CVIPS_FORMAT_PNG:
+        return is_interlaced ? pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image) : 0;
+    // libwebp decodes lossless files in one piece of 4 bytes a pixel, lossy ones in less.
+    case CVIPS_FORMAT_WEBP: return pixels * 4;
+    // The frame before, which this one may leave standing, and this one.
+    case CVIPS_FORMAT_GIF: return pixels * 8;
+    // One strip or row of tiles may be all of the picture.
+    case CVIPS_FORMAT_TIFF: return pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image);
+    // Planes as they are coded, and the colours made of them.
+    case CVIPS_FORMAT_HEIF: return pixels * 10;
+    }
+    return 0;
+}
+
 cvips_status cvips_inspect(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
     cvips_info *out) {
     cvips_status status = cvips_setup();
     if (status != CVIPS_STATUS_OK) return status;
-    status = cvips_token_check(token);
+    status = cvips_token_enter(token);
     if (status != CVIPS_STATUS_OK) return status;
     VipsSource *source = cvips_source_new(bytes, count, token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
     VipsImage *image = NULL;
-    int failed = open_header(source, format, &image);
+    int failed = open_image(source, format, &image);
     g_object_unref(source);
     if (failed) return cvips_failure(token, CVIPS_STATUS_FAILED);
+    bool is_interlaced = has_flag(image, "interlaced");
     *out = (cvips_info){
         .width = image->Xsize,
         .height = image->Ysize,
         .orientation = vips_image_get_orientation(image),
         .frames = vips_image_get_n_pages(image),
         .has_alpha = vips_image_hasalpha(image),
-        .is_progressive = has_flag(image, "jpeg-multiscan") || has_flag(image, "interlaced"),
+        .is_progressive = is_interlaced || has_flag(image, "jpeg-multiscan"),
+        .buffered_bytes = buffered_bytes(image, format, is_interlaced, bytes, count),
     };
     g_object_unref(image);
     return CVIPS_STATUS_OK;
@@ -77,14 +102,23 @@ static int to_srgb(VipsObject *owner, VipsImage *in, VipsImage **out) {
             in, &t[0], "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE,
             "black_point_compensation", TRUE, "depth", 8, NULL))
         in = t[0];
-    if (vips_colourspace(in, &t[1], VIPS_INTERPRETATION_sRGB, NULL) ||
-        vips_cast_uchar(t[1], &t[2], NULL))
-        return -1;
-    if (t[2]->Bands < 3) {
-        vips_error("cvips", "cannot make RGB of %d bands", t[2]->Bands);
+    // Every step is a buffer for each tile, also one that changes nothing.
+    if (in->Type != VIPS_INTERPRETATION_sRGB || in->Coding != VIPS_CODING_NONE) {
+        if (vips_colourspace(in, &t[1], VIPS_INTERPRETATION_sRGB, NULL)) return -1;
+        in = t[1];
+    }
+    if (in->BandFmt != VIPS_FORMAT_UCHAR) {
+        if (vips_cast_uchar(in, &t[2], NULL)) return -1;
+        in = t[2];
+    }
+    if (in->Bands < 3) {
+        vips_error("cvips", "cannot make RGB of %d bands", in->Bands);
         return -1;
     }
-    return vips_extract_band(t[2], out, 0, "n", MIN(4, t[2]->Bands), NULL);
+    if (in->Bands > 4) return vips_extract_band(in, out, 0, "n", 4, NULL);
+    *out = in;
+    g_object_ref(in);
+    return 0;
 }
 
 // Most pictures with an alpha band do not use it; without it they are a quarter smaller and every
@@ -101,37 +135,89 @@ static void drop_opaque_alpha(cvips_picture *picture) {
     if (smaller) picture->pixels = smaller;
 }
 
+static int box_side(int32_t side) { return side > 0 ? side : VIPS_MAX_COORD; }
+
+// A JPEG or PNG that is to keep its size and is 8-bit RGB already. The shrinking call would only add
+// steps that change nothing, and each is a buffer for each tile. NULL for others.
+static VipsImage *open_plain(
+    VipsSource *source, cvips_format format, const cvips_info *info, int32_t box_width,
+    int32_t box_height) {
+    bool swaps = info->orientation >= 5;
+    if (format != CVIPS_FORMAT_JPEG && format != CVIPS_FORMAT_PNG) return NULL;
+    if ((swaps ? info->height : info->width) > box_side(box_width) ||
+        (swaps ? info->width : info->height) > box_side(box_height))
+        return NULL;
+    VipsImage *image = NULL;
+    if (open_image(source, format, &image)) {
+        vips_error_clear();
+        return NULL;
+    }
+    if (image->Type == VIPS_INTERPRETATION_sRGB && image->BandFmt == VIPS_FORMAT_UCHAR &&
+        image->Coding == VIPS_CODING_NONE)
+        return image;
+    g_object_unref(image);
+    return NULL;
+}
+
 static cvips_status decode_source(
-    VipsSource *source, VipsObject *owner, int32_t box_width, int32_t box_height,
+    VipsSource *source, VipsObject *owner, cvips_format format, const cvips_info *info, int32_t box_width, int32_t box_height,
     const cvips_token *token, cvips_picture *out) {
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 2);
+    // The picture is turned upright when its pixels are written, so the box is turned instead:
+    // libvips would evaluate all of it into memory first, on a thread of its own.
+    bool swaps = info->orientation >= 5;
+    t[0] = open_plain(source, format, info, box_width, box_height);
     // The shrinking call ignores its own "fail on" setting, so it goes in as a loader option:
     // without it half a download becomes a picture with a grey bottom, and success.
-    if (vips_thumbnail_source(
-            source, &t[0], box_width > 0 ? box_width : VIPS_MAX_COORD, "height",
-            box_height > 0 ? box_height : VIPS_MAX_COORD, "size", VIPS_SIZE_DOWN, "option_string",
-            "[fail_on=truncated]", NULL))
+    if (!t[0] && vips_thumbnail_source(
+            source, &t[0], box_side(swaps ? box_height : box_width), "height",
+            box_side(swaps ? box_width : box_height), "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
+            "option_string", "[fail_on=truncated]", NULL))
         return cvips_failure(token, CVIPS_STATUS_FAILED);
     cvips_status stopped = cvips_token_check(token);
     if (stopped != CVIPS_STATUS_OK) return stopped;
     if (to_srgb(owner, t[0], &t[1])) return cvips_failure(token, CVIPS_STATUS_FAILED);
-    return cvips_write_picture(t[1], token, out);
+    return cvips_write_picture(t[1], info->orientation, token, out);
 }
 
-cvips_status cvips_decode(
-    const uint8_t *bytes, size_t count, int32_t box_width, int32_t box_height,
-    const cvips_token *token, cvips_picture *out) {
-    cvips_status status = cvips_setup();
-    if (status != CVIPS_STATUS_OK) return status;
-    status = cvips_token_check(token);
-    if (status != CVIPS_STATUS_OK) return status;
+static cvips_status decode(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_info *info,
+    int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out) {
     VipsSource *source = cvips_source_new(bytes, count, token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
     // Owns every intermediate image.
     VipsObject *owner = VIPS_OBJECT(vips_image_new());
-    status = decode_source(source, owner, box_width, box_height, token, out);
+    cvips_status status =
+        decode_source(source, owner, format, info, box_width, box_height, token, out);
     g_object_unref(owner);
     g_object_unref(source);
-    if (status == CVIPS_STATUS_OK) drop_opaque_alpha(out);
+    return status;
+}
+
+// A JPEG decoder fills with grey what is missing, and only warns.
+static cvips_status examine_jpeg(
+    const uint8_t *bytes, size_t count, unsigned warnings, const cvips_token *token) {
+    if (!cvips_jpeg_read_layout(bytes, count).has_all_scans) return CVIPS_STATUS_DAMAGED;
+    return warnings > 0 ? cvips_jpeg_examine(bytes, count, token) : CVIPS_STATUS_OK;
+}
+
+cvips_status cvips_decode(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_info *info,
+    int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out) {
+    cvips_status status = cvips_setup();
+    if (status != CVIPS_STATUS_OK) return status;
+    status = cvips_token_enter(token);
+    if (status != CVIPS_STATUS_OK) return status;
+    cvips_take_warnings();
+    cvips_picture picture = {NULL, 0, 0, 0};
+    status = decode(bytes, count, format, info, box_width, box_height, token, &picture);
+    if (status == CVIPS_STATUS_OK && format == CVIPS_FORMAT_JPEG)
+        status = examine_jpeg(bytes, count, cvips_take_warnings(), token);
+    if (status != CVIPS_STATUS_OK) {
+        g_free(picture.pixels);
+        return status;
+    }
+    drop_opaque_alpha(&picture);
+    *out = picture;
     return status;
 }

@@ -8,6 +8,8 @@ static size_t byte_count(const cvips_picture *picture) {
 
 cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token) {
     cvips_render *render = g_try_new(cvips_render, 1);
+    // What it answers will be asked again by the first step.
+    cvips_token_enter(token);
     if (render) *render = (cvips_render){*in, {NULL, 0, 0, 0}, token};
     return render;
 }

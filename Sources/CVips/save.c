@@ -30,7 +30,7 @@ cvips_status cvips_encode(
     cvips_bytes *out) {
     cvips_status status = cvips_setup();
     if (status != CVIPS_STATUS_OK) return status;
-    status = cvips_token_check(token);
+    status = cvips_token_enter(token);
     if (status != CVIPS_STATUS_OK) return status;
     VipsImage *image = cvips_wrap_picture(in);
     VipsTarget *target = image ? cvips_target_new(token) : NULL;

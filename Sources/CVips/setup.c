@@ -8,12 +8,22 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static cvips_status setup_status = CVIPS_STATUS_UNAVAILABLE;
 
-static void ignore_log(
+// Written by the thread that libvips works on, which decodes on its caller's.
+static _Thread_local unsigned warnings;
+
+unsigned cvips_take_warnings(void) {
+    unsigned count = warnings;
+    warnings = 0;
+    return count;
+}
+
+// A damaged file is an answer, not a line on somebody's terminal.
+static void count_log(
     const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer data) {
     (void)domain;
-    (void)level;
     (void)message;
     (void)data;
+    if (level & G_LOG_LEVEL_WARNING) warnings++;
 }
 
 static void thread_ended(void *unused) {
@@ -34,9 +44,8 @@ static void set_up(void) {
     vips_cache_set_max_files(0);
     // SVG, PDF, ImageMagick and the like are never to see bytes from outside.
     vips_block_untrusted_set(TRUE);
-    // A damaged file is an answer, not a line on somebody's terminal.
     g_log_set_handler(
-        "VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, ignore_log, NULL);
+        "VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, count_log, NULL);
     if (pthread_key_create(&thread_key, thread_ended)) return;
     setup_status = CVIPS_STATUS_OK;
 }

@@ -9,10 +9,16 @@ import CVips
 /// Every call does its work on the calling thread and blocks it until the work is done, which can
 /// be seconds for a large picture. So call from threads that may block, not from Swift's
 /// cooperative pool or an event loop. Calls on different threads run at the same time; each uses
-/// one processor, and how many run at once is the caller's choice.
+/// one processor, and how many run at once is the caller's choice. As many as there are processors
+/// are enough: more take more memory and no less time. What a call takes of memory can be asked
+/// before it: ``memoryToDecode(_:fitting:)``, ``memoryToApply(_:to:hasAlpha:)`` and
+/// ``memoryToEncode(_:hasAlpha:as:)``.
 ///
-/// libvips starts with the first call (some 30 ms; ``prepare()`` does it earlier). What it keeps for a
-/// thread is freed when the thread ends.
+/// The one exception to "on the calling thread" is ``encode(_:as:quality:cancellation:)``: libvips
+/// runs its encoders on a thread of its own, for which the caller waits.
+///
+/// libvips starts with the first call (some 30 ms; ``prepare()`` does it earlier). What it keeps
+/// for a thread is freed when the thread ends.
 public enum ImageEngine {
     /// Starts libvips now instead of with the first picture.
     ///
@@ -29,7 +35,7 @@ public enum ImageEngine {
     public static func inspect(
         _ bytes: [UInt8], limits: ImageLimits = .standard
     ) throws(ImagingError) -> ImageInfo {
-        try inspect(bytes, limits: limits, cancellation: nil)
+        try readHeader(of: bytes, limits: limits, cancellation: nil).info
     }
 
     /// Decodes the first frame of a picture, turned upright and converted to sRGB.
@@ -44,20 +50,28 @@ public enum ImageEngine {
     /// done, some 15 ms a megapixel later at worst.
     ///
     /// - Throws: what ``inspect(_:limits:)`` throws, ``ImagingError/cancelled``,
-    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box.
-    ///   A file that ends too early is refused: half a picture is never returned.
+    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box. A
+    ///   file that ends too early is refused: half a picture is never returned. So is a JPEG in
+    ///   whose data a part is missing or wrong, with an end mark or without; one with faults that
+    ///   do not show, such as bytes too many before a marker, is decoded.
     public static func decode(
         _ bytes: [UInt8], fitting box: PixelSize? = nil, limits: ImageLimits = .standard,
         cancellation: ImagingCancellation? = nil
     ) throws(ImagingError) -> Bitmap {
         let boxSides = try shimBox(box)
-        let info = try inspect(bytes, limits: limits, cancellation: cancellation)
+        var (info, header) = try readHeader(of: bytes, limits: limits, cancellation: cancellation)
         var picture = cvips_picture()
         let status = ImagingCancellation.withToken(of: cancellation) {
-            cvips_decode(bytes, bytes.count, boxSides.width, boxSides.height, $0, &picture)
+            cvips_decode(
+                bytes, bytes.count, info.format.shimFormat, &header, boxSides.width,
+                boxSides.height, $0, &picture)
         }
         try check(status) {
-            .decodeFailed(detail: info.format.damage(in: bytes, reading: "pixels"))
+            let isDamaged = status == .damaged
+            return .decodeFailed(
+                detail: isDamaged
+                    ? "a part of the \(info.format.rawValue) file's picture is missing or damaged"
+                    : info.format.damage(in: bytes, reading: "pixels"))
         }
         return Bitmap(owning: picture)
     }

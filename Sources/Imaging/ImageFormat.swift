@@ -13,14 +13,6 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
     /// HEIF and AVIF. Read only, and only when ``ImageLimits/allowedFormats`` names it.
     case heif
 
-    /// The usual ending of a file name, without the dot.
-    public var fileExtension: String {
-        switch self {
-        case .jpeg: "jpg"
-        case .png, .webp, .gif, .tiff, .heif: rawValue
-        }
-    }
-
     /// The media type for an HTTP `Content-Type`.
     public var mediaType: String { "image/\(rawValue)" }
 

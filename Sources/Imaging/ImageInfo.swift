@@ -18,10 +18,15 @@ public struct ImageInfo: Sendable, Hashable {
     /// Whether this is a progressive JPEG or an interlaced PNG.
     public var isProgressive: Bool
 
+    /// How many bytes the decoder needs at most for the picture as a whole, beside its result and
+    /// whatever size it is shrunk to: the coefficients of a progressive JPEG, the pixels of an
+    /// interlaced PNG, the frame of a WebP. 0 for what is decoded line by line.
+    public var bufferedBytes: Int
+
     /// A header with the given fields.
     public init(
         format: ImageFormat, size: PixelSize, hasAlpha: Bool = false, orientation: Int = 1,
-        frames: Int = 1, isProgressive: Bool = false
+        frames: Int = 1, isProgressive: Bool = false, bufferedBytes: Int = 0
     ) {
         self.format = format
         self.size = size
@@ -29,5 +34,6 @@ public struct ImageInfo: Sendable, Hashable {
         self.orientation = orientation
         self.frames = frames
         self.isProgressive = isProgressive
+        self.bufferedBytes = bufferedBytes
     }
 }

@@ -1,6 +1,7 @@
 import CVips
 
-/// A way to stop work on a picture from another thread, at once or at a deadline.
+/// A way to stop work on a picture from another thread, at once, at a deadline, or when it has used
+/// so much of a processor's time.
 ///
 /// Hand one to any call of ``ImageEngine``; the call asks it before every stage, while it reads and
 /// while it computes, and throws ``ImagingError/cancelled`` or ``ImagingError/timedOut``. One value
@@ -11,11 +12,18 @@ public final class ImagingCancellation: Sendable {
     /// Atomic inside, and never replaced.
     nonisolated(unsafe) let token: OpaquePointer
 
-    /// Work that may be cancelled and, if `deadline` is given, stops by itself that long from now.
-    public init(deadline: Duration? = nil) {
-        guard let token = cvips_token_new(deadline.map(Self.nanoseconds) ?? -1) else {
-            fatalError("out of memory for a cancellation of a few bytes")
-        }
+    /// Work that may be cancelled and, if it is said, stops by itself.
+    ///
+    /// - Parameters:
+    ///   - deadline: how long from now; nil for no end.
+    ///   - processorTime: how much time of processors the calls with this value may use together,
+    ///     in so far as they work on pixels; nil for any. Unlike a deadline this does not count the
+    ///     time in which a thread waits for a processor, so it says the same on a busy machine.
+    ///     Work is stopped within some 10 ms of it.
+    public init(deadline: Duration? = nil, processorTime: Duration? = nil) {
+        let token = cvips_token_new(
+            deadline.map(Self.nanoseconds) ?? -1, processorTime.map(Self.nanoseconds) ?? -1)
+        guard let token else { fatalError("out of memory for a cancellation of a few bytes") }
         self.token = token
     }
 
@@ -37,7 +45,7 @@ public final class ImagingCancellation: Sendable {
         switch status {
         case .cancelled: throw .cancelled
         case .timedOut: throw .timedOut
-        case .ok, .unavailable, .outOfMemory, .failed: return
+        case .ok, .unavailable, .outOfMemory, .failed, .damaged: return
         }
     }
 
@@ -48,7 +56,7 @@ public final class ImagingCancellation: Sendable {
         withExtendedLifetime(cancellation) { body(cancellation?.token) }
     }
 
-    /// At least 0, because a negative number means "no deadline" to the shim.
+    /// At least 0, because a negative number means "no limit" to the shim.
     private static func nanoseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -3,7 +3,7 @@ public enum ImagingError: Error, Sendable, Hashable {
     /// The ``ImagingCancellation`` was cancelled.
     case cancelled
 
-    /// The ``ImagingCancellation``'s deadline passed.
+    /// The ``ImagingCancellation``'s deadline passed, or its processor time is used up.
     case timedOut
 
     /// There were no bytes at all.

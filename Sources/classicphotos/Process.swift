@@ -37,9 +37,19 @@ struct Process: AsyncParsableCommand {
 
     @OptionGroup var downloading: DownloadOptions
 
+    @Option(
+        help: """
+            How much memory pictures may take, in megabytes; else a quarter of the machine's, at \
+            most 1024.
+            """)
+    var memory: Int?
+
     @OptionGroup var timelineOption: TimelineOption
 
     func validate() throws {
+        if let memory, !(64...1_048_576).contains(memory) {
+            throw ValidationError("--memory must be between 64 and 1048576 megabytes.")
+        }
         if let size, !(1...30_000).contains(size) {
             throw ValidationError("--size must be between 1 and 30000 pixels.")
         }
@@ -73,10 +83,11 @@ struct Process: AsyncParsableCommand {
         let folder = try OutputFolder(path: folder, overwrites: overwrite)
         let records = try folder.recordsWithoutResults(of: loaded.list.records)
         for note in notes(on: loaded, folder, records) { Terminal.writeError("\(note)\n") }
-        let options = PhotoBatch.Options(
+        var options = PhotoBatch.Options(
             filters: try filtering.filters(),
             size: size.map { PixelSize(width: $0, height: $0) }, format: format, quality: quality,
             folder: folder)
+        if let memory { options.capacity = PixelCapacity(bytes: memory << 20) }
         return try await timelineOption.recording { timeline in
             let batch = PhotoBatch(options: options, downloader: downloader, timeline: timeline)
             let report = ProgressReport(total: records.count, remark: loaded.remark)

@@ -24,6 +24,32 @@ import Testing
         #expect(ImageFormat(detecting: Array("RIFF1234WEB".utf8)) == nil)
     }
 
+    @Test(arguments: ["heix", "heim", "heis", "hevc", "hevx", "msf1", "avis"])
+    func brandsOfStillPicturesAreDetected(brand: String) {
+        #expect(ImageFormat(detecting: [0, 0, 0, 24] + Array("ftyp\(brand)".utf8)) == .heif)
+    }
+
+    @Test(arguments: ImageFormat.allCases)
+    func everyEndingLeadsBackToItsFormat(format: ImageFormat) {
+        #expect(format.fileExtensions.first == format.fileExtension)
+        for ending in format.fileExtensions {
+            #expect(ImageFormat(fileExtension: ending) == format)
+            #expect(ImageFormat(fileExtension: ending.uppercased()) == format)
+        }
+    }
+
+    @Test(arguments: ["", "jp", "jpgx", "txt", "mp4", ".jpg"])
+    func otherEndingsAreNoPictures(ending: String) {
+        #expect(ImageFormat(fileExtension: ending) == nil)
+    }
+
+    @Test func theFirstBytesAreEnoughToTellTheFormat() throws {
+        for format in ImageFormat.allCases where format.canEncode {
+            let start = try Pictures.file(format).prefix(ImageFormat.signatureLength)
+            #expect(ImageFormat(detecting: start) == format)
+        }
+    }
+
     @Test func namesAreTheUsualOnes() {
         #expect(ImageFormat.jpeg.fileExtension == "jpg")
         #expect(ImageFormat.jpeg.mediaType == "image/jpeg")

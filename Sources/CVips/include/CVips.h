@@ -35,7 +35,9 @@ typedef enum CVIPS_CLOSED_ENUM cvips_status {
     CVIPS_STATUS_UNAVAILABLE CVIPS_CASE(unavailable),
     CVIPS_STATUS_OUT_OF_MEMORY CVIPS_CASE(outOfMemory),
     // The step itself failed: header, pixels, filter or encoder, as the called function says.
-    CVIPS_STATUS_FAILED CVIPS_CASE(failed)
+    CVIPS_STATUS_FAILED CVIPS_CASE(failed),
+    // A picture could be made, but a part of it would be missing or wrong.
+    CVIPS_STATUS_DAMAGED CVIPS_CASE(damaged)
 } cvips_status;
 
 typedef enum CVIPS_CLOSED_ENUM cvips_format {
@@ -52,12 +54,14 @@ typedef enum CVIPS_CLOSED_ENUM cvips_format {
 // Starts libvips once for the process; later calls are cheap and answer the same.
 cvips_status cvips_setup(void);
 
-// --- Cancellation: a flag and a deadline, both safe to touch from any thread
+// --- Cancellation: a flag, a deadline and a limit of processor time, safe to touch from any thread
 
 typedef struct cvips_token cvips_token;
 
-// `nanoseconds` from now until the deadline; negative means none. NULL when out of memory.
-cvips_token *cvips_token_new(int64_t nanoseconds);
+// `deadline` is in nanoseconds from now. `processor_time` is what all calls that are given the
+// token may use of the processors together, in nanoseconds; time in which a thread waits for a
+// processor does not count. Negative means none. NULL when out of memory.
+cvips_token *cvips_token_new(int64_t deadline, int64_t processor_time);
 void cvips_token_free(cvips_token *token);
 void cvips_token_cancel(cvips_token *token);
 bool cvips_token_is_cancelled(const cvips_token *token);
@@ -96,6 +100,10 @@ typedef struct cvips_info {
     bool has_alpha;
     // Progressive JPEG or interlaced PNG: cannot be decoded in strips.
     bool is_progressive;
+    // Bytes that the decoder keeps of the whole picture while it decodes, whatever the box, beside
+    // the result: the coefficients of a progressive JPEG, the pixels of an interlaced PNG. At most
+    // so many.
+    int64_t buffered_bytes;
 } cvips_info;
 
 // Reads the header with the loader of `format` and no other.
@@ -104,10 +112,11 @@ cvips_status cvips_inspect(
     cvips_info *out);
 
 // Decodes the first frame, turned upright, in sRGB, shrunk (never enlarged) to fit the box.
-// A box side of 0 means "no bound". Alpha is kept unless every pixel is opaque.
+// A box side of 0 means "no bound". Alpha is kept unless every pixel is opaque. `info` is what
+// cvips_inspect said of the same bytes and format. All work is done by the calling thread.
 cvips_status cvips_decode(
-    const uint8_t *bytes, size_t count, int32_t box_width, int32_t box_height,
-    const cvips_token *token, cvips_picture *out);
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_info *info,
+    int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out);
 
 // --- Filtering: begin, add steps, finish. One thread at a time may use a render.
 
@@ -143,8 +152,9 @@ cvips_status cvips_render_finish(cvips_render *render, cvips_picture *out);
 
 // --- Writing
 
-// Without metadata. `quality` is 1...100 and is ignored by lossless formats. Formats without alpha
-// get the picture on white. CVIPS_FORMAT_HEIF is not written.
+// libvips runs its encoders on threads of its own, of which one computes at a time, while the
+// caller waits. Without metadata. `quality` is 1...100 and is ignored by lossless formats. Formats
+// without alpha get the picture on white. CVIPS_FORMAT_HEIF is not written.
 cvips_status cvips_encode(
     const cvips_picture *in, cvips_format format, int32_t quality, const cvips_token *token,
     cvips_bytes *out);

@@ -1,9 +1,10 @@
 import CVips
 
 extension ImageEngine {
-    static func inspect(
-        _ bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
-    ) throws(ImagingError) -> ImageInfo {
+    /// What the shim says of a header that is within the limits, and what that means.
+    static func readHeader(
+        of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
+    ) throws(ImagingError) -> (info: ImageInfo, header: cvips_info) {
         try cancellation?.check()
         guard !bytes.isEmpty else { throw .emptyInput }
         guard let format = ImageFormat(detecting: bytes) else {
@@ -17,7 +18,7 @@ extension ImageEngine {
         try check(status) { .decodeFailed(detail: format.damage(in: bytes, reading: "header")) }
         let info = ImageInfo(format: format, header: header)
         try limits.check(info)
-        return info
+        return (info, header)
     }
 
     /// Throws what a status means; `failure` is for the case that the step itself went wrong.
@@ -30,7 +31,7 @@ extension ImageEngine {
         case .timedOut: throw .timedOut
         case .unavailable: throw .engineUnavailable
         case .outOfMemory: throw .outOfMemory
-        case .failed: throw failure()
+        case .failed, .damaged: throw failure()
         }
     }
 
@@ -70,7 +71,7 @@ extension ImageInfo {
         self.init(
             format: format, size: size, hasAlpha: header.has_alpha,
             orientation: Int(header.orientation), frames: Int(header.frames),
-            isProgressive: header.is_progressive)
+            isProgressive: header.is_progressive, bufferedBytes: Int(header.buffered_bytes))
     }
 }
 

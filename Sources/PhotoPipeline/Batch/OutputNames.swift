@@ -95,7 +95,7 @@ private struct Stem {
         var parts = Self.safeParts(of: record.nameBytes ?? Array(record.name.utf8))
         let last = parts.removeLast()
         if let ending = PictureFiles.ending(of: last),
-            let format = PictureFiles.format(ofEnding: ending)
+            let format = ImageFormat(fileExtension: ending)
         {
             parts.append(last.dropLast(ending.utf8.count + 1))
             expectedFormat = format.canEncode ? format : .jpeg

@@ -18,6 +18,8 @@ public struct PhotoBatch: Sendable {
         public var limits: ImageLimits
         /// Where the results go.
         public var folder: OutputFolder
+        /// How many photos are worked on at a time, by their number and by their memory.
+        public var capacity = PixelCapacity.shared
 
         /// Makes options.
         public init(
@@ -48,6 +50,9 @@ public struct PhotoBatch: Sendable {
     private let downloadQueue = OperationQueue()
     private let pixelQueue = OperationQueue()
     private let writeQueue = OperationQueue()
+    // Where photos wait for memory: one for their files, then for their pixels.
+    private let fileQueue = OperationQueue()
+    private let memoryQueue = OperationQueue()
 
     /// Makes a batch; nothing happens yet.
     ///
@@ -63,6 +68,12 @@ public struct PhotoBatch: Sendable {
         downloadQueue.name = "Download queue"
         downloadQueue.maxConcurrentOperationCount = 6
         pixelQueue.name = "Image Filtration queue"
+        // As many as there are processors: so what is begun is ended first, by its priority.
+        pixelQueue.maxConcurrentOperationCount = options.capacity.processors.units
+        for (queue, name) in [(fileQueue, "Files in memory"), (memoryQueue, "Pixels in memory")] {
+            queue.name = name
+            queue.maxConcurrentOperationCount = Self.photosInMemory
+        }
         writeQueue.name = "Write queue"
         for queue in [downloadQueue, pixelQueue, writeQueue, options.folder.publishing] {
             timeline?.record(queue)
@@ -78,7 +89,7 @@ public struct PhotoBatch: Sendable {
     /// - Parameters:
     ///   - records: the photos to work on, as a ``PhotoList`` has them.
     ///   - report: called with each photo's result, one at a time, in the order in which they are
-    ///   done.
+    ///     done.
     /// - Returns: the failure after which the batch stopped; nil if it did not.
     @discardableResult
     public func run(
@@ -120,12 +131,27 @@ public struct PhotoBatch: Sendable {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        let download = DownloadOperation(url: url, with: downloader)
-        let decode = DecodeOperation(after: download, fitting: options.size, limits: options.limits)
-        let filter = FilterOperation(options.filters, after: decode)
-        let encode = EncodeOperation(after: filter, quality: options.quality) { [options] in
-            options.format ?? Self.format(of: download)
+        let file = options.capacity.file(downloader.sizeInAdvance(of: url))
+        let result = await holding(file, in: fileQueue, named: record.name) {
+            await process(url, of: record, at: position, names)
         }
+        return result ?? .cancelled
+    }
+
+    /// Download → inspect, and once there is enough memory for it: decode → filter → encode →
+    /// write.
+    private func process(
+        _ url: URL, of record: PhotoRecord, at position: Int, _ names: OutputNames
+    ) async -> Result {
+        let capacity = options.capacity
+        let download = DownloadOperation(url: url, with: downloader)
+        let inspect = InspectOperation(after: download, limits: options.limits)
+        let decode = DecodeOperation(
+            after: download, fitting: options.size, limits: options.limits, capacity: capacity)
+        let filter = FilterOperation(options.filters, after: decode, capacity: capacity)
+        let encode = EncodeOperation(
+            after: filter, quality: options.quality, capacity: capacity
+        ) { Self.format(of: inspect, options) }
         let write = WriteOperation(after: encode, of: url, into: options.folder) { format in
             names.path(of: record, at: position, writtenAs: format)
         }
@@ -137,14 +163,23 @@ public struct PhotoBatch: Sendable {
         }
         return await withTaskCancellationHandler {
             downloadQueue.addOperation(download)
-            await pixelQueue.addOperations([decode, filter, encode], waitUntilFinished: false)
-            writeQueue.addOperation(write)
-            await write.finished()
+            await pixelQueue.addOperations([inspect], waitUntilFinished: true)
+            guard case .produced(let info) = inspect.outcome else {
+                return Self.result(of: inspect)
+            }
+            let need = PixelCapacity.bytesNeeded(
+                for: info, fitting: options.size, filters: options.filters,
+                format: Self.format(of: inspect, options))
+            _ = await holding(capacity.memory(need), in: memoryQueue, named: record.name) {
+                await pixelQueue.addOperations([decode, filter, encode], waitUntilFinished: false)
+                writeQueue.addOperation(write)
+                await write.finished()
+            }
             return Self.result(of: write)
         } onCancel: {
             // Not the writing: it runs only if all of these have succeeded, and then to its end, so
             // that each file in the folder is one that is reported.
-            for operation in [download, decode, filter, encode] { operation.cancel() }
+            for operation in [download, inspect, decode, filter, encode] { operation.cancel() }
         }
     }
 
@@ -158,11 +193,17 @@ public struct PhotoBatch: Sendable {
         }
     }
 
-    /// The photo's own format, or JPEG where that is only read.
-    private static func format(of download: DownloadOperation) -> ImageFormat {
-        guard case .produced(let bytes) = download.outcome,
-            let format = ImageFormat(detecting: bytes), format.canEncode
-        else { return .jpeg }
-        return format
+    /// Of a stage that has not succeeded.
+    private static func result(of stage: InspectOperation) -> Result {
+        if case .failed(let failure) = stage.outcome { .failed(failure) } else { .cancelled }
+    }
+
+    /// What is asked for, or the photo's own format, or JPEG where that is only read.
+    private static func format(of inspect: InspectOperation, _ options: Options) -> ImageFormat {
+        if let format = options.format { return format }
+        guard case .produced(let info) = inspect.outcome, info.format.canEncode else {
+            return .jpeg
+        }
+        return info.format
     }
 }

@@ -81,6 +81,16 @@ public final class PhotoDownloader: Sendable {
         return try await fetch(start)
     }
 
+    /// How large the content of a URL will be at most, as far as that is known before it is
+    /// fetched.
+    func sizeInAdvance(of url: URL) -> Int {
+        guard url.isFileURL, let path = LocalPath(url),
+            case .file(let size)? = try? LocalFiles.kind(
+                of: path, followingLinks: true, named: "file")
+        else { return limits.maximumBytes }
+        return min(size, limits.maximumBytes)
+    }
+
     // MARK: Disk
 
     private func readFile(_ url: URL) async throws(PhotoStageStop) -> [UInt8] {

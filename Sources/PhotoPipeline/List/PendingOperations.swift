@@ -18,14 +18,14 @@ struct PendingOperations: Sendable {
 
     /// - Parameters:
     ///   - downloads: how many downloads run at the same time.
-    ///   - filtrations: how many stages on pixels do; nil for as many as make sense here.
-    init(downloads: Int, filtrations: Int?) {
+    ///   - filtrations: how many stages on pixels do.
+    init(downloads: Int, filtrations: Int) {
         downloadQueue = OperationQueue()
         downloadQueue.name = "Download queue"
         downloadQueue.maxConcurrentOperationCount = downloads
         filtrationQueue = OperationQueue()
         filtrationQueue.name = "Image Filtration queue"
-        if let filtrations { filtrationQueue.maxConcurrentOperationCount = filtrations }
+        filtrationQueue.maxConcurrentOperationCount = filtrations
     }
 
     var isSuspended: Bool {

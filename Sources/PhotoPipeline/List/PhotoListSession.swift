@@ -3,8 +3,8 @@ public import Operations
 
 /// One page's list of photos: a controller that decides, queues that work, and the pictures made.
 ///
-/// Each page has a session of its own, so one person's scrolling never stops another's list. Call it
-/// from anywhere; it takes one event after the other.
+/// Each page has a session of its own, so one person's scrolling never stops another's list. Call
+/// it from anywhere; it takes one event after the other.
 public actor PhotoListSession {
     /// How a session works on photos.
     public struct Options: Sendable {
@@ -16,8 +16,11 @@ public actor PhotoListSession {
         public var limits: ImageLimits
         /// How many downloads run at the same time.
         public var downloads: Int
-        /// How many stages on pixels run at the same time; nil for as many as make sense here.
+        /// How many stages on pixels of this page run at the same time; nil for as many as the
+        /// capacity allows.
         public var filtrations: Int?
+        /// What the page shares with others: processors, and memory for decoding.
+        public var capacity = PixelCapacity.shared
         /// Bytes of pictures that are kept in memory.
         public var pictureBytes: Int
         /// Records the session's queues, if there is one.
@@ -54,7 +57,8 @@ public actor PhotoListSession {
         self.downloader = downloader
         self.controller = PhotoListController(records: records)
         self.pending = PendingOperations(
-            downloads: options.downloads, filtrations: options.filtrations)
+            downloads: options.downloads,
+            filtrations: options.filtrations ?? options.capacity.processors.units)
         for queue in [pending.downloadQueue, pending.filtrationQueue] {
             options.timeline?.record(queue)
         }
@@ -62,7 +66,8 @@ public actor PhotoListSession {
     }
 
     deinit {
-        // Dropped without having been closed; suspended queues would keep their operations for ever.
+        // Dropped without having been closed; suspended queues would keep their operations for
+        // ever.
         pending.cancelAll()
     }
 
@@ -70,8 +75,8 @@ public actor PhotoListSession {
 
     /// The page scrolled, was resized, or came to rest.
     ///
-    /// While it is dragged or runs on, nothing new is started. When it has settled, what is not visible
-    /// is cancelled, what is visible is worked on, and the queues go on.
+    /// While it is dragged or runs on, nothing new is started. When it has settled, what is not
+    /// visible is cancelled, what is visible is worked on, and the queues go on.
     public func scrolled(to rows: Range<Row>, _ phase: ScrollPhase) {
         switch phase {
         case .dragging:
@@ -215,22 +220,25 @@ public actor PhotoListSession {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
         let download = DownloadOperation(url: url, with: downloader)
-        let decode = DecodeOperation(after: download, fitting: options.size, limits: options.limits)
-        let encode = EncodeOperation(after: decode, quality: Self.quality)
+        let capacity = options.capacity
+        let decode = DecodeOperation(
+            after: download, fitting: options.size, limits: options.limits, capacity: capacity)
+        let encode = EncodeOperation(after: decode, quality: Self.quality, capacity: capacity)
         // A person sees any picture sooner than a filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        tell(download) { await $0.downloadLeft(download) }
         tell(decode) { await $0.filtrationLeft(decode) }
         tell(encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
             row, .init(generation: generation, operations: [download, decode, encode]))
-        let filtration = filtration(
-            row, generation, FilterOperation(options.filters, after: decode))
+        let filter = FilterOperation(options.filters, after: decode, capacity: capacity)
+        let stages = [decode, encode] + filtration(row, generation, filter)
+        // What the decoding costs is known only then, and has to be said before it is in a queue.
+        tell(download, first: { decode.reserveMemory() }) {
+            await $0.downloadLeft(download, before: stages)
+        }
         pending.downloadQueue.addOperation(download)
-        pending.filtrationQueue.addOperations(
-            [decode, encode] + filtration, waitUntilFinished: false)
     }
 
     /// Pixels that are there already → filter → encode.
@@ -238,14 +246,16 @@ public actor PhotoListSession {
         guard let bitmap = pictures[row]?.bitmap else {
             preconditionFailure("\(row) was downloaded, but its pixels are gone without notice")
         }
-        let filtration = filtration(row, generation, FilterOperation(options.filters, of: bitmap))
+        let filter = FilterOperation(options.filters, of: bitmap, capacity: options.capacity)
+        let filtration = filtration(row, generation, filter)
         pending.filtrationQueue.addOperations(filtration, waitUntilFinished: false)
     }
 
     private func filtration(
         _ row: Row, _ generation: Generation, _ filter: FilterOperation
     ) -> [Operation] {
-        let encode = EncodeOperation(after: filter, quality: Self.quality)
+        let encode = EncodeOperation(
+            after: filter, quality: Self.quality, capacity: options.capacity)
         tell(filter) { await $0.filtrationLeft(filter) }
         tell(encode) { await $0.filtered(row, generation, encode) }
         pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
@@ -254,20 +264,26 @@ public actor PhotoListSession {
 
     private static let quality = 82
 
+    /// - Parameter work: done on the thread that has run the operation.
     private func tell(
-        _ operation: Operation, _ body: @escaping @Sendable (PhotoListSession) async -> Void
+        _ operation: Operation, first work: @escaping @Sendable () -> Void = {},
+        _ body: @escaping @Sendable (PhotoListSession) async -> Void
     ) {
         operation.completionBlock = { [weak self] in
             guard let self else { return }
+            work()
             Task { await body(self) }
         }
     }
 
     // MARK: What the operations report
 
-    private func downloadLeft(_ operation: Operation) {
+    /// What follows is added also if there was nothing to download: so it ends, and says that it
+    /// has.
+    private func downloadLeft(_ operation: Operation, before stages: [Operation]) {
         noticeFailure(of: operation)
         downloadTally.left(isCancelled: operation.isCancelled)
+        pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
         bell?.yield()
     }
 

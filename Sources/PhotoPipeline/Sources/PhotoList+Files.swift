@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Imaging
 
 extension PhotoList {
     /// Reads a list, or makes one of a single picture, whose bytes are then not read.
@@ -35,7 +36,7 @@ extension PhotoList {
             // Not read, so that a film named by mistake does not fill the memory; but it may be a
             // picture whose name does not say so.
             let start = try LocalFiles.bytes(
-                of: path, limit: PictureFiles.signatureLength, named: name)
+                of: path, limit: ImageFormat.signatureLength, named: name)
             guard PictureFiles.isPicture(start) else { throw .tooManyBytes(name, limits) }
             return try parse(bytes: start, named: name, relativeTo: file, limits: limits)
         }

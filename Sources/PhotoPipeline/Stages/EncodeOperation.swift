@@ -8,9 +8,10 @@ public final class EncodeOperation: TypedOperation<EncodedImage>, @unchecked Sen
     /// - Parameters:
     ///   - source: where the pixels come from; becomes a dependency.
     ///   - quality: 1 to 100 for JPEG and WebP.
+    ///   - capacity: what it shares with other work on pixels; it takes a processor of it.
     ///   - format: asked for when the pixels are there.
     public init(
-        after source: TypedOperation<Bitmap>, quality: Int,
+        after source: TypedOperation<Bitmap>, quality: Int, capacity: PixelCapacity = .shared,
         as format: @escaping @Sendable () -> ImageFormat = { .jpeg }
     ) {
         super.init(
@@ -22,6 +23,7 @@ public final class EncodeOperation: TypedOperation<EncodedImage>, @unchecked Sen
                 }
             })
         addDependency(source, on: .success)
+        apply(capacity.processor)
         name = "Encode"
     }
 }

@@ -3,19 +3,25 @@ public import Operations
 
 /// Applies filters to a photo's pixels.
 public final class FilterOperation: TypedOperation<Bitmap>, @unchecked Sendable {
-    /// Makes a filtration that runs after a decoding.
-    public convenience init(_ filters: [ImageFilter], after source: TypedOperation<Bitmap>) {
-        self.init(filters) { () throws(PhotoStageStop) in try source.requireOutput() }
+    /// Makes a filtration that runs after a decoding. It takes a processor of the capacity.
+    public convenience init(
+        _ filters: [ImageFilter], after source: TypedOperation<Bitmap>,
+        capacity: PixelCapacity = .shared
+    ) {
+        self.init(filters, capacity) { () throws(PhotoStageStop) in try source.requireOutput() }
         addDependency(source, on: .success)
     }
 
-    /// Makes a filtration of pixels that are there already.
-    public convenience init(_ filters: [ImageFilter], of bitmap: Bitmap) {
-        self.init(filters) { () throws(PhotoStageStop) in bitmap }
+    /// Makes a filtration of pixels that are there already. It takes a processor of the capacity.
+    public convenience init(
+        _ filters: [ImageFilter], of bitmap: Bitmap, capacity: PixelCapacity = .shared
+    ) {
+        self.init(filters, capacity) { () throws(PhotoStageStop) in bitmap }
     }
 
     private init(
-        _ filters: [ImageFilter], input: @escaping @Sendable () throws(PhotoStageStop) -> Bitmap
+        _ filters: [ImageFilter], _ capacity: PixelCapacity,
+        input: @escaping @Sendable () throws(PhotoStageStop) -> Bitmap
     ) {
         super.init(
             body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
@@ -24,6 +30,7 @@ public final class FilterOperation: TypedOperation<Bitmap>, @unchecked Sendable 
                     try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)
                 }
             })
+        apply(capacity.processor)
         name = "Filter"
     }
 }

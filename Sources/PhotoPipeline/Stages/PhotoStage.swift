@@ -1,9 +1,9 @@
 import Imaging
 public import Operations
 
-// The stages of a photo's way are operations with results: bytes, pixels, a file. Each takes its input from
-// the one it depends on, with its type, and runs only if that succeeded; a failure upstream is the
-// failure of everything behind it.
+// The stages of a photo's way are operations with results: bytes, pixels, a file. Each takes its
+// input from the one it depends on, with its type, and runs only if that succeeded; a failure
+// upstream is the failure of everything behind it.
 
 /// What became of a stage.
 public enum PhotoStageOutcome<Output: Sendable>: Sendable {
@@ -49,13 +49,13 @@ extension TypedOperation {
 ///
 /// Cancelling the operation reaches into the picture library, which lets go within milliseconds.
 ///
-/// - Parameter timeLimit: counts from the start of the work.
+/// - Parameter timeLimit: of processor time, so that a busy machine makes no photo fail.
 func pixelWork<Output>(
     timeLimit: Duration,
     _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Output
 ) -> @Sendable () throws -> Output {
     {
-        let cancellation = ImagingCancellation(deadline: timeLimit)
+        let cancellation = ImagingCancellation(processorTime: timeLimit)
         Operation.current?.onCancel { cancellation.cancel() }
         return try work(cancellation)
     }

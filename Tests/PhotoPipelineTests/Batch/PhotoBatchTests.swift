@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Imaging
+import Operations
 import Synchronization
 import TestSupport
 import Testing
@@ -18,22 +19,27 @@ import Darwin
 struct PhotoBatchTests {
     private func run(
         _ records: [PhotoRecord], into folder: URL, format: ImageFormat? = nil,
-        calls: FileCalls = .system, cancellingAfter limit: Int = .max
+        cancellingAfter limit: Int = .max, capacity: PixelCapacity = .shared,
+        timeline: OperationTimeline? = nil
     ) async throws -> [(name: String, result: PhotoBatch.Result)] {
-        let folder = try OutputFolder(
-            path: Array(folder.systemPath.utf8), overwrites: false, calls: calls)
-        return await run(records, into: folder, format: format, cancellingAfter: limit).results
+        let folder = try OutputFolder(folder.systemPath)
+        return await run(
+            records, into: folder, format: format, cancellingAfter: limit, capacity: capacity,
+            timeline: timeline
+        ).results
     }
 
     private func run(
         _ records: [PhotoRecord], into folder: OutputFolder, format: ImageFormat? = nil,
-        cancellingAfter limit: Int = .max
+        cancellingAfter limit: Int = .max, capacity: PixelCapacity = .shared,
+        timeline: OperationTimeline? = nil
     ) async -> (results: [(name: String, result: PhotoBatch.Result)], stop: PhotoFailure?) {
         let downloader = PhotoDownloader()
-        let options = PhotoBatch.Options(
+        var options = PhotoBatch.Options(
             filters: [.sepia(intensity: 0.8)], size: PixelSize(width: 32, height: 32),
             format: format, quality: 80, folder: folder)
-        let batch = PhotoBatch(options: options, downloader: downloader)
+        options.capacity = capacity
+        let batch = PhotoBatch(options: options, downloader: downloader, timeline: timeline)
         let results = Mutex<[(name: String, result: PhotoBatch.Result)]>([])
         let (stops, stop) = AsyncStream<Void>.makeStream()
         let task = Task {
@@ -114,6 +120,21 @@ struct PhotoBatchTests {
         }
     }
 
+    @Test func everyEndingOfAPictureGivesWayToThatOfTheResult() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "a.jpg")
+            try Data(jpeg()).write(to: file)
+            let endings = ImageFormat.allCases.flatMap(\.fileExtensions)
+            let records = endings.enumerated().map { index, ending in
+                PhotoRecord(
+                    id: PhotoID(rawValue: UInt64(index)), name: "\(index).\(ending)", url: file)
+            }
+            let results = folder.appending(path: "out")
+            _ = await run(records, into: results)
+            #expect(try files(below: results) == Set(endings.indices.map { "\($0).jpg" }))
+        }
+    }
+
     @Test func aCancelledBatchStopsAndLeavesNoHalfFile() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
@@ -131,6 +152,43 @@ struct PhotoBatchTests {
                 let bytes = Array(try Data(contentsOf: results.appending(path: name)))
                 _ = try ImageEngine.decode(bytes)
             }
+        }
+    }
+
+    @Test func photosThatNeedMoreThanAllMemoryAreWorkedOnOneAfterTheOther() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "a.jpg")
+            try Data(jpeg(width: 1200, height: 900)).write(to: file)
+            let records = (0..<20).map { index in
+                PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "photo \(index)", url: file)
+            }
+            let timeline = OperationTimeline()
+            let results = folder.appending(path: "out")
+            let outcome = try await run(
+                records, into: results, capacity: PixelCapacity(processors: 4, bytes: 1 << 20),
+                timeline: timeline)
+            #expect(reasons(outcome) == [:])
+            #expect(try files(below: results).count == 20)
+            let picture = try PixelTimeline(timeline)
+            #expect(picture.count(of: ["Decode", "Filter", "Encode"]) == 60)
+            #expect(picture.mostAtOnce(of: ["Decode", "Filter", "Encode"]) == 1)
+        }
+    }
+
+    @Test func aBatchWorksOnNoMorePixelsAtOnceThanThereAreProcessors() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "a.jpg")
+            try Data(jpeg(width: 1600, height: 1200)).write(to: file)
+            let records = (0..<40).map { index in
+                PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "photo \(index)", url: file)
+            }
+            let timeline = OperationTimeline()
+            let results = folder.appending(path: "out")
+            _ = try await run(
+                records, into: results, capacity: PixelCapacity(processors: 2), timeline: timeline)
+            let picture = try PixelTimeline(timeline)
+            #expect(picture.count(of: ["Decode", "Filter", "Encode"]) == 120)
+            #expect(picture.mostAtOnce(of: ["Decode", "Filter", "Encode"]) <= 2)
         }
     }
 

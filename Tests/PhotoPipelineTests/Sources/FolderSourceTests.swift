@@ -114,7 +114,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(
             message { _ = try PhotoList.read(folder: scratch.url.appending(path: "in")) }
                 == "in: there are no pictures in the folder among its only file; expected files "
-                + "that end in .jpg .jpeg .jpe .jfif .png .webp .gif .tif .tiff .heic .heif .avif")
+                + "that end in .jpg .jpeg .jpe .jfif .png .webp .gif .tiff .tif .heif .heic .avif")
     }
 
     @Test func namesNeedNotBeUTF8() throws {
@@ -223,8 +223,10 @@ private func message(_ body: () throws -> Void) -> String {
     @Test func aPictureIsAListOfItselfByItsBytesOrItsName() throws {
         let scratch = try Scratch()
         let jpeg = try scratch.write("scan", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
+        let bigTIFF = try scratch.write("large scan", [0x4D, 0x4D, 0x00, 0x2B, 0, 8])
         let empty = try scratch.write("empty.jpg")
         #expect(try PhotoList.read(file: jpeg).records.map(\.url) == [jpeg])
+        #expect(try PhotoList.read(file: bigTIFF).records.map(\.url) == [bigTIFF])
         #expect(try PhotoList.read(file: empty).records.map(\.name) == ["empty.jpg"])
         // Larger than a list may be, which does not matter for a picture.
         let limits = PhotoListLimits(bytes: 5, entries: 1, depth: 1)

@@ -122,6 +122,31 @@ struct PhotoStageTests {
         #expect(failure(operation.outcome)?.isRetryable == true)
     }
 
+    @Test func theTimeLimitDoesNotCountWhatIsNoWorkOnPixels() async throws {
+        let file = try jpeg()
+        let operation = TypedOperation(
+            body: pixelWork(timeLimit: .milliseconds(200)) {
+                cancellation throws(PhotoStageStop) -> Bitmap in
+                let end = ContinuousClock.now + .milliseconds(300)
+                while ContinuousClock.now < end {}
+                return try pixelStage(.decode) { () throws(ImagingError) in
+                    try ImageEngine.decode(file, cancellation: cancellation)
+                }
+            })
+        await run(operation)
+        #expect(failure(operation.outcome) == nil)
+    }
+
+    @Test func anInspectionSaysWhatTheHeaderSaysOrWhatIsWrongWithIt() async throws {
+        let bytes = given(.success(try jpeg(width: 640, height: 480)))
+        let page = given(.success(Array("<!doctype html><p>Not found".utf8)))
+        let (good, bad) = (InspectOperation(after: bytes), InspectOperation(after: page))
+        await run(bytes, page, good, bad)
+        #expect(try good.result.size == PixelSize(width: 640, height: 480))
+        #expect(failure(bad.outcome)?.stage == .decode)
+        #expect(failure(bad.outcome)?.reason.contains("HTML page") == true)
+    }
+
     @Test func downloadingCanBeCancelledInEveryPhase() async throws {
         try await withDemoOrigin(.quick) { origin in
             let downloader = PhotoDownloader(allowing: [.thisMachine])

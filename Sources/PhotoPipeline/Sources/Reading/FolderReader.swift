@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Imaging
 
 /// Walks through a folder and collects its pictures.
 struct FolderReader {
@@ -101,7 +102,7 @@ struct FolderReader {
 
     private func beginsAsPicture(_ file: LocalPath) -> Bool {
         let start = try? LocalFiles.bytes(
-            of: file, limit: PictureFiles.signatureLength, named: name)
+            of: file, limit: ImageFormat.signatureLength, named: name)
         return start.map { PictureFiles.isPicture($0) } ?? false
     }
 

@@ -1,38 +1,4 @@
 extension ImageFormat {
-    /// The format that `bytes` begin with, or nil when it is none of ours.
-    ///
-    /// Only the first bytes count: neither a file's name nor a server's `Content-Type` says what a
-    /// file is. A match is no promise that the rest is sound.
-    public init?(detecting bytes: some Sequence<UInt8>) {
-        let start = Array(bytes.prefix(32))
-        switch true {
-        case start.starts(with: [0xFF, 0xD8, 0xFF]): self = .jpeg
-        case start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]): self = .png
-        case start.starts(with: "GIF87a".utf8), start.starts(with: "GIF89a".utf8): self = .gif
-        case start.starts(with: "RIFF".utf8) && start.dropFirst(8).starts(with: "WEBP".utf8):
-            self = .webp
-        case Self.tiffSignatures.contains(where: start.starts(with:)): self = .tiff
-        case Self.heifBrands.contains(Self.brand(of: start) ?? ""): self = .heif
-        default: return nil
-        }
-    }
-
-    /// Little- and big-endian TIFF and BigTIFF.
-    private static let tiffSignatures: [[UInt8]] = [
-        [0x49, 0x49, 0x2A, 0x00], [0x4D, 0x4D, 0x00, 0x2A],
-        [0x49, 0x49, 0x2B, 0x00], [0x4D, 0x4D, 0x00, 0x2B],
-    ]
-
-    private static let heifBrands: Set<String> = [
-        "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1", "avif", "avis",
-    ]
-
-    /// The main brand of a file built like an ISO base media file (HEIF, AVIF, MP4, …).
-    fileprivate static func brand(of start: [UInt8]) -> String? {
-        guard start.count >= 12, start[4..<8].elementsEqual("ftyp".utf8) else { return nil }
-        return String(decoding: start[8..<12], as: UTF8.self)
-    }
-
     /// What bytes of no known format look like, for an error message; nil when nobody can tell.
     static func guess(_ bytes: [UInt8]) -> String? {
         let signatures: [(String, String)] = [
@@ -49,7 +15,7 @@ extension ImageFormat {
             return "a JPEG 2000 picture"
         }
         if bytes.starts(with: [0, 0, 1, 0]) { return "an icon (ICO)" }
-        if brand(of: Array(bytes.prefix(32))) != nil { return "a video" }
+        if brand(of: Array(bytes.prefix(signatureLength))) != nil { return "a video" }
         let start = bytes.prefix(1024)
         if start.allSatisfy({ $0 == 0 }) { return "only zero bytes" }
         return guessText(start)
