@@ -190,7 +190,8 @@ struct DependencyTests {
             replaced = next
         }
         #expect(operation.dependencies == [first, replaced])
-        let edges = try #require(operation.edges.load(ordering: .relaxed))
+        let pointer = operation.edges.load(ordering: .relaxed)
+        let edges = try #require(pointer)
         var places = 0
         Edges.forEach(edges) { _ in places += 1 }
         #expect(places <= 8)

@@ -30,10 +30,12 @@ struct ProgressStateTests {
         let cancelled = child.cancelRequested()
         #expect(cancelled != nil)
         if let report = cancelled?.ripple.report {
-            #expect(parent.childReported(ObjectIdentifier(identity), report) == nil)
+            let passedOn = parent.childReported(ObjectIdentifier(identity), report)
+            #expect(passedOn == nil)
         }
         let begun = child.completedChanged(to: 1).report
-        #expect(parent.childReported(ObjectIdentifier(identity), begun)?.report.fraction == 0.25)
+        let passedOn = parent.childReported(ObjectIdentifier(identity), begun)
+        #expect(passedOn?.report.fraction == 0.25)
     }
 
     @Test func roundingErrorsEndWithTheLastChild() {
