@@ -46,9 +46,9 @@ import Testing
         var file = whole.file
         let frame = try #require(
             [0xC0, 0xC2].flatMap { places(of: [0xFF, $0, 0, 17, 8], in: file) }.first)
-        let height = Int(file[frame + 5]) << 8 | Int(file[frame + 6])
-        file[frame + 5] = UInt8(height * 2 >> 8)
-        file[frame + 6] = UInt8(height * 2 & 0xFF)
+        let height = 2 * (Int(file[frame + 5]) << 8 | Int(file[frame + 6]))
+        file[frame + 5] = UInt8(height >> 8)
+        file[frame + 6] = UInt8(height & 0xFF)
         expectDamage(file, whole.name)
     }
 

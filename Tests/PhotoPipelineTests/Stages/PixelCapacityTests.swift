@@ -28,7 +28,7 @@ struct PixelCapacityTests {
             let filter = FilterOperation([.sepia()], after: decode, capacity: capacity)
             let encode = EncodeOperation(after: filter, quality: 80, capacity: capacity)
             let all: [Operation] = [bytes, decode, filter, encode]
-            queues[number % 2].addOperations(all, waitUntilFinished: false)
+            await queues[number % 2].addOperations(all, waitUntilFinished: false)
         }
         for queue in queues { await queue.waitUntilAllOperationsAreFinished() }
         let picture = try PixelTimeline(timeline)
@@ -73,7 +73,7 @@ struct PixelCapacityTests {
             }
             return decode
         }
-        queue.addOperations(decodes, waitUntilFinished: false)
+        await queue.addOperations(decodes, waitUntilFinished: false)
         await queue.waitUntilAllOperationsAreFinished()
         for decode in decodes {
             guard case .produced = decode.outcome else {
