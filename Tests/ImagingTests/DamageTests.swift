@@ -96,7 +96,9 @@ import Testing
                 add("text behind the end mark") { $0 += Array("made with love".utf8) }
                 add("a second picture behind the end mark") { $0 += file }
                 add("half a picture behind the end mark") { $0 += file.prefix(file.count / 2) }
-                add("a later version of JFIF") { $0[11] = 9 }
+                if file[6..<10].elementsEqual("JFIF".utf8) {
+                    add("a later version of JFIF") { $0[11] = 9 }
+                }
                 add("an Adobe mark with an unknown transform") {
                     $0.insert(
                         contentsOf: [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8)
@@ -121,7 +123,7 @@ import Testing
 
     @Test func filesWithHarmlessFaultsAreDecodedAsIfTheyHadNone() throws {
         let files = try Self.harmless
-        #expect(files.count == 35)
+        #expect(files.count == 34)
         for sample in files {
             let name = sample.name
             let original = try #require(Self.whole.first { name.hasPrefix($0.name) })
@@ -132,7 +134,8 @@ import Testing
                     #expect(decoded.size == expected.size, "\(name)")
                     // What the colours mean may be said by the marker that was added.
                     if !name.contains("Adobe") {
-                        #expect(decoded.pixels() == expected.pixels(), "\(name)")
+                        let isSame = decoded.pixels() == expected.pixels()
+                        #expect(isSame, "\(name)")
                     }
                 } catch {
                     Issue.record("\(name): \(error)")

@@ -38,6 +38,7 @@ import Testing
                 expected += pixels[at..<at + 3]
             }
         }
-        #expect(upright.pixels() == expected)
+        let isSame = upright.pixels() == expected
+        #expect(isSame)
     }
 }
