@@ -59,8 +59,8 @@ struct StartOverrideTests {
 
     @Test(
         "Q5: cancelled ones keep to the width of their queue",
-        arguments: [OperationQueue.Order.priority, .fifo, .lifo])
-    func theWidthIsKept(order: OperationQueue.Order) async {
+        arguments: [OperationQueueOrder.priority, .fifo, .lifo])
+    func theWidthIsKept(order: OperationQueueOrder) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         queue.order = order
