@@ -1,142 +1,378 @@
-/* Ranks: no cycle is closed unnoticed. Scheduling.md, "Edges", "Cycles".
+/* Ranks: no cycle is closed unnoticed. Scheduling.md, "Order of the graph".
  *
- * Three operations with ranks 0, 1, 2, and three threads that add the edges a -> b, b -> c, c -> a (all six
- * ways to lay the ranks over them), which together are a cycle: at least one thread must notice.
- * An edge runs from a dependency to its dependent, and ranks shall rise along it.
+ * Three operations, 0, 1 and 2, and threads that add edges among them. An edge runs from a
+ * dependency to its dependent, and ranks must not fall along an edge that has been checked. An edge
+ * that disagrees is unchecked, and left out of all searches, until its own search has moved
+ * operations. A search marks what it visits; it gives up where another one has marked something,
+ * and tries again with a lock, under which it waits instead.
  *
- * Removing edges is left out: it closes no cycle.
+ * By default three threads add 0 -> 1, 1 -> 2 and 2 -> 0, with all ways to lay the ranks over them,
+ * which together are a cycle: exactly one thread must notice. The others:
+ * TWO: the edge 1 -> 2 is there; one thread adds 1 -> 0, another one 2 -> 1, which closes a cycle.
+ *   With BREAK_UNCHECKED: the first follows the second's edge before that was checked, and moves 2
+ *   below 1.
+ * FIVE: a cycle of 0 and 1 was reported and broken, and of it 1 -> 0 is left, against the ranks; 1
+ *   -> 2 is there, too. The edge that is left is looked at again while 2 -> 1 is added, which
+ *   closes a cycle. With BREAK_UNCHECKED this is how, in five steps, a cycle was closed unnoticed.
+ * AGAIN: the cycle of 0 and 1 is closed and reported, and then broken; the edge that closed it is
+ *   part of a cycle that two threads close after that. With BREAK_LEFT_OUT searches go on to leave
+ *   that edge out.
  */
 
 #define N 3
+#define NONE      0
+#define UNCHECKED 1
+#define CHECKED   2
 
 byte rank[N];
-bool edge[9];                   /* from * N + to, under the locks of both */
-byte epoch;                     /* odd while a search may re-rank */
-bool searchLocked;
-bool noticed;
+byte marker[N];                 /* the search that has marked it, or 0 */
+byte edge[9];                   /* from * N + to; changes under the locks of both */
+bool locked[N];
+bool contention;                /* the lock of searches that have met another one */
+byte noticed;
 byte threadsAtIt;
 
-#define has(f, t)    edge[(f) * N + (t)]
-#define saw(f, t)    seen[(f) * N + (t)]
-#define agrees       (rank[from] < rank[to])
+#define kind(f, t)    edge[(f) * N + (t)]
+#ifdef BREAK_UNCHECKED          /* searches follow edges that nobody has checked */
+#define follows(f, t) (kind(f, t) != NONE)
+#else
+#define follows(f, t) (kind(f, t) == CHECKED)
+#endif
 
-/* With the lock of the search: looks at the edges, one at a time and in any order, then either finds the
- * way back from `to` to `from`, or moves what lies between the two (Pearce and Kelly). */
-inline search() {
-#ifndef BREAK_LATE_EPOCH
-    epoch++;
-#endif
-    /* Read the edges. Only those among operations whose rank lies between the two are followed. */
-    do
-    :: !(read & 1)  -> atomic { read = read | 1;  saw(0, 1) = has(0, 1) }
-    :: !(read & 2)  -> atomic { read = read | 2;  saw(1, 0) = has(1, 0) }
-    :: !(read & 4)  -> atomic { read = read | 4;  saw(0, 2) = has(0, 2) }
-    :: !(read & 8)  -> atomic { read = read | 8;  saw(2, 0) = has(2, 0) }
-    :: !(read & 16) -> atomic { read = read | 16; saw(1, 2) = has(1, 2) }
-    :: !(read & 32) -> atomic { read = read | 32; saw(2, 1) = has(2, 1) }
-    :: read == 63 -> break
-    od;
-    read = 0;
-    /* The third operation, and how it hangs together with the two. */
-    atomic {
-        third = N - from - to;
-        lies = (rank[to] < rank[third] && rank[third] < rank[from]);
-        isBehind = lies && saw(to, third);
-        isBefore = lies && saw(third, from);
-        closes = saw(to, from) || (isBehind && isBefore);
-        saw(0, 1) = 0; saw(1, 0) = 0; saw(0, 2) = 0; saw(2, 0) = 0; saw(1, 2) = 0; saw(2, 1) = 0
-    }
-#ifdef BREAK_LATE_EPOCH         /* odd only when the ranks change */
-    epoch++;
-#endif
+#define lock(o)   atomic { !locked[o] -> locked[o] = true }
+#define unlock(o) locked[o] = false
+
+inline lockBoth(f, t) {
     if
-    :: closes -> noticed = true
-    :: else ->
-        /* First what leads to `from`, then what `to` leads to, each in its old order, in the old places. */
-        atomic { low = rank[to]; high = rank[from]; middle = (lies -> rank[third] : 0) };
-        if
-        :: isBefore -> rank[third] = low; rank[from] = middle; rank[to] = high
-        :: isBehind -> rank[from] = low; rank[to] = middle; rank[third] = high
-        :: else -> rank[from] = low; rank[to] = high
-        fi
-    fi;
-    atomic { closes = false; isBefore = false; isBehind = false; lies = false };
-    atomic { third = 0; low = 0; high = 0; middle = 0 }
+    :: f < t -> lock(f); lock(t)
+    :: else -> lock(t); lock(f)
+    fi
 }
 
-/* The edge goes in, or is looked at again, while no search re-ranks. */
-inline slowly() {
-    atomic { !searchLocked -> searchLocked = true };
+/* Where a search begins. (That a search must not read past a rank that another one has marked
+ * takes more than three operations to show.) */
+inline begin(o) {
     if
-    :: agrees -> isSearched = false     /* it agrees (again, or by now): nothing to do but link it */
-    :: else -> search(); isSearched = true
-    fi;
-#ifndef BREAK_LINK_OUTSIDE
-    has(from, to) = true;
-#endif
+    :: isPatient -> atomic { marker[o] == 0 -> marker[o] = me }
+    :: else -> atomic {
+            if
+            :: marker[o] == 0 -> marker[o] = me
+            :: else -> isContended = true
+            fi
+        }
+    fi
+}
+
+/* Looks from `o`, whose lock is held, at the third operation. `isUp`: along the edges. */
+inline lookAtThird(isUp) {
+    atomic {
+        isBeyond = (isUp -> (rank[third] > rank[from]) : (rank[third] < rank[to]));
+        if
+        :: marker[third] == me -> isVisited = true
+        :: marker[third] != 0 && marker[third] != me -> isContended = true
+        :: marker[third] == 0 && isBeyond -> bound = rank[third]
+        :: marker[third] == 0 && !isBeyond ->
+            marker[third] = me;
+            isVisited = true
+        fi;
+        isBeyond = false
+    }
+}
+
+/* The edges of one operation, in one hold of its lock; once more if another search is in the way
+ * and this one waits. */
+inline walk(o, other, isUp) {
+    do
+    :: lock(o);
+        if
+        :: (isUp -> follows(o, other) : follows(other, o)) -> closes = true
+        :: else
+        fi;
+        if
+        :: o != third && (isUp -> follows(o, third) : follows(third, o)) -> lookAtThird(isUp)
+        :: else
+        fi;
+        unlock(o);
+        if
+        :: isContended && isPatient -> isContended = false; marker[third] == 0
+        :: else -> break
+        fi
+    od
+}
+
+inline walkUp() {
+    walk(to, from, true);
     if
-    :: isSearched -> epoch++
+    :: !isContended && isVisited -> walk(third, from, true)
+    :: else
+    fi
+}
+
+inline walkDown() {
+    walk(from, to, false);
+    if
+    :: !isContended && isVisited -> walk(third, to, false)
+    :: else
+    fi
+}
+
+inline unmark() {
+    if
+    :: marker[third] == me -> marker[third] = 0
     :: else
     fi;
-    searchLocked = false;
-#ifdef BREAK_LINK_OUTSIDE       /* the edge is linked after the search was left */
-    has(from, to) = true;
-#endif
-    isSearched = false
+    if
+    :: marker[from] == me -> marker[from] = 0
+    :: else
+    fi;
+    if
+    :: marker[to] == me -> marker[to] = 0
+    :: else
+    fi
 }
 
-proctype Adder(byte from, to) {
-    byte before, after, read, third, low, high, middle;
-    bool seen[9], lies, isBehind, isBefore, closes, isSearched, isInOrder;
+/* The ranks of what is marked are nobody else's to read, so it does not matter when each is stored. */
+inline moveUp() {
+    atomic {
+        spacing = (bound == 0 -> 4 : (bound - rank[from]) / (isVisited -> 3 : 2));
+        if
+        :: spacing == 0 ->       /* no room: all of them to the same rank */
+            rank[to] = rank[from];
+            if
+            :: isVisited && rank[third] < rank[from] -> rank[third] = rank[from]
+            :: else
+            fi
+        :: else ->
+            if               /* equal ranks stay equal */
+            :: isVisited && rank[third] == rank[to] -> rank[third] = rank[from] + spacing
+            :: isVisited && rank[third] != rank[to] -> rank[third] = rank[from] + 2 * spacing
+            :: else
+            fi;
+            rank[to] = rank[from] + spacing
+        fi
+    }
+}
 
-    before = epoch;
-    low = rank[from];
-    high = rank[to];
-    isInOrder = low < high;
+inline moveDown() {
+    atomic {
+        spacing = (bound == 0 -> 4 : (rank[to] - bound) / (isVisited -> 3 : 2));
+        if
+        :: spacing == 0 ->
+            rank[from] = rank[to];
+            if
+            :: isVisited && rank[third] > rank[to] -> rank[third] = rank[to]
+            :: else
+            fi
+        :: else ->
+            if
+            :: isVisited && rank[third] == rank[from] -> rank[third] = rank[to] - spacing
+            :: isVisited && rank[third] != rank[from] -> rank[third] = rank[to] - 2 * spacing
+            :: else
+            fi;
+            rank[from] = rank[to] - spacing
+        fi
+    }
+}
+
+/* The edge closes a cycle, and stays: all that comes after it moves up to one rank. */
+inline level() {
+    isVisited = false;
+    walkUp();
+    if
+    :: isContended
+    :: else -> atomic {
+            rank[to] = rank[from];
+            if
+            :: isVisited && rank[third] < rank[from] -> rank[third] = rank[from]
+            :: else
+            fi
+        }
+    fi
+}
+
+inline markChecked() {
+    lockBoth(from, to);
+    if
+    :: kind(from, to) != NONE -> kind(from, to) = CHECKED
+    :: else
+    fi;
+    unlock(from);
+    unlock(to)
+}
+
+inline attempt() {
+    begin(to);
+    if
+    :: isContended
+    :: else -> begin(from)
+    fi;
+    if
+    :: isContended
+    :: !isContended && rank[from] < rank[to] -> isOver = true
+    :: else ->
+        /* Which of the two sides is the smaller one does not matter here. */
+        if
+        :: walkUp(); isUpward = true
+        :: walkDown(); isUpward = false
+        fi;
+        if
+        :: isContended
+        :: !isContended && closes ->
+#ifndef BREAK_LEFT_OUT          /* the edge stays unchecked, after its cycle was broken, too */
+            level();
+#endif
+            if
+            :: isContended
+            :: else -> noticed++; isOver = true
+            fi
+        :: else ->
+            if
+            :: isUpward -> moveUp()
+            :: else -> moveDown()
+            fi;
+            isOver = true
+        fi
+    fi;
+    if
+#ifdef BREAK_LEFT_OUT
+    :: isOver && !closes -> markChecked()
+#elif defined(BREAK_UNMARK_FIRST)
+    :: false
+#else
+    :: isOver -> markChecked()
+#endif
+    :: else
+    fi;
+    unmark();
+#ifdef BREAK_UNMARK_FIRST       /* the edge is checked only when others may move things again */
+    if
+    :: isOver -> markChecked()
+    :: else
+    fi;
+#endif
+    atomic { closes = false; isVisited = false; bound = 0; spacing = 0; isUpward = false }
+}
+
+inline check() {
+    attempt();
+    if
+    :: isContended ->
+        isContended = false;
+        lock_contention();
+        attempt();
+        contention = false
+    :: else
+    fi;
+    assert(isOver);
+    isOver = false;
+    isPatient = false
+}
+
+inline lock_contention() {
+    atomic { !contention -> contention = true; isPatient = true }
+}
+
+#define hasSuccessors(o) (kind(o, 0) != NONE || kind(o, 1) != NONE || kind(o, 2) != NONE)
+
+inline add() {
+    lockBoth(from, to);
+    atomic { isInOrder = (marker[from] == 0); low = rank[from] };
+#ifdef BREAK_MARKED             /* the quick path does not look at marks */
+    isInOrder = true;
+#endif
+    atomic {
+#ifndef BREAK_MARKED
+        isInOrder = isInOrder && (marker[to] == 0);
+#endif
+        high = rank[to]
+    };
+    if
+    :: isInOrder && low >= high && !hasSuccessors(to) ->
+        /* Alone at the end: moved at once, unless a search has marked it meanwhile. */
+        atomic {
+            if
+            :: marker[to] == 0 && rank[to] == high -> rank[to] = low + 4
+            :: else -> isInOrder = false
+            fi
+        }
+    :: else -> isInOrder = isInOrder && low < high
+    fi;
+    kind(from, to) = (isInOrder -> CHECKED : UNCHECKED);
+    unlock(from);
+    unlock(to);
     atomic { low = 0; high = 0 };
     if
-#ifdef BREAK_ODD                /* a search that is under way does not matter, if the epoch stays */
-    :: isInOrder ->
-#else
-    :: !(before & 1) && isInOrder ->
-#endif
-#ifdef BREAK_ORDER              /* the second look at the epoch may come before the edge is seen */
-        after = epoch;
-        has(from, to) = true;
-#else
-        has(from, to) = true;
-        after = epoch;
-#endif
-        if
-#ifdef BREAK_EPOCH              /* no second look at the epoch */
-        :: true
-#else
-        :: after == before
-        :: else -> slowly()
-#endif
-        fi
-    :: else -> slowly()
-    fi;
+    :: isInOrder -> isInOrder = false
+    :: else -> check()
+    fi
+}
+
+proctype Adder(byte from, to, me) {
+    byte third = N - from - to, low, high, bound, spacing;
+    bool isInOrder, isContended, isPatient, isOver, closes, isVisited, isUpward, isBeyond;
+
+    add();
+    threadsAtIt--
+}
+
+/* Looks at an unchecked edge that is there. */
+proctype Checker(byte from, to, me) {
+    byte third = N - from - to, bound, spacing;
+    bool isContended, isPatient, isOver, closes, isVisited, isUpward, isBeyond;
+
+    check();
     threadsAtIt--
 }
 
 init {
+    byte expected = 1;
     atomic {
+        rank[0] = 60; rank[1] = 120; rank[2] = 180;
+#ifdef TWO
+        kind(1, 2) = CHECKED;
+        threadsAtIt = 2;
+        run Adder(1, 0, 1);
+        run Adder(2, 1, 2);
+#elif defined(FIVE)
+        kind(1, 2) = CHECKED;
+        kind(1, 0) = UNCHECKED;
+        threadsAtIt = 2;
+        run Checker(1, 0, 1);
+        run Adder(2, 1, 2);
+#elif defined(AGAIN)
+        kind(0, 1) = CHECKED;
+        threadsAtIt = 1;
+        run Adder(1, 0, 1)
+    };
+    atomic {
+        threadsAtIt == 0 && noticed == 1 ->
+        kind(0, 1) = NONE;
+        expected = 2;
+        threadsAtIt = 2;
+        run Adder(0, 2, 2);
+        run Adder(2, 1, 3);
+#else
         if
-        :: rank[0] = 0; rank[1] = 1; rank[2] = 2
-        :: rank[0] = 0; rank[1] = 2; rank[2] = 1
-        :: rank[0] = 1; rank[1] = 0; rank[2] = 2
-        :: rank[0] = 1; rank[1] = 2; rank[2] = 0
-        :: rank[0] = 2; rank[1] = 0; rank[2] = 1
-        :: rank[0] = 2; rank[1] = 1; rank[2] = 0
+        :: true
+        :: rank[1] = 180; rank[2] = 120
+        :: rank[0] = 120; rank[1] = 60
+        :: rank[0] = 120; rank[1] = 180; rank[2] = 60
+        :: rank[0] = 180; rank[1] = 60; rank[2] = 120
+        :: rank[0] = 180; rank[2] = 60
         fi;
         threadsAtIt = 3;
-        run Adder(0, 1);
-        run Adder(1, 2);
-        run Adder(2, 0)
+        run Adder(0, 1, 1);
+        run Adder(1, 2, 2);
+        run Adder(2, 0, 3);
+#endif
     }
     threadsAtIt == 0;
-    assert(noticed);
-    assert(!(epoch & 1) && !searchLocked);
-    assert(rank[0] != rank[1] && rank[1] != rank[2] && rank[0] != rank[2])
+    assert(noticed == expected);
+    assert(!contention && marker[0] == 0 && marker[1] == 0 && marker[2] == 0);
+    /* Every edge has its place. */
+    assert(kind(0, 1) != UNCHECKED && kind(1, 2) != UNCHECKED && kind(2, 0) != UNCHECKED);
+    assert(kind(1, 0) != UNCHECKED && kind(2, 1) != UNCHECKED && kind(0, 2) != UNCHECKED);
+    assert(!(kind(0, 1) && rank[0] > rank[1]) && !(kind(1, 0) && rank[1] > rank[0]));
+    assert(!(kind(1, 2) && rank[1] > rank[2]) && !(kind(2, 1) && rank[2] > rank[1]));
+    assert(!(kind(0, 2) && rank[0] > rank[2]) && !(kind(2, 0) && rank[2] > rank[0]))
 }

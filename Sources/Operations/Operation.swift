@@ -171,8 +171,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// waits for. Several conditions for the same dependency must all be met.
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
-        connect(to: dependency, on: condition)
-        OrderSearch.check(dependency, before: self)
+        guard let edge = connect(to: dependency, on: condition) else { return }
+        OrderSearch.check(edge, from: dependency, to: self)
     }
 
     /// Takes a dependency away; the operation may become ready by that.

@@ -3,7 +3,8 @@
 /// Lies in memory of the dependent's. `dependency` is guarded by the dependent's lock, the links by the
 /// dependency's.
 struct Edge {
-    /// The dependent's address; the last bits, which are 0 there, are the condition.
+    /// The dependent's address; of the last bits, which are 0 there, two are the condition, and one says that the
+    /// edge is unchecked. That one changes under both locks only, while the edge is linked.
     fileprivate var bits: UInt
     /// Retained; nil once the edge was taken away.
     var dependency: Unmanaged<Operation>?
@@ -16,6 +17,8 @@ struct Edge {
     }
 
     fileprivate static var conditionMask: UInt { 0b11 }
+    fileprivate static var uncheckedBit: UInt { 0b100 }
+    fileprivate static var markMask: UInt { 0b111 }
 
     var isLinked: Bool {
         @inline(__always) get { previous != nil }
@@ -26,7 +29,7 @@ struct Edge {
 extension UnsafeMutablePointer<Edge> {
     var dependent: Unmanaged<Operation> {
         @inline(__always) get {
-            let address = UnsafeRawPointer(bitPattern: pointee.bits & ~Edge.conditionMask)
+            let address = UnsafeRawPointer(bitPattern: pointee.bits & ~Edge.markMask)
             return Unmanaged.fromOpaque(address.unsafelyUnwrapped)
         }
     }
@@ -37,6 +40,17 @@ extension UnsafeMutablePointer<Edge> {
         }
         nonmutating set { pointee.bits = pointee.bits & ~Edge.conditionMask | newValue.rawValue }
     }
+
+    /// Whether its place in the order of the graph is still to be found, so that no search may follow it.
+    var isUnchecked: Bool {
+        @inline(__always) get { pointee.bits & Edge.uncheckedBit != 0 }
+        nonmutating set {
+            pointee.bits = pointee.bits & ~Edge.uncheckedBit | (newValue ? Edge.uncheckedBit : 0)
+        }
+    }
+
+    /// Makes it an edge without a condition, and a checked one.
+    fileprivate func clearMarks() { pointee.bits &= ~Edge.markMask }
 }
 
 /// The edges of one operation, in both directions. Made with the first of either.
@@ -132,7 +146,7 @@ struct Edges {
         for edge in (order?.edges ?? places).reversed()
         where edge.pointee.dependency != nil && isRemoved(edge) {
             edge.pointee.dependency = nil
-            edge.condition = .always
+            edge.clearMarks()
             count += 1
         }
         guard count > 0 else { return 0 }
@@ -221,6 +235,21 @@ struct Edges {
         for index in 0..<inlineCapacity { body(inlineEdges(edges) + index) }
     }
 
+    /// Calls `body` with every edge, also vacant ones, for as long as it returns true. Whether it always did.
+    static func allDependencies(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
+        for index in 0..<inlineCapacity {
+            guard body(inlineEdges(edges) + index) else { return false }
+        }
+        var block = edges.pointee.latestBlock
+        while let current = block {
+            for index in 0..<current.pointee.count {
+                guard body(Self.edges(of: current) + index) else { return false }
+            }
+            block = current.pointee.older
+        }
+        return true
+    }
+
     /// All places of edges, also vacant ones, those of the latest block last.
     private static func places(_ edges: Pointer) -> [EdgePointer] {
         var blocks: [UnsafeMutablePointer<Block>] = []
@@ -249,7 +278,7 @@ struct Edges {
         forEach(edges) { edge in
             if let dependency = edge.pointee.dependency {
                 edge.pointee.dependency = nil
-                edge.condition = .always
+                edge.clearMarks()
                 body(dependency)
             }
         }
@@ -298,6 +327,16 @@ struct Edges {
         guard let edge = list(of: edges).pointee else { return nil }
         unlink(edge)
         return edge
+    }
+
+    /// Calls `body` with each edge in the list for as long as it returns true. Whether it always did.
+    static func allSuccessors(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
+        var edge = list(of: edges).pointee
+        while let current = edge {
+            guard body(current) else { return false }
+            edge = current.pointee.next
+        }
+        return true
     }
 
     /// Calls `body` with the dependent and the condition of each edge in the list.

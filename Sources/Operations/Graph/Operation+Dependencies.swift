@@ -15,10 +15,11 @@ extension Operation {
     /// Makes the operation wait for `dependency`.
     ///
     /// - Parameter isOfGraph: whether it belongs to a graph of which the check knows it.
+    /// - Returns: the edge, if a search (``OrderSearch``) has to find its place in the order of the graph.
     func connect(
         to dependency: Operation, on condition: DependencyCondition = .always,
         isOfGraph: Bool = false
-    ) {
+    ) -> Edges.EdgePointer? {
         defer { if !isOfGraph { GraphCheck.noteEdge() } }
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
@@ -42,9 +43,11 @@ extension Operation {
                     dependency.withLock { dependency.observeFailure() }
                 }
             }
-            return
+            return nil
         }
         Edges.link(edge, into: dependency.lockedEdges())
+        let isChecked = OrderSearch.agree(dependency, before: self)
+        if !isChecked { edge.isUnchecked = true }
         if condition != .always {
             dependency.update { word in
                 word.insert(.hasConditions)
@@ -57,32 +60,32 @@ extension Operation {
             return word.dependencyAdded()
         }
         dependency.unlockWithSuccessors()
-        guard let change else { return }
+        let unchecked = isChecked ? nil : edge
+        guard let change else { return unchecked }
         if change.before.phase == .filed { unfile() }
         if change.after.has(.observed) { tellObservers() }
         promote(dependency: dependency, at: change.after)
+        return unchecked
     }
 
-    /// Takes every edge to `dependency` away, or at most `limit` of them; false if there was none.
-    @discardableResult
-    func disconnect(from dependency: Operation, limit: Int = .max) -> Bool {
+    /// Takes every edge to `dependency` away, or only the unchecked one that closes a cycle.
+    func disconnect(from dependency: Operation, refused: Edges.EdgePointer? = nil) {
         // Its lock cannot be taken twice.
-        guard dependency !== self else { return false }
+        guard dependency !== self else { return }
         var removed = 0
         var becameReady: Change?
         withLock(and: dependency) {
             guard let edges = edges.load(ordering: .relaxed) else { return }
-            var left = limit
             removed = Edges.remove(from: edges) { edge in
                 guard
                     edge.pointee.dependency?.toOpaque()
-                        == Unmanaged.passUnretained(dependency).toOpaque(), left > 0
+                        == Unmanaged.passUnretained(dependency).toOpaque(),
+                    refused == nil || (refused == edge && edge.isUnchecked)
                 else { return false }
                 if edge.pointee.isLinked {
                     Edges.unlink(edge)
                     becameReady = update { $0.dependencyFinished() }
                 }
-                left -= 1
                 return true
             }
             if removed > 0 { recordDependencies() }
@@ -90,7 +93,8 @@ extension Operation {
         for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
         if let becameReady { bringOn(after: becameReady) }
         if status.has(.observed) { tellObservers() }
-        return removed > 0
+        // What was refused was no part of a cycle.
+        if removed > 0, refused == nil { lookAtStandingCycles() }
     }
 
     /// The dependencies in the order in which they were added, each once.
@@ -246,10 +250,18 @@ extension Operation {
     func releaseEdges() {
         guard let pointer = edges.load(ordering: .acquiring) else { return }
         if status.unfinishedDependencies > 0 { detachFromDependencies() }
+        // From here on no search finds the operation; one that has found it still uses its memory.
+        if Rank(bits: rank.load(ordering: .acquiring)).isMarked { waitForSearch() }
         var references = References()
         Edges.takeDependencies(pointer) { references.append($0) }
         Edges.deallocate(pointer)
         references.release()
+    }
+
+    @inline(never)
+    private func waitForSearch() {
+        var backoff = Backoff()
+        while Rank(bits: rank.load(ordering: .acquiring)).isMarked { backoff.pause() }
     }
 }
 

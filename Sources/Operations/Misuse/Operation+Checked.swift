@@ -53,13 +53,14 @@ extension Operation {
     /// called.
     ///
     /// - Throws: ``OperationMisuse`` with kind `selfDependency` or `dependencyCycle`.
-    /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(dependencies that
-    ///   have to change their place in the order of the graph).
+    /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(edges of what the dependency
+    ///   waits for, or of what waits for this operation, whichever is less).
     public final func addDependencyChecked(_ dependency: Operation) throws(OperationMisuse) {
         if dependency === self { throw .selfDependency(self) }
-        connect(to: dependency)
-        guard let cycle = OrderSearch.cycle(through: dependency, before: self) else { return }
-        disconnect(from: dependency, limit: 1)
+        guard let edge = connect(to: dependency),
+            let cycle = OrderSearch.cycle(closedBy: edge, from: dependency, to: self)
+        else { return }
+        disconnect(from: dependency, refused: edge)
         throw .dependencyCycle(cycle)
     }
 }

@@ -152,5 +152,6 @@ extension Operation {
             return extras.cancelHandlers
         }
         for handler in handlers { handler.call() }
+        lookAtStandingCycles()
     }
 }

@@ -265,6 +265,7 @@ extension Operation {
     private func tellAndUnlock(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
         let (handlers, observations) = (extras.cancelHandlers, extras.observations)
+        let cycles = extras.standingCycles
         // It left without its work before the cancellation came to it.
         let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
@@ -273,6 +274,7 @@ extension Operation {
         unlock()
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
+        for cycle in cycles { cycle.lookAgain() }
         observations?.release()
         observations?.tell()
         return block

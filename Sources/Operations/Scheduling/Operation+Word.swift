@@ -86,14 +86,13 @@ extension Operation {
             ~OperationWord.Flags.locked.union(flags).rawValue, ordering: .releasing)
     }
 
-    /// Releases the lock, with a successor in the list. All threads agree on where this stands among the steps
-    /// of a search for cycles (``OrderSearch``).
+    /// Releases the lock, with a successor in the list.
     @inline(__always)
     final func unlockWithSuccessors() {
         // Both flags change under the lock only.
         let flags: OperationWord.Flags =
             status.has(.hasSuccessors) ? .locked : [.locked, .hasSuccessors]
-        word.bitwiseXor(flags.rawValue, ordering: .sequentiallyConsistent)
+        word.bitwiseXor(flags.rawValue, ordering: .releasing)
     }
 
     @inline(__always)

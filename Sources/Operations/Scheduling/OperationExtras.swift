@@ -19,6 +19,8 @@ final class OperationExtras {
     /// Of those in a queue it changes under the queue's lock, too.
     let deadline = Atomic<Int64>(Turn.noDeadline)
     var cancelHandlers: [CancelHandler] = []
+    /// Reported cycles that it is a member of.
+    var standingCycles: [StandingCycle] = []
     /// What traits say, and how far the operation has come with it; set before it is added, and then kept.
     var plannedRun: PlannedRun?
     weak var group: GroupOperation?

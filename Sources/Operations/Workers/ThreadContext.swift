@@ -59,6 +59,8 @@ final class ThreadContext: @unchecked Sendable {
     /// Lower niceness than usual was refused: not asked for again.
     var isFavourRefused = false
     let isFirst = isFirstThread
+    /// How many edges its searches for cycles have looked at.
+    var orderSteps = 0
     /// What it notes of the operations that it runs.
     let notes = ThreadNotes()
     /// The operation of which this thread calls `cancel()` to stop no more than its attempt.

@@ -130,7 +130,7 @@ struct PhotoBatchTests {
                     id: PhotoID(rawValue: UInt64(index)), name: "\(index).\(ending)", url: file)
             }
             let results = folder.appending(path: "out")
-            _ = await run(records, into: results)
+            _ = try await run(records, into: results)
             #expect(try files(below: results) == Set(endings.indices.map { "\($0).jpg" }))
         }
     }

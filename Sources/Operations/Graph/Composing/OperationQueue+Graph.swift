@@ -54,8 +54,9 @@ extension OperationQueue {
             throw .alreadyEnqueued(operations.first { $0.status.phase != .created }?.label ?? "it")
         }
         for edge in graph.part.edges {
-            edge.dependent.connect(to: edge.dependency, on: edge.condition, isOfGraph: true)
-            OrderSearch.check(edge.dependency, before: edge.dependent)
+            let (dependent, dependency) = (edge.dependent, edge.dependency)
+            let new = dependent.connect(to: dependency, on: edge.condition, isOfGraph: true)
+            if let new { OrderSearch.check(new, from: dependency, to: dependent) }
         }
         for case let group as GroupOperation in operations {
             group.checkedEdges.store(edgesSoFar ?? 0, ordering: .releasing)

@@ -1,0 +1,281 @@
+import Synchronization
+
+/// Finds cycles when the edge that closes them is added.
+///
+/// Every operation has a rank, at first the order in which it was made, and no dependency ranks
+/// above its dependents. An edge that agrees with that costs two loads. An edge that does not agree
+/// is *unchecked* until a search has moved operations so that it does: either some of what depends
+/// on the dependent moves above the dependency, or some of what the dependency depends on moves
+/// below the dependent. The search walks both ways in turn and moves the smaller part, or finds the
+/// way back, which is the cycle.
+///
+/// A two-way search after Bender, Fineman, Gilbert and Tarjan, "A new approach to incremental cycle
+/// detection and related problems" (2015), and Katriel and Bodlaender, "Online topological
+/// ordering" (2006). Scheduling.md, "Order of the graph", says why it may go on beside others.
+enum OrderSearch {
+    private static let lastRank = Atomic<Int>(0)
+    /// Taken by searches that have met another one.
+    private static let contention = BriefLock()
+    private static let firstBudget = 8
+
+    static func nextRank() -> Int {
+        lastRank.wrappingAdd(Rank(label: Rank.gap).bits, ordering: .relaxed).newValue
+    }
+
+    /// Whether an edge between the two needs no search, because they agree with it or can be made
+    /// to agree at once. The locks of both are held, and stay so until the edge is linked.
+    @inline(__always)
+    static func agree(_ dependency: Operation, before dependent: Operation) -> Bool {
+        let low = Rank(bits: dependency.rank.load(ordering: .acquiring))
+        let high = Rank(bits: dependent.rank.load(ordering: .acquiring))
+        if low.isMarked || high.isMarked { return false }
+        return low.bits < high.bits || moveAlone(dependency, low, before: dependent, high)
+    }
+
+    /// Moves the dependent above the dependency if nothing depends on it yet, or else the
+    /// dependency below the dependent if it depends on nothing. Nobody's search needs it where it
+    /// was.
+    @inline(never)
+    private static func moveAlone(
+        _ dependency: Operation, _ low: Rank, before dependent: Operation, _ high: Rank
+    ) -> Bool {
+        if dependent.edges.load(ordering: .relaxed).map(Edges.hasSuccessors) != true,
+            low.label <= Rank.highestLabel
+        {
+            return dependent.rank.compareExchange(
+                expected: high.bits, desired: Rank(label: low.label + Rank.step).bits,
+                ordering: .sequentiallyConsistent
+            ).exchanged
+        }
+        guard !dependency.status.has(.hasDependencies), high.label >= -Rank.highestLabel else {
+            return false
+        }
+        return dependency.rank.compareExchange(
+            expected: low.bits, desired: Rank(label: high.label - Rank.step).bits,
+            ordering: .sequentiallyConsistent
+        ).exchanged
+    }
+
+    /// How many edges the searches of the calling thread have looked at.
+    package static var stepsOfThread: Int { ThreadContext.current.orderSteps }
+
+    // MARK: Searching
+
+    /// Gives an unchecked edge its place in the order; reports the cycle that it closes, if it
+    /// does.
+    ///
+    /// - Complexity: O(edges of what can be reached from one of the two operations, and ranks
+    ///   between them), for
+    ///   the one of which that is less.
+    static func check(
+        _ edge: Edges.EdgePointer, from dependency: Operation, to dependent: Operation
+    ) {
+        guard let cycle = search(.place(edge, keepsCycle: true), from: dependency, to: dependent)
+        else { return }
+        StandingCycle.report(cycle)
+    }
+
+    /// As ``check(_:from:to:)``, but returns the cycle: `dependent`, `dependency`, … and
+    /// `dependent` again. The edge is then still unchecked, and the caller removes it.
+    static func cycle(
+        closedBy edge: Edges.EdgePointer, from dependency: Operation, to dependent: Operation
+    ) -> [Operation]? {
+        search(.place(edge, keepsCycle: false), from: dependency, to: dependent)
+    }
+
+    /// A cycle over an edge that has been checked, if there is one; in the form of the other one.
+    static func cycle(through dependency: Operation, before dependent: Operation) -> [Operation]? {
+        search(.look, from: dependency, to: dependent)
+    }
+
+    private enum Purpose {
+        /// - Parameter keepsCycle: whether the edge stays where it closes a cycle.
+        case place(Edges.EdgePointer, keepsCycle: Bool)
+        case look
+
+        var edge: Edges.EdgePointer? {
+            if case .place(let edge, _) = self { edge } else { nil }
+        }
+    }
+
+    private enum Outcome {
+        case over(cycle: [Operation]?)
+        /// Another search was in the way, or somebody removed an edge of the way back.
+        ///
+        /// - Parameter retained: to be released when nothing is marked and no lock is held.
+        case undone(isContended: Bool, retained: [Operation])
+    }
+
+    private static func search(
+        _ purpose: Purpose, from dependency: Operation, to dependent: Operation
+    ) -> [Operation]? {
+        OperationAddress.prepare()
+        return withUnsafeTemporaryAllocation(
+            of: Visit.self, capacity: 2 * VisitList.firstCapacity
+        ) { memory in
+            guard let memory = memory.baseAddress else {
+                fatalError("unreachable: the capacity is not 0")
+            }
+            var isPatient = false
+            while true {
+                let outcome =
+                    isPatient
+                    ? contention.withLock {
+                        attempt(purpose, dependency, dependent, memory, isPatient: true)
+                    }
+                    : attempt(purpose, dependency, dependent, memory, isPatient: false)
+                switch outcome {
+                case .over(let cycle): return cycle
+                case .undone(let isContended, _): isPatient = isContended
+                }
+            }
+        }
+    }
+
+    private static func attempt(
+        _ purpose: Purpose, _ dependency: Operation, _ dependent: Operation,
+        _ memory: Visit.Pointer, isPatient: Bool
+    ) -> Outcome {
+        // No cycle holds at an operation that waits for nothing, or that nothing waits for.
+        guard dependency.status.holdsOthersBack, dependent.status.holdsOthersBack else {
+            return .over(cycle: nil)
+        }
+        var forward = SearchSide(isForward: true, in: memory)
+        var backward = SearchSide(isForward: false, in: memory + VisitList.firstCapacity)
+        defer {
+            backward.unmark()
+            forward.unmark()
+            forward.visits.deallocate()
+            backward.visits.deallocate()
+            let steps = forward.steps + backward.steps
+            ThreadContext.withCurrent { $0.orderSteps &+= steps }
+        }
+        let contended = Outcome.undone(isContended: true, retained: [])
+        guard forward.begin(at: dependent, isPatient: isPatient),
+            backward.begin(at: dependency, isPatient: isPatient)
+        else { return contended }
+        let (low, high) = (backward.visits[0].pointee.label, forward.visits[0].pointee.label)
+        if low < high {
+            if let edge = purpose.edge { markChecked(edge, from: dependency, to: dependent) }
+            return .over(cycle: nil)
+        }
+        forward.limit = forward.key(of: low)
+        backward.limit = backward.key(of: high)
+        var budget = firstBudget
+        while true {
+            let backwardEnd = backward.walk(
+                atMost: budget, against: forward.visits, isPatient: isPatient)
+            switch backwardEnd {
+            case .paused: break
+            case .contended: return contended
+            case .met(let inner, let outer):
+                let way = Way(dependency, dependent, inner, outer)
+                return closed(way, purpose, &forward, backward.visits, isPatient)
+            case .exhausted:
+                guard let edge = purpose.edge else { return .over(cycle: nil) }
+                guard backward.move(against: forward.visits, isPatient: isPatient) else {
+                    return contended
+                }
+                markChecked(edge, from: dependency, to: dependent)
+                return .over(cycle: nil)
+            }
+            let forwardEnd = forward.walk(
+                atMost: budget, against: backward.visits, isPatient: isPatient)
+            switch forwardEnd {
+            case .paused: budget *= 2
+            case .contended: return contended
+            case .met(let inner, let outer):
+                let way = Way(dependency, dependent, inner, outer)
+                return closed(way, purpose, &forward, backward.visits, isPatient)
+            case .exhausted:
+                guard let edge = purpose.edge else { return .over(cycle: nil) }
+                guard forward.move(against: backward.visits, isPatient: isPatient) else {
+                    return contended
+                }
+                markChecked(edge, from: dependency, to: dependent)
+                return .over(cycle: nil)
+            }
+        }
+    }
+
+    /// The two halves have met, so the edge closes a cycle, if all of it is there at this moment.
+    private static func closed(
+        _ way: Way, _ purpose: Purpose, _ forward: inout SearchSide, _ backward: VisitList,
+        _ isPatient: Bool
+    ) -> Outcome {
+        let (members, isWhole) = way.members()
+        guard isWhole else {
+            // Without its closing edge there is nothing to search for.
+            if members.isEmpty { return .over(cycle: nil) }
+            return .undone(isContended: false, retained: members)
+        }
+        if case .place(let edge, keepsCycle: true) = purpose {
+            guard forward.level(against: backward, isPatient: isPatient) else {
+                return .undone(isContended: true, retained: members)
+            }
+            markChecked(edge, from: way.dependency, to: way.dependent)
+        }
+        return .over(cycle: [way.dependent] + members)
+    }
+
+    /// The edge agrees with the ranks from now on, unless somebody has removed it. Both operations
+    /// are marked.
+    private static func markChecked(
+        _ edge: Edges.EdgePointer, from dependency: Operation, to dependent: Operation
+    ) {
+        dependent.withLock(and: dependency) {
+            // The edges of one that has finished may be gone, and count no more.
+            guard dependent.status.phase != .finished,
+                edge.pointee.dependency.map(OperationAddress.init) == OperationAddress(dependency)
+            else { return }
+            edge.isUnchecked = false
+        }
+    }
+
+    /// The operations of a cycle, as a search has found it.
+    private struct Way {
+        let dependency: Operation
+        let dependent: Operation
+        /// Each after the one that depends on it: from the edge's dependency to its dependent.
+        private let addresses: [OperationAddress]
+
+        /// - Parameters:
+        ///   - inner: the dependency where the halves met, visited by the forward half.
+        ///   - outer: its dependent there, visited by the backward half.
+        init(
+            _ dependency: Operation, _ dependent: Operation, _ inner: Visit.Pointer,
+            _ outer: Visit.Pointer
+        ) {
+            self.dependency = dependency
+            self.dependent = dependent
+            let backward = sequence(first: outer) { $0.pointee.origin }.map(\.pointee.operation)
+            let forward = sequence(first: inner) { $0.pointee.origin }.map(\.pointee.operation)
+            addresses = backward.reversed() + forward
+        }
+
+        /// The operations behind the dependent, up to the first edge that is not there any more.
+        ///
+        /// All are marked: an edge between them that is removed now does not come back as a checked
+        /// one. So edges that are all found here have existed at the same time.
+        func members() -> (retained: [Operation], isWhole: Bool) {
+            var retained: [Operation] = []
+            var last = OperationAddress(dependent)
+            for next in addresses {
+                let isClosing = retained.isEmpty
+                let operation: Operation? = last.withLock {
+                    guard last.status.holdsOthersBack, let edges = last.edges else { return nil }
+                    let isMissing = Edges.allDependencies(edges) { edge in
+                        edge.pointee.dependency.map(OperationAddress.init) != next
+                            || (edge.isUnchecked && !isClosing)
+                    }
+                    // The edge retains it.
+                    return isMissing ? nil : next.operation
+                }
+                guard let operation else { return (retained, false) }
+                retained.append(operation)
+                last = next
+            }
+            return (retained, true)
+        }
+    }
+}

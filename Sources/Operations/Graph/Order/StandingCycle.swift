@@ -1,0 +1,88 @@
+import Synchronization
+
+/// A cycle that was reported, and stays until somebody breaks it.
+///
+/// Nothing depends on it but a report: the edge that closed the cycle may close another one, too,
+/// of which nobody has been told. Whoever breaks the cycle looks for that. The members keep it,
+/// each in its extras, so it costs nobody else anything.
+final class StandingCycle: Sendable {
+    private struct Member {
+        weak let operation: Operation?
+    }
+
+    private let members: [Member]
+    private let isOver = Atomic<Bool>(false)
+
+    /// - Parameter cycle: the dependent and the dependency of the edge that closed it, the others,
+    ///   and the dependent
+    ///   again.
+    private init(_ cycle: [Operation]) {
+        members = cycle.map { Member(operation: $0) }
+    }
+
+    static func report(_ cycle: [Operation]) {
+        let standing = StandingCycle(cycle)
+        let isNew = standing.enter(cycle)
+        OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
+        // Broken before all members knew of it, perhaps.
+        if isNew { standing.lookAgain() }
+    }
+
+    /// False if the same edge is known to close a cycle that stands.
+    private func enter(_ cycle: [Operation]) -> Bool {
+        let isNew = cycle[0].withExtras { extras in
+            if extras.standingCycles.contains(where: { $0.isClosed(between: cycle[0], cycle[1]) }) {
+                return false
+            }
+            extras.standingCycles.append(self)
+            return true
+        }
+        guard isNew else { return false }
+        for member in cycle.dropFirst().dropLast() {
+            member.withExtras { $0.standingCycles.append(self) }
+        }
+        for member in cycle.dropLast() {
+            member.update { word in
+                word.insert([.hasCancelHandlers, .hasAudience])
+                return true
+            }
+        }
+        return true
+    }
+
+    private func isClosed(between dependent: Operation, _ dependency: Operation) -> Bool {
+        members[0].operation === dependent && members[1].operation === dependency
+    }
+
+    /// One of the members has been cancelled, has finished, or has lost a dependency. No lock is
+    /// held.
+    func lookAgain() {
+        let operations = members.compactMap(\.operation)
+        let areAllThere = operations.count == members.count
+        if areAllThere, Self.stands(operations) { return }
+        guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        for operation in operations {
+            operation.withExtras { extras in extras.standingCycles.removeAll { $0 === self } }
+        }
+        guard areAllThere,
+            let next = OrderSearch.cycle(through: operations[1], before: operations[0])
+        else { return }
+        Self.report(next)
+    }
+
+    /// Whether each of the operations waits for the next.
+    private static func stands(_ operations: [Operation]) -> Bool {
+        zip(operations, operations.dropFirst()).allSatisfy { dependent, dependency in
+            dependent.status.holdsOthersBack
+                && dependent.listedDependencies.contains { $0 === dependency }
+        }
+    }
+}
+
+extension Operation {
+    /// Has the cycles looked at again that the operation was a member of.
+    func lookAtStandingCycles() {
+        guard existingExtras != nil else { return }
+        for cycle in withExtras({ $0.standingCycles }) { cycle.lookAgain() }
+    }
+}
