@@ -361,11 +361,7 @@ struct EndlessWaitTests {
             let queue = Circle.queue("net")
             let goOn = Signal()
             let behind = Circle.named("behind") {}
-            let barrier = Operation()
-            barrier.update { word in
-                word.insert(.barrier)
-                return true
-            }
+            let barrier = Barrier()
             let before = Circle.named("before") {
                 goOn.wait()
                 behind.waitUntilFinished()

@@ -334,11 +334,7 @@ struct ExplanationTests {
     @Test func aBarrier() async {
         let net = queue("net")
         await whileExecuting("before", in: net) { _ in
-            let barrier = Operation()
-            barrier.update { word in
-                word.insert(.barrier)
-                return true
-            }
+            let barrier = Barrier()
             let download = named("download")
             await net.addOperations([barrier, download], waitUntilFinished: false)
             #expect(

@@ -76,33 +76,6 @@ struct PoolThreadTests {
         #expect(areRight)
     }
 
-    private static var terminationSignal: sigset_t {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGTERM)
-        return signals
-    }
-
-    private static func blockTermination() {
-        var signals = terminationSignal
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-    }
-
-    @Test func aProgramThatWaitsForASignalGetsIt() async {
-        await #expect(processExitsWith: .success) {
-            await OperationQueue().add {}.finished()
-            // The program's own threads block it: these are the main thread and this one, and those that run
-            // tasks always do.
-            await MainActor.run { Self.blockTermination() }
-            Self.blockTermination()
-            kill(getpid(), SIGTERM)
-            var signals = Self.terminationSignal
-            var number: Int32 = 0
-            sigwait(&signals, &number)
-            exit(number == SIGTERM ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
-    }
-
     /// Operations that block are made up for although the process has as many files open as it may.
     @Test func blockedWorkersAreMadeUpForWithoutFreeDescriptors() async {
         await #expect(processExitsWith: .success) {
