@@ -30,6 +30,9 @@ protocol Contender: Sendable {
     func produced(_ count: Int, by producers: Int) -> Duration?
     /// Changes of single operations among so many that are queued.
     func changes(among count: Int) -> Changes?
+    /// Nanoseconds for each edge of a graph that is linked in order, and how many times as long other orders take, and
+    /// two threads.
+    func linked(_ graph: Graph) -> [Double]?
     /// So many of something that has to be found, or released, among its kind.
     func grown(_ growth: Growth, _ count: Int) -> Duration?
     /// The same for a program of its own, which gets the workload's name and gives back its figures.
@@ -59,6 +62,7 @@ extension Contender {
     func asyncChain(_ count: Int) -> Duration? { nil }
     func produced(_ count: Int, by producers: Int) -> Duration? { nil }
     func changes(among count: Int) -> Changes? { nil }
+    func linked(_ graph: Graph) -> [Double]? { nil }
     func grown(_ growth: Growth, _ count: Int) -> Duration? { nil }
     func external(_ arguments: [String]) throws -> [Double]? { nil }
 }

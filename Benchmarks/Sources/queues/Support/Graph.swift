@@ -62,6 +62,15 @@ extension Graph {
         }
     }
 
+    /// Each node depends on two random ones of those before it, or on one of them twice.
+    static func random(_ count: Int) -> Graph {
+        var random = Random()
+        return Graph(count: count) { node, list in
+            guard node > 0 else { return }
+            for _ in 0..<2 { list.append(random.next(below: node)) }
+        }
+    }
+
     /// Layers of 1,000 (a tenth of all if there are fewer than 10,000), where each node depends on four
     /// random ones of the layer before, on some of them perhaps twice.
     ///

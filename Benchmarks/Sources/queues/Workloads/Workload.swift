@@ -55,7 +55,7 @@ struct Workload: Sendable {
     static let all =
         [independent, memory] + chains + fans + layers + wavefronts
         + [priorities, cancellation, latency] + blocking + [asynchronous] + producers + [changes]
-        + resultChains + insight + growth
+        + resultChains + insight + linking + growth
 }
 
 extension Workload.Limit {

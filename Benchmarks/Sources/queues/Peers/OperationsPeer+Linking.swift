@@ -1,0 +1,55 @@
+import Operations
+
+extension OperationsPeer {
+    func linked(_ graph: Graph) -> [Double]? {
+        let inOrder = Array(0..<graph.count)
+        let reversed = Array(inOrder.reversed())
+        var random = Random()
+        var shuffled = inOrder
+        for last in shuffled.indices.reversed() {
+            shuffled.swapAt(last, random.next(below: last + 1))
+        }
+        // The first one pays for the process's memory.
+        _ = link(graph, made: inOrder)
+        let usual = link(graph, made: inOrder)
+        let others = [
+            link(graph, made: reversed), link(graph, made: reversed, fromEnd: true),
+            link(graph, made: shuffled),
+        ]
+        let one = linked(graph, made: reversed, byThreads: 1)
+        let two = linked(graph, made: reversed, byThreads: 2)
+        let edges = (0..<graph.count).reduce(0) { $0 + graph.dependencies(of: $1).count }
+        return [usual.nanoseconds / Double(edges)] + others.map { $0 / usual } + [two / one]
+    }
+
+    /// - Parameter places: of each node's operation among those that are made.
+    private func link(_ graph: Graph, made places: [Int], fromEnd: Bool = false) -> Duration {
+        let operations = operations(for: graph, made: places)
+        return time {
+            if fromEnd {
+                for node in (0..<graph.count).reversed() { link(node, of: graph, operations) }
+            } else {
+                for node in 0..<graph.count { link(node, of: graph, operations) }
+            }
+        }
+    }
+
+    private func linked(_ graph: Graph, made places: [Int], byThreads count: Int) -> Duration {
+        let graphs = (0..<count).map { _ in operations(for: graph, made: places) }
+        let start = Threads.race(count) { thread in
+            for node in 0..<graph.count { link(node, of: graph, graphs[thread]) }
+        }
+        return ContinuousClock.now - start
+    }
+
+    private func operations(for graph: Graph, made places: [Int]) -> [Operation] {
+        let made = places.map { _ in Operation() }
+        return places.map { made[$0] }
+    }
+
+    private func link(_ node: Int, of graph: Graph, _ operations: [Operation]) {
+        for dependency in graph.dependencies(of: node) {
+            operations[node].addDependency(operations[dependency])
+        }
+    }
+}
