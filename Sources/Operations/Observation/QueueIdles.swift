@@ -55,6 +55,6 @@ public struct OperationQueueIdles: AsyncSequence, Sendable {
 }
 
 extension OperationQueue {
-    /// The moments, from now on, at which the queue has nothing left; see ``Idles``.
+    /// The moments, from now on, at which the queue has nothing left; see ``OperationQueueIdles``.
     public final var idles: OperationQueueIdles { OperationQueueIdles(queue: self) }
 }
