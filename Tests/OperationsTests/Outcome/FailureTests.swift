@@ -204,21 +204,23 @@ struct FailureTests {
         }
     }
 
-    /// The handler of one that is cancelled before it makes it fail, and waits for its end.
+    /// The handler of one that is cancelled before it makes it fail, and waits for its end. It does so by other
+    /// means than the library's, whose waits would call `cancel()` first.
     @Test func oneThatFailsWhileItsQueueIsBeingCancelledHasFailed() async {
         let (queue, other) = (OperationQueue(), OperationQueue())
         queue.maxConcurrentOperationCount = 2
-        let (begun, failNow, end) = (Signal(), Signal(), Signal())
+        let (begun, failNow, ended, end) = (Signal(), Signal(), Signal(), Signal())
         let second = TypedOperation<Void> {
             Operation.current?.onCancel {}
             begun.send()
             failNow.wait()
             throw Broken()
         }
+        second.completionBlock = { ended.send() }
         queue.add {
             Operation.current?.onCancel {
                 failNow.send()
-                second.waitUntilFinished()
+                ended.wait()
                 end.send()
             }
             begun.send()
