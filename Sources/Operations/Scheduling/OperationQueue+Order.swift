@@ -23,7 +23,7 @@ public enum OperationQueueOrder: Sendable, Hashable, CaseIterable {
 }
 
 extension OperationQueue {
-    /// In which order operations start; ``Order/priority`` unless set.
+    /// In which order operations start; ``OperationQueueOrder/priority`` unless set.
     ///
     /// Can be changed at any time: what has not started goes by the new order from then on. Barriers hold in each
     /// order: they wait for all that were added before, and all that are added later wait for them. For ``main``
@@ -42,10 +42,10 @@ extension OperationQueue {
     /// set, and then priorities stay what they are.
     ///
     /// There is no upper end: what is ready for long enough goes before all that is new, so nothing starves,
-    /// neither behind higher priorities nor behind earlier deadlines or, in the order ``Order/lifo``, behind what
+    /// neither behind higher priorities nor behind earlier deadlines or, in the order ``OperationQueueOrder/lifo``, behind what
     /// was added later. ``Operation/queuePriority`` does not change. The span counts from the moment when the
     /// operation became ready, also while the queue is suspended or a barrier holds it back; from when this was
-    /// set, if that is later; and anew when its priority is changed. Without meaning in the order ``Order/fifo``.
+    /// set, if that is later; and anew when its priority is changed. Without meaning in the order ``OperationQueueOrder/fifo``.
     /// For ``main`` it is fixed.
     ///
     /// - Precondition: more than zero, or nil.
