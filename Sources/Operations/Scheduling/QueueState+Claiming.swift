@@ -158,6 +158,7 @@ extension QueueState {
     private static let smallNanoseconds: UInt64 = 4_000
 
     /// One, unless there are many of which each takes no time.
+    @inline(__always)
     private func batchSize(cores: Int) -> Int {
         guard others == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else { return 1 }
         let time = typicalNanoseconds + 1

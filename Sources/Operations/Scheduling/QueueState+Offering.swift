@@ -65,7 +65,16 @@ extension QueueState {
     }
 
     /// Whether an operation that is about to be claimed is urgent enough.
-    func isUrgent(_ operation: Reference, atLeast urgency: Urgency) -> Bool {
-        urgency == .background || self.urgency(of: operation) >= urgency
+    ///
+    /// It changes nothing. A method that does not say `mutating` would be given a copy of the whole state, made
+    /// before the first comparison, on the path of every operation.
+    @inline(__always)
+    mutating func isUrgent(_ operation: Reference, atLeast urgency: Urgency) -> Bool {
+        urgency == .background || comparesUrgency(of: operation, to: urgency)
+    }
+
+    @inline(never)
+    private mutating func comparesUrgency(of operation: Reference, to least: Urgency) -> Bool {
+        urgency(of: operation) >= least
     }
 }

@@ -26,10 +26,7 @@ extension ThreadContext {
             }
             context.nestedReleases += 1
             release()
-            context.nestedReleases -= 1
-            if context.nestedReleases == 0, !context.laterReleases.isEmpty {
-                context.releaseLater()
-            }
+            context.endRelease()
         }
     }
 
@@ -42,15 +39,24 @@ extension ThreadContext {
                 WorkerPool.shared.submit(.block { release(first, and: rest) })
                 return
             }
-            for operation in rest { context.laterReleases.append(operation.takeRetainedValue()) }
-            if context.nestedReleases > 0 {
+            guard context.nestedReleases < mostNestedReleases else {
                 context.laterReleases.append(first.takeRetainedValue())
+                for operation in rest {
+                    context.laterReleases.append(operation.takeRetainedValue())
+                }
                 return
             }
-            context.nestedReleases = 1
+            context.nestedReleases += 1
             first.release()
-            context.releaseLater()
+            for operation in rest { operation.release() }
+            context.endRelease()
         }
+    }
+
+    @inline(__always)
+    private func endRelease() {
+        nestedReleases -= 1
+        if nestedReleases == 0, !laterReleases.isEmpty { releaseLater() }
     }
 
     /// Releases what was moved to the list, and what comes to the list by that. No other release of this thread is

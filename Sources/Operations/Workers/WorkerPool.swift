@@ -9,7 +9,7 @@ import Synchronization
 final class WorkerPool: @unchecked Sendable {
     static let shared = WorkerPool(maximumThreads: 512)
 
-    private static let idleNanoseconds: UInt64 = 5_000_000_000
+    private static let idleSeconds = 5
     private static let watchNanoseconds: UInt64 = 5_000_000
     private static let idleWatchNanoseconds: UInt64 = 100_000_000
     private static let quietNanoseconds: UInt64 = 1_500
@@ -19,7 +19,7 @@ final class WorkerPool: @unchecked Sendable {
     private var state: PoolState
     /// By number.
     private var workers: [Worker?] = []
-    private let foreman = Parker()
+    private let foreman = TimedParker()
     private let timekeeper = Timekeeper()
     /// What `state` says, for those who look without the lock.
     private let pending = Atomic<Int>(0)
@@ -188,7 +188,7 @@ final class WorkerPool: @unchecked Sendable {
     /// False when a superfluous worker has been idle for long.
     private func park(_ worker: Worker) -> Bool {
         while true {
-            if worker.parker.wait(nanoseconds: Self.idleNanoseconds) { return true }
+            if worker.parker.wait(about: Self.idleSeconds) { return true }
             let mayEnd = event { $0.mayEndWhenIdle && $0.workerUnparks(worker.id) }
             if mayEnd { return false }
         }
