@@ -14,7 +14,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     /// Makes an operation without blocks, which finishes at once.
     public override init() {
         super.init()
-        if type(of: self) == BlockOperation.self { becomePlain() }
+        if type(of: self) == BlockOperation.self { useFastPath() }
     }
 
     /// Makes an operation of one block; more can be added.
@@ -54,7 +54,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
             guard phase != .executing, phase != .finished else { return false }
             extras.furtherBlocks.append(block)
             update { word in
-                word.insert(.elaborate)
+                word.insert(.needsSetup)
                 return true
             }
             return true
@@ -88,7 +88,7 @@ private final class SharedWork: Sendable {
     private let queue = ThreadContext.currentQueue
     private let next = Atomic<Int>(0)
     private let unfinished: Atomic<Int>
-    private let done = Gate()
+    private let done = Latch()
 
     init(_ blocks: [@Sendable () -> Void], of operation: Operation) {
         self.blocks = blocks

@@ -16,9 +16,9 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
     private let call: Call
 
     private final class Call: Sendable {
-        private let body: Protected<(@Sendable () throws -> Output)?>
+        private let body: Locked<(@Sendable () throws -> Output)?>
 
-        init(_ body: @escaping @Sendable () throws -> Output) { self.body = Protected(body) }
+        init(_ body: @escaping @Sendable () throws -> Output) { self.body = Locked(body) }
 
         /// For the first who asks; it is released without the lock.
         func take() -> (@Sendable () throws -> Output)? { body.withLock { $0.take() } }

@@ -13,22 +13,22 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     // Unchecked because it is open: the base class itself keeps all it has in these atomics and in what
     // they point at, which Scheduling.md says who may touch; a subclass answers for what it adds.
 
-    /// An `OperationWord`.
-    let word = Atomic<UInt64>(OperationWord().bits)
+    /// An `LifecycleState`.
+    let word = Atomic<UInt64>(LifecycleState().bits)
     /// The queue, once the operation has its place there.
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
     /// The place in the queue's ring; changes under the queue's lock.
     let sequence = Atomic<Int>(OperationRing.nowhere)
-    /// Its place in the order of the graph; see `OrderSearch`.
+    /// Its place in the order of the graph; see `TopologicalOrder`.
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
-    /// An `OperationMark`: the last that was noted of it, if anybody looks on.
+    /// An `PhaseTimestamp`: the last that was noted of it, if anybody looks on.
     let mark = Atomic<UInt64>(0)
 
     /// Makes an operation that does nothing until it is subclassed.
     public init() {
-        rank.store(OrderSearch.nextRank(), ordering: .relaxed)
+        rank.store(TopologicalOrder.nextRank(), ordering: .relaxed)
         inferQualityOfService()
     }
 
@@ -71,7 +71,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         let change = update { $0.mainReturned() }
         // A subclass that overrides `isFinished` may have more to do; it says so when it has.
         finishIfReported()
-        if let change, change.after.has(.observed) { tellThatMainReturned() }
+        if let change, change.after.has(.observed) { mainDidReturn() }
     }
 
     /// The body has returned, and is about to be run again.
@@ -99,7 +99,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             return ThreadContext.whileStoppingBody(of: self) { markExpired() }
         }
         markCancelled()
-        considerStarting()
+        reevaluateReadiness()
     }
 
     // MARK: State
@@ -172,7 +172,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
         guard let edge = connect(to: dependency, on: condition) else { return }
-        OrderSearch.check(edge, from: dependency, to: self)
+        TopologicalOrder.check(edge, from: dependency, to: self)
     }
 
     /// Takes a dependency away; the operation may become ready by that.
@@ -202,7 +202,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if status.phase != .finished, ThreadContext.isInside(self) {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
-        let gate = Gate()
+        let gate = Latch()
         guard addWaiter(.thread(gate)) else { return }
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label)
@@ -242,7 +242,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     func startTask() {}
 
     /// Its work goes on in a task; it was begun at this time, or a little later.
-    func noteTaskStart(_ time: UInt64) {}
+    func recordTaskStart(_ time: UInt64) {}
 
     /// When its work was started, if it notes that itself.
     var ownStartTime: UInt64? { nil }
@@ -279,7 +279,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 extras.name = newValue
                 extras.observations?.record(OperationProperties.name, newValue)
             }
-            tellObservers()
+            notifyObservers()
         }
     }
 
@@ -299,13 +299,13 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                     extras.observations?.record(OperationProperties.completionBlock, newValue)
                 }
                 update { word in
-                    word.insert(.hasAudience)
+                    word.insert(.hasEndObservers)
                     return true
                 }
                 return extras.completionBlock
             }
             withExtendedLifetime(previous) {}
-            tellObservers()
+            notifyObservers()
         }
     }
 
@@ -317,7 +317,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         get { status.priority }
         set {
             guard newValue != queuePriority else { return }
-            defer { tellObservers() }
+            defer { notifyObservers() }
             var backoff = Backoff()
             while true {
                 if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) {
@@ -346,7 +346,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         get { status.quality.property }
         set {
             setQualityOfService(newValue)
-            tellObservers()
+            notifyObservers()
         }
     }
 
@@ -366,10 +366,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                     OperationProperties.threadPriority, extras.threadPriority)
             }
             update { word in
-                word.insert(.elaborate)
+                word.insert(.needsSetup)
                 return true
             }
-            tellObservers()
+            notifyObservers()
         }
     }
 
@@ -434,7 +434,7 @@ extension Operation {
             guard status.phase != .finished else { return nil }
             let ticket = extras.waiters.append(waiter)
             update { word in
-                word.insert(.hasAudience)
+                word.insert(.hasEndObservers)
                 return true
             }
             return ticket
@@ -464,12 +464,12 @@ extension Operation {
     }
 }
 
-extension OperationWord.Phase {
+extension LifecycleState.Phase {
     var description: String {
         switch self {
         case .created: "in no queue"
-        case .waiting, .asking: "waiting"
-        case .filed: "ready"
+        case .waiting, .checkingReadiness: "waiting"
+        case .queued: "ready"
         case .starting: "starting"
         case .executing: "executing"
         case .finished: "finished"

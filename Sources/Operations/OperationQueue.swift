@@ -17,30 +17,30 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
     let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
     let insight = Atomic<Unmanaged<QueueInsight>?>(nil)
-    private let settings: Protected<Settings>
+    private let settings: Locked<Settings>
     /// What runs its operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
     /// What ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` made it for.
     let scope: QueueScope?
     /// Where its operations run, if they are to have the task-local values of somebody.
-    let tasks: InheritingTasks?
+    let tasks: TaskLocalExecutor?
 
     // What workers look at before each operation, and what changes with each addition, lie apart: each
     // would otherwise wait for the other to get the memory from another processor.
     private let gapBeforeSigns = CacheLine()
     /// What `state` says, for workers that look without the lock.
-    let attention = Atomic<UInt32>(0)
+    let recallEpoch = Atomic<UInt32>(0)
     /// Whether workers of ours run it, and not a dispatch queue.
     let runsOnWorkers = Atomic<Bool>(true)
     /// What has to be done around each operation: a `Care`. Nothing, as a rule.
-    let care = Atomic<UInt8>(0)
+    let instrumentation = Atomic<UInt8>(0)
     /// The rank of ``qualityOfService``.
     private let ownQualityRank = Atomic<Int>(0)
     private let gapBehindSigns = CacheLine()
 
-    let lock = BriefLock()
-    /// What `state` says, as `attention`.
-    let hasPrecedence = Atomic<Bool>(false)
+    let lock = SpinLock()
+    /// What `state` says, as `recallEpoch`.
+    let hasCompetingWork = Atomic<Bool>(false)
 
     struct Settings {
         var name: String?
@@ -57,16 +57,16 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// Makes a queue whose operations run on worker threads.
     public init() {
         state.initialize(to: QueueState())
-        settings = Protected(Settings())
+        settings = Locked(Settings())
         driver = nil
         (scope, tasks) = (nil, nil)
         QueueRegistry.insert(self)
     }
 
     /// A queue whose operations run in tasks that inherit from somebody.
-    init(tasks: InheritingTasks, scope: QueueScope? = nil) {
+    init(tasks: TaskLocalExecutor, scope: QueueScope? = nil) {
         state.initialize(to: QueueState())
-        settings = Protected(Settings())
+        settings = Locked(Settings())
         self.scope = scope
         self.tasks = tasks
         driver = nil
@@ -87,7 +87,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         state.pointee.qualityRank = qualityOfService.rank
         runsOnWorkers.store(false, ordering: .relaxed)
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
-        settings = Protected(Settings(name: name))
+        settings = Locked(Settings(name: name))
         driver = nil
         (scope, tasks) = (nil, nil)
         QueueRegistry.insert(self)
@@ -97,7 +97,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     package init(driver: any QueueDriver, name: String, time: TimeSource) {
         state.initialize(to: QueueState(executor: .driver))
         runsOnWorkers.store(false, ordering: .relaxed)
-        settings = Protected(Settings(name: name, time: time))
+        settings = Locked(Settings(name: name, time: time))
         self.driver = driver
         (scope, tasks) = (nil, nil)
         clock = { Int64(clamping: time.now().wholeNanoseconds) }
@@ -325,7 +325,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// ``Operation/cancel()`` of each is called, on the calling thread, in the order in which they were added,
     /// and none of them ends as cancelled before that. An override that blocks holds back those after it,
     /// unless it waits for an operation or a queue: then the others are cancelled first.
-    open func cancelAllOperations() { CancelRound.cancel(cancelPlainOperations()) }
+    open func cancelAllOperations() { CancelRound.cancel(cancelFastPathOperations()) }
 
     /// Blocks the calling thread until the queue is empty.
     ///
@@ -341,7 +341,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     )
     open func waitUntilAllOperationsAreFinished() {
         if isOverForCaller() { return }
-        let gate = Gate()
+        let gate = Latch()
         guard addWaiter(.thread(gate)) else { return }
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
@@ -370,7 +370,7 @@ extension OperationQueue {
 
     /// The progress, if anybody has asked for it and set how much there is to do.
     var activeProgress: Progress? {
-        guard cares(for: .progress) else { return nil }
+        guard traces(for: .progress) else { return nil }
         return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
     }
 

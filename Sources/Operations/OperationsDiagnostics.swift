@@ -29,7 +29,7 @@ public enum OperationsDiagnostics {
         }
     }
 
-    private static let currentHandler = Protected<@Sendable (Finding) -> Void>({ finding in
+    private static let currentHandler = Locked<@Sendable (Finding) -> Void>({ finding in
         writeToStandardError("Operations: \(finding).\n")
     })
 

@@ -13,7 +13,7 @@ import Synchronization
 /// loses some of it, since that is a read and a write: give each of them a child of its own.
 open class Progress: @unchecked Sendable {
     // Unchecked because it is open: the base class keeps all it has inside this lock.
-    let state: Protected<ProgressState>
+    let state: Locked<ProgressState>
     /// Read without the lock, by queues whose progress nobody has asked for.
     let isActive: Atomic<Bool>
 
@@ -22,7 +22,7 @@ open class Progress: @unchecked Sendable {
     /// The first progress that is made while another one is current takes all of the units that were
     /// set aside for it; see ``becomeCurrent(withPendingUnitCount:)``.
     public init(totalUnitCount: Int64) {
-        self.state = Protected(ProgressState(total: totalUnitCount))
+        self.state = Locked(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
         ProgressScope.current?.attach(self)
     }
@@ -34,14 +34,14 @@ open class Progress: @unchecked Sendable {
     ///   - parent: kept by whoever made it; the child does not keep it.
     ///   - pendingUnitCount: how many of the parent's units it stands for.
     public init(totalUnitCount: Int64, parent: Progress, pendingUnitCount: Int64) {
-        self.state = Protected(ProgressState(total: totalUnitCount))
+        self.state = Locked(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
         parent.addChild(self, withPendingUnitCount: pendingUnitCount)
     }
 
     /// Makes a progress without a parent, whichever is current.
     init(discreteTotalUnitCount: Int64) {
-        self.state = Protected(ProgressState(total: discreteTotalUnitCount))
+        self.state = Locked(ProgressState(total: discreteTotalUnitCount))
         self.isActive = Atomic(discreteTotalUnitCount != 0)
     }
 
@@ -112,7 +112,7 @@ open class Progress: @unchecked Sendable {
         case .isAncestor:
             misuse("\(child) is \(self) or above it and cannot be its child: add another progress")
         case .adopted(let isCancelled, let isPaused):
-            if let news = child.state.withLock({ $0.newsForParent() }) { child.spread(news) }
+            if let news = child.state.withLock({ $0.changeForParent() }) { child.spread(news) }
             if isCancelled { child.cancel() }
             if isPaused { child.pause() }
         }

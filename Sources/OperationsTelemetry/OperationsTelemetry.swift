@@ -1,6 +1,6 @@
 // OperationsTelemetry: what operation queues do, told to swift-metrics, swift-log and swift-distributed-tracing.
 //
-// In comes what a queue tells its listener (`OperationListener`, in Operations): each operation that is added,
+// In comes what a queue tells its listener (`QueueObserver`, in Operations): each operation that is added,
 // started, repeated and ended. Out go metrics, log messages and spans, on the thread where it happens and
 // with no lock held.
 //

@@ -3,9 +3,9 @@ import Operations
 /// Goes on until it is ended or the queue goes away. It does not keep the queue, and need not be kept.
 public final class TelemetryReports: Sendable {
     private let telemetry: QueueTelemetry
-    private let listening: OperationListening
+    private let listening: QueueObservation
 
-    init(_ telemetry: QueueTelemetry, _ listening: OperationListening) {
+    init(_ telemetry: QueueTelemetry, _ listening: QueueObservation) {
         (self.telemetry, self.listening) = (telemetry, listening)
     }
 

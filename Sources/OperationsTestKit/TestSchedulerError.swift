@@ -56,7 +56,7 @@ extension SchedulerCore {
     func stuck() -> [TestSchedulerError.StuckOperation] {
         var stuck: [TestSchedulerError.StuckOperation] = []
         for (operation, queue) in unfinished where stuck.count < Self.stuckLimit {
-            if queue.isHeldBack, !operation.isAtWork { continue }
+            if queue.isOnHold, !operation.isAtWork { continue }
             let explanation = operation.explain()
             let waitsForSuspended = explanation.causes.contains { cause in
                 switch cause.reason {

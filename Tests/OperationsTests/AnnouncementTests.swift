@@ -10,7 +10,7 @@ import Testing
 struct AnnouncementTests {
     private final class Log: Sendable {
         private let lines = Recorder<String>()
-        private let tokens = Protected<[KeyValueObservation]>([])
+        private let tokens = Locked<[KeyValueObservation]>([])
 
         init(_ operation: Operation) {
             let paths: [(String, KeyPath<Operation, Bool>)] = [

@@ -13,7 +13,7 @@ enum Label {
 struct AsyncOperationTests {
     /// A door for tasks.
     final class AsyncGate: Sendable {
-        private let state = Protected<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
+        private let state = Locked<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
             (false, []))
 
         func open() {
@@ -116,7 +116,7 @@ struct AsyncOperationTests {
 
     @Test func aSubclassOverridesMain() async {
         final class Answer: AsyncOperation, @unchecked Sendable {
-            let output = Protected<Int?>(nil)
+            let output = Locked<Int?>(nil)
             override func main() async throws {
                 await Task.yield()
                 output.withLock { $0 = 42 }

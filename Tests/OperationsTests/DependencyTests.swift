@@ -112,11 +112,11 @@ struct DependencyTests {
 
     @Test func operationsHandDataToTheirDependents() async {
         final class Produce: Operation, @unchecked Sendable {
-            let output = Protected<Int?>(nil)
+            let output = Locked<Int?>(nil)
             override func main() { output.withLock { $0 = 21 } }
         }
         final class Double: Operation, @unchecked Sendable {
-            let output = Protected<Int?>(nil)
+            let output = Locked<Int?>(nil)
             override func main() {
                 let inputs = dependencies.compactMap { ($0 as? Produce)?.output.withLock { $0 } }
                 output.withLock { $0 = inputs.first.map { $0 * 2 } }

@@ -115,13 +115,13 @@ struct EndTests {
     }
 
     @Test("O22: in an observer of the end, of a plain operation too", arguments: [true, false])
-    func waitingInAnObserverOfTheEnd(isPlain: Bool) async {
-        await #expect(processExitsWith: .success) { [isPlain] in
+    func waitingInAnObserverOfTheEnd(usesFastPath: Bool) async {
+        await #expect(processExitsWith: .success) { [usesFastPath] in
             endSoon(1)
             let returned = Tally()
             for (index, wait) in Self.waits.enumerated() {
                 let queue = OperationQueue()
-                let operation = isPlain ? BlockOperation {} : OnlyMain()
+                let operation = usesFastPath ? BlockOperation {} : OnlyMain()
                 let observation = operation.observe(\.isFinished) { operation, _ in
                     wait(operation, queue)
                     returned.increment()

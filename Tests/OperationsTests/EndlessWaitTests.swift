@@ -547,7 +547,7 @@ struct EndlessWaitTests {
 
     @Test func anOverrideOfIsReadyMayChangeItsMind() async {
         final class Conditional: Operation, @unchecked Sendable {
-            let condition = Protected(false)
+            let condition = Locked(false)
             override var isReady: Bool { super.isReady && condition.withLock { $0 } }
         }
         let queue = OperationQueue()

@@ -193,7 +193,7 @@ struct ExplanationTests {
 
     @Test func aSubclassThatHasNotReportedItsEnd() async {
         final class Unfinished: Operation, @unchecked Sendable {
-            let over = Protected(false)
+            let over = Locked(false)
             override var isFinished: Bool { over.withLock { $0 } }
         }
         let operation = Unfinished()

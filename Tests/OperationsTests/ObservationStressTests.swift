@@ -192,7 +192,7 @@ struct ObservationStressTests {
             let values = counts.events
             #expect(zip(values, values.dropFirst()).allSatisfy { $0 - 1 == $1 })
             observation.invalidate()
-            #expect(!queue.snapshot { $0.tellsEach })
+            #expect(!queue.snapshot { $0.notifiesEach })
         }
     }
 
@@ -302,7 +302,7 @@ struct ObservationStressTests {
                     atTheEnd.record(counts.events)
                     over.send()
                 }
-                while !operation.status.has(.hasAudience) {}
+                while !operation.status.has(.hasEndObservers) {}
                 go.send()
                 over.wait()
                 if atTheEnd.events != [[0]] { wrong += 1 }

@@ -121,8 +121,8 @@ struct ObservationTests {
         let log = Recorder<String>()
         let queue = OperationQueue()
         let done = Signal()
-        for isPlain in [true, false] {
-            let operation = isPlain ? BlockOperation {} : AsyncOperation {}
+        for usesFastPath in [true, false] {
+            let operation = usesFastPath ? BlockOperation {} : AsyncOperation {}
             let dependent = BlockOperation { log.record("dependent") }
             dependent.addDependency(operation)
             operation.completionBlock = { done.send() }
@@ -295,7 +295,7 @@ struct ObservationTests {
 
     @Test func invalidatingInsideAHandlerMakesItTheLastCall() {
         let calls = Tally()
-        let kept = Protected<KeyValueObservation?>(nil)
+        let kept = Locked<KeyValueObservation?>(nil)
         let operation = Operation()
         let observation = operation.observe(\.name, options: [.prior]) { _, _ in
             calls.increment()
@@ -369,7 +369,7 @@ struct ObservationTests {
                 dependent.addDependency(dependency)
                 return dependent
             }
-            let box = Protected((dependents, dependents.map { $0.observe(\.isReady) { _, _ in } }))
+            let box = Locked((dependents, dependents.map { $0.observe(\.isReady) { _, _ in } }))
             queue.addOperation(dependency)
             // Let go of here, at the same time.
             let last = box.withLock { content in

@@ -12,7 +12,7 @@ struct PoolStateTests {
     /// Makes a worker that has taken an item.
     private func activeWorker(_ pool: inout PoolState, _ item: WorkItem = .block {}) -> WorkerID {
         _ = pool.submitted(item)
-        _ = pool.foremanTakesOrders()
+        _ = pool.monitorTakesOrders()
         let worker = pool.workerStarted()
         pool.workerArrives()
         #expect(pool.workerAsked(worker) != nil)
@@ -21,10 +21,10 @@ struct PoolStateTests {
 
     @Test func theFirstItemOrdersAThread() {
         var pool = pool()
-        #expect(pool.submitted(item).wakesForeman)
-        let orders = pool.foremanTakesOrders()
+        #expect(pool.submitted(item).wakesMonitor)
+        let orders = pool.monitorTakesOrders()
         #expect(orders == 1)
-        let again = pool.foremanTakesOrders()
+        let again = pool.monitorTakesOrders()
         #expect(again == 0)
     }
 
@@ -34,7 +34,7 @@ struct PoolStateTests {
         pool.workerDone(worker)
         pool.workerParks(worker)
         let action = pool.submitted(item)
-        #expect(action.wakes == worker && !action.wakesForeman)
+        #expect(action.wakes == worker && !action.wakesMonitor)
     }
 
     @Test func nobodyIsWokenForWhatASearcherWillFind() {
@@ -54,14 +54,14 @@ struct PoolStateTests {
         var pool = pool()
         let workers = [activeWorker(&pool), activeWorker(&pool)]
         let action = pool.submitted(item)
-        #expect(action.wakesForeman, "it has to watch")
+        #expect(action.wakesMonitor, "it has to watch")
         let again = pool.submitted(item)
-        #expect(!again.wakesForeman, "once is enough")
+        #expect(!again.wakesMonitor, "once is enough")
         let third = pool.workerStarted()
         let refused = pool.workerAsked(third)
         #expect(refused == nil)
         let made = pool.workerWillBlock(workers[0])
-        #expect(made.wakesForeman || made.wakes != nil)
+        #expect(made.wakesMonitor || made.wakes != nil)
         let taken = pool.workerAsked(third)
         #expect(taken != nil)
     }
@@ -77,7 +77,7 @@ struct PoolStateTests {
         let woken = pool.submitted(item)
         #expect(woken.wakes == parked)
         let action = pool.workerDidUnblock(waiting)
-        #expect(action.wakesForeman)
+        #expect(action.wakesMonitor)
         #expect(pool.active == [waiting, running])
     }
 
@@ -100,22 +100,22 @@ struct PoolStateTests {
     @Test func aRefusedThreadIsNotCounted() {
         var pool = pool()
         _ = pool.submitted(item)
-        _ = pool.foremanTakesOrders()
+        _ = pool.monitorTakesOrders()
         let remaining = pool.threadRefused().remaining
         #expect(remaining == 0)
         let action = pool.submitted(item)
-        #expect(action.wakesForeman, "one more try")
+        #expect(action.wakesMonitor, "one more try")
     }
 
     @Test func batchesAreWatchedUntilTheForemanSeesNone() {
         var pool = pool()
         _ = activeWorker(&pool)
         let action = pool.batchStarted()
-        #expect(action.wakesForeman)
-        let watches = pool.foremanBeginsToWatch()
+        #expect(action.wakesMonitor)
+        let watches = pool.monitorBeginsToWatch()
         #expect(watches == .closely)
-        pool.foremanSawBatches(false)
-        let ends = pool.foremanBeginsToWatch()
+        pool.monitorSawBatches(false)
+        let ends = pool.monitorBeginsToWatch()
         #expect(ends == nil)
     }
 
@@ -125,7 +125,7 @@ struct PoolStateTests {
         var pool = pool()
         for _ in 0..<2 { _ = activeWorker(&pool, item(.background)) }
         let action = pool.submitted(item(.interactive))
-        #expect(action.wakesForeman, "a thread is made for it")
+        #expect(action.wakesMonitor, "a thread is made for it")
         let third = pool.workerStarted()
         pool.workerArrives()
         let taken = pool.workerAsked(third)
@@ -152,43 +152,43 @@ struct PoolStateTests {
     @Test func timersDoNotEvenWaitForWhatIsMostUrgent() {
         var pool = pool()
         for _ in 0..<2 { _ = activeWorker(&pool, item(.interactive)) }
-        #expect(pool.submitted(item(.timer)).wakesForeman, "a thread is made for it")
+        #expect(pool.submitted(item(.timer)).wakesMonitor, "a thread is made for it")
     }
 
     @Test func whereSomebodySleepsBatchesAreWatchedAtOnce() {
         var pool = pool()
         _ = activeWorker(&pool, item(.usual))
-        _ = pool.foremanCounted(asleep: 1, cores: 2)
-        #expect(pool.foremanBeginsToWatch() == .lazily)
-        #expect(pool.batchStarted().wakesForeman)
+        _ = pool.monitorCounted(asleep: 1, cores: 2)
+        #expect(pool.monitorBeginsToWatch() == .lazily)
+        #expect(pool.batchStarted().wakesMonitor)
     }
 
     @Test func afterAThreadWasRefusedItIsAskedForAgain() {
         var pool = pool()
         let worker = activeWorker(&pool, item(.usual))
         _ = pool.workerWillBlock(worker)
-        #expect(pool.submitted(item(.usual)).wakesForeman)
-        #expect(pool.foremanTakesOrders() == 1)
+        #expect(pool.submitted(item(.usual)).wakesMonitor)
+        #expect(pool.monitorTakesOrders() == 1)
         let refused = pool.threadRefused()
         #expect(refused.remaining == 1)
-        #expect(!refused.1.wakesForeman, "not at once: he would do nothing else")
-        #expect(pool.foremanBeginsToWatch() == .closely)
-        #expect(pool.foremanCounted(asleep: 0, cores: 2).wakesForeman)
-        #expect(pool.foremanTakesOrders() == 1)
+        #expect(!refused.1.wakesMonitor, "not at once: he would do nothing else")
+        #expect(pool.monitorBeginsToWatch() == .closely)
+        #expect(pool.monitorCounted(asleep: 0, cores: 2).wakesMonitor)
+        #expect(pool.monitorTakesOrders() == 1)
     }
 
     /// A thread is asked for; before it is refused, the only worker has done that work, and sleeps.
     @Test func whatWasLeftToAThreadThatIsRefusedIsForTheParkedOnes() {
         var pool = pool()
         let worker = activeWorker(&pool)
-        #expect(pool.submitted(item).wakesForeman)
+        #expect(pool.submitted(item).wakesMonitor)
         pool.workerDone(worker)
         #expect(pool.workerAsked(worker) != nil)
         pool.workerDone(worker)
         #expect(pool.workerAsked(worker) == nil)
         pool.workerParks(worker)
         #expect(pool.submitted(item).wakes == nil, "the thread that is being made takes it")
-        #expect(pool.foremanTakesOrders() == 1)
+        #expect(pool.monitorTakesOrders() == 1)
         #expect(pool.threadRefused().1.wakes == worker)
     }
 
@@ -268,7 +268,7 @@ struct PoolStateTests {
         #expect(turns[0] == .background, "it has been passed over often enough meanwhile")
         #expect(turns.count { $0 == .background } == 1)
         // That one sleeps.
-        _ = pool.foremanCounted(asleep: 1, cores: 1)
+        _ = pool.monitorCounted(asleep: 1, cores: 1)
         turns = (0..<200).map { _ in take() }
         #expect(turns.count { $0 == .background } == 1)
     }

@@ -7,7 +7,7 @@ import Testing
 struct ProgressObservingTests {
     @Test func eachFractionReachesTheObserverInOrder() {
         let progress = Progress(totalUnitCount: 4)
-        let seen = Protected<[Double?]>([])
+        let seen = Locked<[Double?]>([])
         let observation = progress.observe(\.fractionCompleted, options: [.initial, .new]) {
             _, change in
             seen.withLock { $0.append(change.newValue) }
@@ -23,7 +23,7 @@ struct ProgressObservingTests {
         let root = Progress(totalUnitCount: 2)
         let middle = Progress(totalUnitCount: 2, parent: root, pendingUnitCount: 1)
         let leaf = Progress(totalUnitCount: 4, parent: middle, pendingUnitCount: 1)
-        let seen = Protected<[Double?]>([])
+        let seen = Locked<[Double?]>([])
         let observation = root.observe(\.fractionCompleted, options: [.old, .new]) { _, change in
             seen.withLock { $0.append(contentsOf: [change.oldValue, change.newValue]) }
         }
@@ -34,7 +34,7 @@ struct ProgressObservingTests {
 
     @Test func theOtherPropertiesCanBeObservedToo() {
         let progress = Progress(totalUnitCount: 0)
-        let seen = Protected<[String]>([])
+        let seen = Locked<[String]>([])
         func note<Value>(_ name: String)
             -> @Sendable (Progress, KeyValueObservedChange<Value>) ->
             Void
@@ -65,8 +65,8 @@ struct ProgressObservingTests {
 
     @Test func aHandlerMayChangeTheProgressAndEndTheObservation() {
         let progress = Progress(totalUnitCount: 10)
-        let observation = Protected<KeyValueObservation?>(nil)
-        let counts = Protected<[Int64?]>([])
+        let observation = Locked<KeyValueObservation?>(nil)
+        let counts = Locked<[Int64?]>([])
         let made = progress.observe(\.completedUnitCount, options: .new) { progress, change in
             counts.withLock { $0.append(change.newValue) }
             if change.newValue == 3 { observation.withLock { $0 }?.invalidate() }
@@ -83,7 +83,7 @@ struct ProgressObservingTests {
         let children = (0..<4).map { _ in
             Progress(totalUnitCount: 1_000, parent: parent, pendingUnitCount: 1_000)
         }
-        let seen = Protected<[Double]>([])
+        let seen = Locked<[Double]>([])
         let observation = parent.observe(\.fractionCompleted, options: .new) { _, change in
             seen.withLock { $0.append(change.newValue ?? -1) }
         }

@@ -25,7 +25,7 @@ struct ProgressStateTests {
     @Test func newsThatMakeNoDifferenceGoNoFurther() {
         var (parent, child) = (ProgressState(total: 1), ProgressState(total: 4))
         let identity = Progress.discreteProgress(totalUnitCount: 4)
-        #expect(child.newsForParent() == nil)
+        #expect(child.changeForParent() == nil)
         parent.childAdded(identity, units: 1)
         let cancelled = child.cancelRequested()
         #expect(cancelled != nil)

@@ -143,7 +143,7 @@ struct ReadinessTests {
     /// (`keyPathsForValuesAffectingIsReady()` and so on).
     private class Stated: Operation, @unchecked Sendable {
         enum Stage { case pending, ready, executing, finished }
-        private let current = Protected(Stage.pending)
+        private let current = Locked(Stage.pending)
         let usesKeyPath: Bool
         init(usesKeyPath: Bool) { self.usesKeyPath = usesKeyPath }
         var state: Stage {
@@ -196,7 +196,7 @@ struct ReadinessTests {
         final class Deciding: Operation, @unchecked Sendable {
             let decided = Atomic(false)
             let ran = Tally()
-            private let token = Protected<KeyValueObservation?>(nil)
+            private let token = Locked<KeyValueObservation?>(nil)
             override init() {
                 super.init()
                 let token = observe(\.isReady) { operation, _ in operation.decide() }

@@ -116,8 +116,8 @@ struct ReentrancyTests {
     }
 
     @Test func aTaskMadeByABodyMayWaitForTheOperation() async {
-        let box = Protected<AsyncOperation?>(nil)
-        let waiting = Protected<Task<Void, Never>?>(nil)
+        let box = Locked<AsyncOperation?>(nil)
+        let waiting = Locked<Task<Void, Never>?>(nil)
         let operation = AsyncOperation {
             let operation = box.withLock { $0 }
             let task = Task { _ = await operation?.waitUntilFinished() }

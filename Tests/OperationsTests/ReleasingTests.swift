@@ -195,7 +195,7 @@ struct ReleasingTests {
         do {
             var last: Operation?
             for _ in 0..<length { last = Link.body.operation(after: last, Token(gone)) }
-            let holder = Protected(last)
+            let holder = Locked(last)
             queue.addOperation {
                 let chain = holder.withLock { $0.take() }
                 withExtendedLifetime(chain) {}

@@ -55,7 +55,8 @@ struct SchedulerPartsTests {
         #expect(second.takeNext() != nil)
         operation.update { $0.finished() }
         let departures = [
-            state.fold(second, nanoseconds: 1).isEmpty, state.fold(first, nanoseconds: 1).isEmpty,
+            state.retire(second, nanoseconds: 1).isEmpty,
+            state.retire(first, nanoseconds: 1).isEmpty,
         ]
         #expect(departures == [true, false])
         // The ring's reference.
@@ -63,8 +64,8 @@ struct SchedulerPartsTests {
     }
 
     private func after(
-        _ word: OperationWord, _ events: ((inout OperationWord) -> Bool)...
-    ) -> OperationWord? {
+        _ word: LifecycleState, _ events: ((inout LifecycleState) -> Bool)...
+    ) -> LifecycleState? {
         var word = word
         for event in events where !event(&word) { return nil }
         return word
@@ -73,7 +74,7 @@ struct SchedulerPartsTests {
     @Test func aDependencyAddedAtTheLastMomentKeepsItFromStarting() throws {
         let held = try #require(
             after(
-                OperationWord(), { $0.reserved() }, { $0.confirmed(wasReady: true) },
+                LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
                 { $0.claimed(takesSlot: true) }, { $0.dependencyAdded() }))
         #expect(after(held, { $0.startingFromQueue() }) == nil)
         #expect(after(held, { $0.cancelRequested() }, { $0.startingFromQueue() }) != nil)
@@ -82,27 +83,27 @@ struct SchedulerPartsTests {
     @Test func oneThatIsDoomedNeitherBeginsNorEndsBeforeItIsCancelled() throws {
         let doomed = try #require(
             after(
-                OperationWord(), { $0.reserved() }, { $0.confirmed(wasReady: true) },
-                { $0.claimed(takesSlot: true) }, { $0.doomed() }))
+                LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
+                { $0.claimed(takesSlot: true) }, { $0.cancellationAnnounced() }))
         #expect(after(doomed, { $0.startingFromQueue() }) == nil)
         let waiting = try #require(after(doomed, { $0.returnedToQueue() }))
-        #expect(waiting.phase == .waiting && !waiting.has([.holdsSlot, .alone]))
+        #expect(waiting.phase == .waiting && !waiting.has([.holdsSlot, .claimedAlone]))
         #expect(after(waiting, { $0.mayBeReady() })?.phase == .waiting)
         #expect(after(waiting, { $0.readinessAnnounced() })?.phase == .waiting)
         // A subclass that ends by itself was not cancelled.
         #expect(after(waiting, { $0.finished() })?.isCancelled == false)
         let cancelled = try #require(after(waiting, { $0.cancelRequested() }))
-        #expect(cancelled.phase == .asking)
+        #expect(cancelled.phase == .checkingReadiness)
         #expect(
-            after(cancelled, { $0.confirmed(wasReady: true) }, { $0.startingFromQueue() }) != nil)
+            after(cancelled, { $0.becameReady(wasReady: true) }, { $0.startingFromQueue() }) != nil)
     }
 
     /// It has begun: others that are at work are not stopped by that either.
     @Test func oneThatIsDoomedAfterItsStartWasCalledGoesOn() throws {
         let starting = try #require(
             after(
-                OperationWord(), { $0.reserved() }, { $0.confirmed(wasReady: true) },
-                { $0.startingFromQueue() }, { $0.doomed() }))
+                LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
+                { $0.startingFromQueue() }, { $0.cancellationAnnounced() }))
         #expect(after(starting, { $0.startRequested(isCancelled: false) })?.phase == .executing)
         #expect(after(starting, { $0.failed() }, { $0.finished() })?.outcome == .failed)
         let cancelled = try #require(after(starting, { $0.cancelRequested() }))
@@ -112,33 +113,35 @@ struct SchedulerPartsTests {
     /// Nobody can have overridden the `cancel()` of a plain one.
     @Test func aPlainOneThatIsDoomedLeaves() throws {
         let doomed = try #require(
-            after(OperationWord(isPlain: true), { $0.reserved() }, { $0.doomed() }))
-        #expect(after(doomed, { $0.plainBegun() })?.isCancelled == true)
+            after(
+                LifecycleState(usesFastPath: true), { $0.enqueued() },
+                { $0.cancellationAnnounced() }))
+        #expect(after(doomed, { $0.begunOnFastPath() })?.isCancelled == true)
         #expect(after(doomed, { $0.finished() })?.isCancelled == true)
     }
 
     @Test func anOverrideMayInsistOnBeingReady() throws {
         let asking = try #require(
-            after(OperationWord(), { $0.dependencyAdded() }, { $0.reserved() }))
-        let insisting = try #require(after(asking, { $0.confirmed(wasReady: false) }))
-        #expect(insisting.phase == .filed && !insisting.isReady)
-        #expect(after(insisting, { $0.unfiled() }) == nil)
+            after(LifecycleState(), { $0.dependencyAdded() }, { $0.enqueued() }))
+        let insisting = try #require(after(asking, { $0.becameReady(wasReady: false) }))
+        #expect(insisting.phase == .queued && !insisting.isReady)
+        #expect(after(insisting, { $0.removedFromReady() }) == nil)
         #expect(after(insisting, { $0.startingFromQueue() }) != nil)
         // Its yes may have been that of the class itself.
         let unsure = try #require(
             after(
                 asking, { $0.dependencyFinished() }, { $0.dependencyAdded() },
-                { $0.confirmed(wasReady: false) }))
-        #expect(unsure.phase == .asking && !unsure.has(.askAgain))
+                { $0.becameReady(wasReady: false) }))
+        #expect(unsure.phase == .checkingReadiness && !unsure.has(.askAgain))
         let late = try #require(
             after(
-                OperationWord(), { $0.reserved() }, { $0.dependencyAdded() },
-                { $0.confirmed(wasReady: true) }))
-        #expect(late.phase == .asking)
+                LifecycleState(), { $0.enqueued() }, { $0.dependencyAdded() },
+                { $0.becameReady(wasReady: true) }))
+        #expect(late.phase == .checkingReadiness)
         // What traits want is not for it to decide.
         let held = try #require(
-            after(asking, { $0.heldBack() }, { $0.confirmed(wasReady: false) }))
-        #expect(held.phase == .asking)
+            after(asking, { $0.putOnHold() }, { $0.becameReady(wasReady: false) }))
+        #expect(held.phase == .checkingReadiness)
     }
 
     @Test func removingADependencyOnItselfDoesNothing() {
@@ -200,7 +203,7 @@ struct SchedulerPartsTests {
         for _ in 0..<200 {
             let batch = Batch()
             let operations = (0..<32).map { _ in Operation() }
-            batch.claimed(holdsSlot: true, attention: 0) { entries in
+            batch.claimed(holdsSlot: true, recallEpoch: 0) { entries in
                 for (index, operation) in operations.enumerated() {
                     entries[index] = .passUnretained(operation)
                 }

@@ -63,7 +63,7 @@ struct StreamTests {
         #expect(!operation.status.has(.observed))
         let queue = OperationQueue()
         for await _ in queue.counts { break }
-        #expect(!queue.snapshot { $0.tellsEach })
+        #expect(!queue.snapshot { $0.notifiesEach })
     }
 
     @Test func countsGiveTheLatestAndEndWithTheTask() async {
@@ -86,7 +86,7 @@ struct StreamTests {
         let endless = Task { for await _ in queue.counts {} }
         endless.cancel()
         await endless.value
-        #expect(!queue.snapshot { $0.tellsEach })
+        #expect(!queue.snapshot { $0.notifiesEach })
     }
 
     @Test func manyStreamsOfRandomLivesAreInOrder() async {
@@ -98,7 +98,7 @@ struct StreamTests {
                 let states = operation.states.makeAsyncIterator()
                 queue.addOperation(operation)
                 if index % 5 == 0 { operation.cancel() }
-                let box = Protected(states)
+                let box = Locked(states)
                 group.addTask {
                     var iterator = box.withLock { $0 }
                     var ranks: [Int] = []

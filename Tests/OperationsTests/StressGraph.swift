@@ -32,7 +32,7 @@ final class StressGraph: @unchecked Sendable {
         let cancelAsked = Atomic(false)
         let wasEarly = Atomic(false)
         /// Set before the operation, or its dependents, can run; taken away ones are not looked at.
-        let dependencies = Protected<[Int]>([])
+        let dependencies = Locked<[Int]>([])
         let isOver = Atomic(false)
     }
 

@@ -4,7 +4,7 @@ import Dispatch
 
 /// Counts how many are inside at the same time.
 final class Occupancy: Sendable {
-    private let counts = Protected((now: 0, highest: 0))
+    private let counts = Locked((now: 0, highest: 0))
 
     func enter() {
         counts.withLock {
@@ -26,7 +26,7 @@ class StateKeepingOperation: Operation, @unchecked Sendable {
         case finished = "isFinished"
     }
 
-    private let current = Protected(State.ready)
+    private let current = Locked(State.ready)
 
     var stage: State {
         get { current.withLock { $0 } }

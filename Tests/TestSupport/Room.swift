@@ -7,10 +7,10 @@ final class Room: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Protected<State>
+    private let state: Locked<State>
 
     init(for places: Int) {
-        state = Protected(State(places: places))
+        state = Locked(State(places: places))
     }
 
     func enter() async {

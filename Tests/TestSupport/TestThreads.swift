@@ -17,7 +17,7 @@ final class TestThreads: TaskExecutor {
         var free = 0
     }
 
-    private let state = Protected(State())
+    private let state = Locked(State())
     private let arrived = DispatchSemaphore(value: 0)
 
     func enqueue(_ job: consuming ExecutorJob) {

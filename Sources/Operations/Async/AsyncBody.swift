@@ -6,7 +6,7 @@ final class AsyncBody: Sendable {
     let queue: OperationQueue?
     /// That of the task; nil if a driver runs it.
     let executor: PoolExecutor?
-    private let running: Protected<Running>
+    private let running: Locked<Running>
 
     private struct Running {
         var operation: Operation?
@@ -19,7 +19,7 @@ final class AsyncBody: Sendable {
     init(_ operation: Operation, in queue: OperationQueue?, on executor: PoolExecutor?) {
         self.queue = queue
         self.executor = executor
-        running = Protected(Running(operation: operation))
+        running = Locked(Running(operation: operation))
     }
 
     /// The current task is the one that runs it.

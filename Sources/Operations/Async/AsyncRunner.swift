@@ -115,7 +115,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         after operation: Unmanaged<Operation>, _ work: Work, _ body: AsyncBody
     ) -> Unmanaged<Operation>? {
         let (batch, queue) = (work.batch, work.queue)
-        next = operation._withUnsafeGuaranteedRef { $0.endPlain(batch, in: queue) }
+        next = operation._withUnsafeGuaranteedRef { $0.endOnFastPath(batch, in: queue) }
         if next == nil { next = queue.takeNext(from: batch) }
         guard let following = next else { return nil }
         return following._withUnsafeGuaranteedRef { operation in
@@ -125,14 +125,14 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
                 !Task.isCancelled, body.goOn(with: operation)
             else { return nil }
             thread.operation = following
-            guard let begun = operation.beginPlain(batch, in: queue) else {
+            guard let begun = operation.beginOnFastPath(batch, in: queue) else {
                 next = queue.takeNext(from: batch)
                 return nil
             }
             guard begun.phase == .executing else {
                 // Cancelled.
                 operation.leavesWithoutWork(queue)
-                next = operation.endPlain(batch, in: queue) ?? queue.takeNext(from: batch)
+                next = operation.endOnFastPath(batch, in: queue) ?? queue.takeNext(from: batch)
                 return nil
             }
             next = nil

@@ -21,7 +21,7 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
         var isClosed = false
     }
 
-    private let state = Protected(State())
+    private let state = Locked(State())
     private(set) var task: Task<Void, Never>?
     /// What it runs on if that may have to be a driver.
     let bodyExecutor: BodyExecutor?

@@ -10,7 +10,7 @@ final class TaskRun: Sendable {
         case ended
     }
 
-    private let state = Protected(State.pending)
+    private let state = Locked(State.pending)
     /// When it was started.
     let startTime = Atomic<UInt64>(0)
     private let isDriven = Atomic<Bool>(false)

@@ -18,7 +18,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     // Unchecked: guarded by `lock`, but for what is constant.
 
     /// Of all budgets, so that units of several are taken in one step. Nothing but words changes under it.
-    static let lock = BriefLock()
+    static let lock = SpinLock()
 
     /// What messages call the units.
     public let name: String
@@ -29,7 +29,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     private var total: Int
     private var greatestTotal: Int
     private var taken = 0
-    private var line = UnitLine<UnitClaim>()
+    private var line = PermitQueue<PermitRequest>()
     nonisolated(unsafe) private static var lastTicket = 0
 
     /// Makes a budget.
@@ -69,7 +69,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
                 line.forEach { changed += $0.costs.map(\.budget) }
                 return Self.settle(changed)
             }
-            UnitClaim.handOut(granted)
+            PermitRequest.handOut(granted)
         }
     }
 
@@ -88,7 +88,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         return lastTicket
     }
 
-    func enter(_ claim: UnitClaim, ticket: Int) { line.insert(claim, ticket: ticket) }
+    func enter(_ claim: PermitRequest, ticket: Int) { line.insert(claim, ticket: ticket) }
     func leave(ticket: Int) { line.remove(ticket: ticket) }
     func take(_ units: Int) { taken += units }
     func giveBack(_ units: Int) { taken -= units }
@@ -102,7 +102,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
     }
 
-    var firstPossible: UnitClaim? { line.first { $0.isPossible }?.member }
+    var firstPossible: PermitRequest? { line.first { $0.isPossible }?.member }
 
     /// How many units may be in use for so many others to be free.
     func most(beside units: Int) -> Int { total - units }
@@ -114,8 +114,8 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     /// Gives units to those in line for whom there are enough now, in their order; returns them, to be brought
     /// on without the lock.
-    static func settle(_ changed: [ConcurrencyBudget]) -> [UnitClaim] {
-        var granted: [UnitClaim] = []
+    static func settle(_ changed: [ConcurrencyBudget]) -> [PermitRequest] {
+        var granted: [PermitRequest] = []
         var rest = changed
         while let budget = rest.popLast() {
             while let first = budget.line.first(where: { $0.isPossible })?.member, first.takes() {

@@ -50,7 +50,7 @@ struct Explainer {
     private mutating func enter(_ operation: Operation) {
         seen.insert(ObjectIdentifier(operation))
         onTrail.insert(ObjectIdentifier(operation))
-        let look = OperationLook(operation)
+        let look = Diagnosis(operation)
         trail.append(Stop(operation: operation, rest: look.next[...]))
         for reason in look.reasons where saysSomething(reason, depth: trail.count) {
             guard causes.count < Self.causeLimit else {

@@ -32,7 +32,7 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// Its code waits for the operations, or queues, with these names.
         case waitsInside(for: [String])
         /// It runs although it was cancelled, or its time is over, for this reason: its work has to return.
-        case toldToStop(because: String)
+        case askedToStop(because: String)
         /// Its `main()` has returned, but its `isFinished`, which is overridden, says no.
         case goesOnAfterMain
         /// It depends on these, which have not finished; some of their states in parentheses.
@@ -125,7 +125,7 @@ extension OperationExplanation.Reason {
         case .cancelled(let reason): "\(name) was cancelled: \(reason)"
         case .executing: "\(name) is \(state)"
         case .waitsInside(let names): "\(name) is executing, and waits for \(names.listed)"
-        case .toldToStop(let reason):
+        case .askedToStop(let reason):
             "\(name) was told to stop, and ends when its work returns: \(reason)"
         case .goesOnAfterMain:
             "\(name) goes on after its main() has returned: its isFinished is overridden and says no"
@@ -188,7 +188,7 @@ extension OperationExplanation.Reason {
             let place = queue.map { " on \($0)" } ?? ""
             return "executing\(time)\(place)"
         case .waitsInside: return "executing, waiting itself"
-        case .toldToStop, .goesOnAfterMain: return "executing"
+        case .askedToStop, .goesOnAfterMain: return "executing"
         case .dependencies, .isReadyOverride, .cycle, .delayed, .waitsBeforeAttempt,
             .waitsForNextRun, .waitsForUnits, .waitsForKey, .awaitsGroup:
             return "waiting"

@@ -8,7 +8,7 @@ extension Operation {
         // Its time is not the one that is measured here.
         if queue?.driver != nil { return nil }
         var start: UInt64?
-        if status.has(.plain), !status.has(.alone) {
+        if status.has(.fastPath), !status.has(.claimedAlone) {
             start = queue?.snapshot { state in
                 state.batches.first { $0.taken.last?.toOpaque() == address }?
                     .start.load(ordering: .relaxed)

@@ -50,8 +50,9 @@ extension OperationQueue {
         let words = operations.map(\.status)
         let phases = zip(operations, words)
         let executing = phases.filter { $0.1.isAtWork }.map(\.0)
-        let ready = phases.filter { $0.1.phase == .filed }.map(\.0)
-        let waiting = phases.filter { $0.1.phase == .waiting || $0.1.phase == .asking }.map(\.0)
+        let ready = phases.filter { $0.1.phase == .queued }.map(\.0)
+        let waiting = phases.filter { $0.1.phase == .waiting || $0.1.phase == .checkingReadiness }
+            .map(\.0)
         let subjects = executing.prefix(3) + ready.prefix(1) + waiting
         let explanation = Explainer(Array(subjects)).explanation()
         return OperationQueueExplanation(

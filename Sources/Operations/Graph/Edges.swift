@@ -180,7 +180,7 @@ struct Edges {
         }
     }
 
-    // Computed, as the flags of `OperationWord` are.
+    // Computed, as the flags of `LifecycleState` are.
     private static var orderMark: UInt { 1 }
 
     private static func order(of edges: Pointer) -> EdgeOrder? {

@@ -15,12 +15,12 @@ extension Operation {
     /// Makes the operation wait for `dependency`.
     ///
     /// - Parameter isOfGraph: whether it belongs to a graph of which the check knows it.
-    /// - Returns: the edge, if a search (``OrderSearch``) has to find its place in the order of the graph.
+    /// - Returns: the edge, if a search (``TopologicalOrder``) has to find its place in the order of the graph.
     func connect(
         to dependency: Operation, on condition: DependencyCondition = .always,
         isOfGraph: Bool = false
     ) -> Edges.EdgePointer? {
-        defer { if !isOfGraph { GraphCheck.noteEdge() } }
+        defer { if !isOfGraph { GraphCheck.recordEdge() } }
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
@@ -34,7 +34,7 @@ extension Operation {
                 word.remove(.locked)
                 return true
             }
-            if status.has(.observed) { tellObservers() }
+            if status.has(.observed) { notifyObservers() }
             let word = dependency.status
             if word.phase == .finished {
                 if !condition.isMet(by: word.outcome) {
@@ -46,7 +46,7 @@ extension Operation {
             return nil
         }
         Edges.link(edge, into: dependency.lockedEdges())
-        let isChecked = OrderSearch.agree(dependency, before: self)
+        let isChecked = TopologicalOrder.agree(dependency, before: self)
         if !isChecked { edge.isUnchecked = true }
         if condition != .always {
             dependency.update { word in
@@ -62,8 +62,8 @@ extension Operation {
         dependency.unlockWithSuccessors()
         let unchecked = isChecked ? nil : edge
         guard let change else { return unchecked }
-        if change.before.phase == .filed { unfile() }
-        if change.after.has(.observed) { tellObservers() }
+        if change.before.phase == .queued { unfile() }
+        if change.after.has(.observed) { notifyObservers() }
         promote(dependency: dependency, at: change.after)
         return unchecked
     }
@@ -91,8 +91,8 @@ extension Operation {
             if removed > 0 { recordDependencies() }
         }
         for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
-        if let becameReady { bringOn(after: becameReady) }
-        if status.has(.observed) { tellObservers() }
+        if let becameReady { makeReady(after: becameReady) }
+        if status.has(.observed) { notifyObservers() }
         // What was refused was no part of a cycle.
         if removed > 0, refused == nil { lookAtStandingCycles() }
     }
@@ -119,13 +119,13 @@ extension Operation {
     /// that is to be brought on.
     ///
     /// Which are then in nobody else's hands: they are *filed* (plain ones) or *asking*. The others are
-    /// retained for the caller, who tells them apart by ``OperationWord/Flags/plain``.
+    /// retained for the caller, who tells them apart by ``LifecycleState/Flags/plain``.
     ///
     /// - Returns: the observed ones, to be told when no lock is held.
     @inline(__always)
-    func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> ToldLater? {
+    func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> DeferredNotifications? {
         guard let edges = edges.load(ordering: .relaxed) else { return nil }
-        var told: ToldLater?
+        var told: DeferredNotifications?
         let hasConditions = status.has(.hasConditions)
         while let edge = Edges.popSuccessor(edges) {
             let dependent = edge.dependent
@@ -143,12 +143,12 @@ extension Operation {
     /// The dependent is not to start: it is cancelled when no lock is held, and its count of dependencies
     /// is lowered only then, so that nothing else makes it ready before.
     @inline(never)
-    private func reject(_ edge: Edges.EdgePointer, _ told: inout ToldLater?) {
+    private func reject(_ edge: Edges.EdgePointer, _ told: inout DeferredNotifications?) {
         let condition = edge.condition
         guard let dependent = Self.reference(toDependent: edge.dependent) else { return }
-        let list = told ?? ToldLater()
+        let list = told ?? DeferredNotifications()
         told = list
-        list.rejections.append(Rejection(dependent: dependent, by: self, on: condition))
+        list.rejections.append(UnmetCondition(dependent: dependent, by: self, on: condition))
     }
 
     /// Somebody makes up for it. The lock is held.
@@ -173,7 +173,7 @@ extension Operation {
 
     /// One dependency has finished; true if the caller is to bring the operation on.
     @inline(__always)
-    private func dependencyGone(_ told: inout ToldLater?) -> Bool {
+    private func dependencyGone(_ told: inout DeferredNotifications?) -> Bool {
         var before = status
         while true {
             if before.has(.observed) { return observedDependencyGone(&told) }
@@ -182,14 +182,14 @@ extension Operation {
             let isOurs = before.phase == .waiting && after.phase != .waiting
             // Only a plain one cannot be finished by anybody else now. What was never enqueued may be
             // about to go away, and is not touched any more.
-            let needsReference = isOurs && !before.has(.plain)
+            let needsReference = isOurs && !before.has(.fastPath)
             if needsReference { _ = Unmanaged.passUnretained(self).retain() }
             let (exchanged, original) = word.weakCompareExchange(
                 expected: before.bits, desired: after.bits,
                 successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
             if exchanged { return isOurs }
             if needsReference { Unmanaged.passUnretained(self).release() }
-            before = OperationWord(bits: original)
+            before = LifecycleState(bits: original)
         }
     }
 

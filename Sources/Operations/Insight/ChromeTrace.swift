@@ -8,10 +8,10 @@
 struct ChromeTrace {
     private static let portion = 1 << 16
 
-    private let picture: TimelinePicture
+    private let picture: TimelineTrace
     private let tracks: TimelineTracks
 
-    init(_ picture: TimelinePicture) {
+    init(_ picture: TimelineTrace) {
         self.picture = picture
         tracks = TimelineTracks(picture)
     }
@@ -141,7 +141,7 @@ struct ChromeTrace {
         slice.life.map { picture.lives[$0].name } ?? "blocked"
     }
 
-    private func writeArguments(of life: TimelinePicture.Life, _ json: inout JSONText) {
+    private func writeArguments(of life: TimelineTrace.TimelineSpan, _ json: inout JSONText) {
         json.key("args")
         json.open("{")
         json.field("queue", picture.queues[life.queue])
@@ -157,7 +157,7 @@ struct ChromeTrace {
     // MARK: What waited
 
     private func writeTimeBefore(
-        _ life: TimelinePicture.Life, _ number: inout Int, _ json: inout JSONText
+        _ life: TimelineTrace.TimelineSpan, _ number: inout Int, _ json: inout JSONText
     ) {
         if life.ready > 0 {
             writeInterval(

@@ -74,8 +74,8 @@ public struct OperationGraphPicture: Sendable {
     public let omittedCount: Int
 
     /// - Parameter limit: how many operations.
-    init(of queue: OperationQueue, limit: Int = GraphSurvey.limit) {
-        let survey = GraphSurvey(of: queue, limit: limit)
+    init(of queue: OperationQueue, limit: Int = GraphCollector.limit) {
+        let survey = GraphCollector(of: queue, limit: limit)
         var queues = [queue]
         var numbers = [ObjectIdentifier(queue): 0]
         nodes = survey.found.map { found in
@@ -166,13 +166,13 @@ extension Operation {
     }
 }
 
-extension GraphSurvey.Found {
+extension GraphCollector.Found {
     fileprivate var state: OperationGraphPicture.State {
         if word.isCancelled { return .cancelled }
         return switch word.phase {
         case .created: operation.isExecuting ? .executing(atMost: nil) : .notStarted
-        case .waiting, .asking: .waiting
-        case .filed: .ready
+        case .waiting, .checkingReadiness: .waiting
+        case .queued: .ready
         case .starting, .executing: .executing(atMost: operation.runningTime(in: queue))
         case .finished: .finished
         }

@@ -16,7 +16,7 @@ final class OperationMeter: @unchecked Sendable {
         var isOn = false
     }
 
-    private let range = Protected(Range())
+    private let range = Locked(Range())
     /// All shards. Made with the first measurement, under the lock of `range`, and kept.
     private let memory = Atomic<UnsafeMutablePointer<Atomic<UInt64>>?>(nil)
 

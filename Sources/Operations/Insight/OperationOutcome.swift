@@ -19,7 +19,7 @@ extension Operation {
     /// How its work ended; the one place that tells failures from successes.
     ///
     /// Asked when the work is over, possibly before the word says so.
-    func outcome(_ word: OperationWord) -> OperationOutcome {
+    func outcome(_ word: LifecycleState) -> OperationOutcome {
         switch word.outcome {
         case .succeeded: .finished
         case .failed: .failed

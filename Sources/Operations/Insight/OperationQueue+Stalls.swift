@@ -51,7 +51,7 @@ extension OperationQueue {
     public final func reportStalls(
         after time: Duration, _ handler: @escaping @Sendable (OperationQueueStall) -> Void
     ) -> OperationQueueStallReports {
-        let isEnded = Gate()
+        let isEnded = Latch()
         return reportStalls(
             after: time,
             passing: { pause in

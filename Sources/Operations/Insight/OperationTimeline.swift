@@ -103,11 +103,11 @@ final class TimelineCore: Sendable {
         var buffers: [TimelineBuffer] = []
         var end: UInt64?
         /// What was running at the end.
-        var running: [TimelinePicture.Running] = []
+        var running: [TimelineTrace.Running] = []
     }
 
     private static let lastNumber = Atomic<UInt32>(0)
-    private static let all = Protected<[UInt32: Reference]>([:])
+    private static let all = Locked<[UInt32: Reference]>([:])
 
     private struct Reference: Sendable {
         weak var core: TimelineCore?
@@ -117,7 +117,7 @@ final class TimelineCore: Sendable {
     private let start = monotonicNanoseconds()
     private let limit: Int
     private let budget: TimelineBudget
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     init(limit: Int) {
         self.limit = limit
@@ -204,32 +204,32 @@ final class TimelineCore: Sendable {
     }
 
     /// All that is known by now.
-    func picture() -> TimelinePicture {
+    func picture() -> TimelineTrace {
         let runningNow = state.withLock { $0.end } == nil ? runningNow() : []
         let state = state.withLock { state in
             (queues: state.queues, buffers: state.buffers, end: state.end, running: state.running)
         }
-        return TimelinePicture(
+        return TimelineTrace(
             start: start, end: state.end ?? monotonicNanoseconds(), limit: limit,
             queues: state.queues.map(\.label),
             threads: state.buffers.map {
-                TimelinePicture.Thread(
+                TimelineTrace.Thread(
                     number: $0.thread, name: $0.threadName, contents: $0.contents)
             },
             running: state.end == nil ? runningNow : state.running)
     }
 
     /// Plain operations that run, of which there is no event yet.
-    private func runningNow() -> [TimelinePicture.Running] {
+    private func runningNow() -> [TimelineTrace.Running] {
         let (queues, buffers) = state.withLock { ($0.queues, $0.buffers) }
-        var found: [TimelinePicture.Running] = []
+        var found: [TimelineTrace.Running] = []
         for (index, recorded) in queues.enumerated() {
             guard let queue = recorded.entry.unfinishedQueue else { continue }
             let label = queue.label
             state.withLock { $0.queues[index].label = label }
             for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
                 let (word, mark) = (operation.status, operation.lastMark)
-                guard word.phase == .executing, word.has(.plain), !word.has(.alone),
+                guard word.phase == .executing, word.has(.fastPath), !word.has(.claimedAlone),
                     mark.kind == .started, !mark.isNothing
                 else { continue }
                 // Otherwise it began before it was recorded.
@@ -239,7 +239,7 @@ final class TimelineCore: Sendable {
                     })
                 else { continue }
                 found.append(
-                    TimelinePicture.Running(
+                    TimelineTrace.Running(
                         operation: operation.identity, thread: buffer.thread, queue: index,
                         name: operation.pictureName, lane: word.lane,
                         start: mark.time))

@@ -85,24 +85,24 @@ extension OperationQueue {
     ///
     /// In doubt, no: an operation whose overridden `isReady` says no may be about to say yes.
     var isStuck: Bool {
-        let survey = GraphSurvey(of: self)
+        let survey = GraphCollector(of: self)
         return survey.omitted == 0 && !survey.found.contains { $0.canGoOn }
     }
 }
 
-extension GraphSurvey.Found {
+extension GraphCollector.Found {
     fileprivate var canGoOn: Bool {
         if word.phase == .finished { return false }
         // When that has passed, it leaves.
-        if operation.plannedRun?.deadline != nil { return true }
+        if operation.attemptController?.deadline != nil { return true }
         switch word.phase {
         case .finished: return false
         case .created: return operation.isExecuting
         case .starting: return true
         case .executing: return waits.isEmpty
-        case .waiting, .asking:
+        case .waiting, .checkingReadiness:
             return word.isStopped || dependencies.allSatisfy { $0.status.phase == .finished }
-        case .filed:
+        case .queued:
             guard !word.isStopped || operation.needsSlotToLeave(word), let queue else {
                 return true
             }

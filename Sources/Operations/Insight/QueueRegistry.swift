@@ -9,7 +9,7 @@ enum QueueRegistry {
         var made = 0
     }
 
-    private static let entries = Protected(Entries())
+    private static let entries = Locked(Entries())
 
     /// Made with the first queue.
     private static let exitReport: Void = {

@@ -90,7 +90,7 @@ final class TimelineBuffer: @unchecked Sendable {
     let thread: Int
     let threadName: String
     private let budget: TimelineBudget
-    private let lock = BriefLock()
+    private let lock = SpinLock()
     private var chunks: [UnsafeMutablePointer<TimelineEvent>] = []
     /// How many the chunks before the last have.
     private var fullCounts: [Int] = []
@@ -149,12 +149,12 @@ final class TimelineBuffer: @unchecked Sendable {
 
     /// The thread runs a plain operation of a batch, about which there will be one event at its end.
     @inline(__always)
-    func begins(_ operation: UInt, from start: OperationMark) {
+    func begins(_ operation: UInt, from start: PhaseTimestamp) {
         running.store(operation, ordering: .relaxed)
         runningSince.store(start.bits, ordering: .relaxed)
     }
 
-    func runs(_ operation: UInt, since start: OperationMark) -> Bool {
+    func runs(_ operation: UInt, since start: PhaseTimestamp) -> Bool {
         running.load(ordering: .relaxed) == operation
             && runningSince.load(ordering: .relaxed) == start.bits
     }

@@ -42,7 +42,7 @@ struct TimelineTracks {
 
     var processes: [Process] { [program] + queues }
 
-    init(_ picture: TimelinePicture) {
+    init(_ picture: TimelineTrace) {
         var builder = Builder()
         var (onThreads, inQueues) = Self.division(of: picture)
         var program = builder.process(Self.programName)
@@ -101,7 +101,7 @@ struct TimelineTracks {
 
     /// Slices by their thread's and by their queue's number.
     private static func division(
-        of picture: TimelinePicture
+        of picture: TimelineTrace
     ) -> (onThreads: [Int: [Slice]], inQueues: [Int: [Slice]]) {
         var (onThreads, inQueues): ([Int: [Slice]], [Int: [Slice]]) = ([:], [:])
         for (index, life) in picture.lives.enumerated() where life.start > 0 {

@@ -16,7 +16,7 @@ final class KeyTable<Value: Sendable>: Sendable {
         var changes = 0
     }
 
-    private let table = Protected(Table())
+    private let table = Locked(Table())
 
     /// Reads or changes the value of a key, in one step.
     ///

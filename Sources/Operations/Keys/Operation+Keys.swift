@@ -8,7 +8,7 @@ extension OperationQueue {
     final func joined<Output>(
         by operation: TypedOperation<Output>, isAdded: Bool = true
     ) -> TypedOperation<Output>? {
-        guard let key = operation.plannedRun?.plan.joinedKey,
+        guard let key = operation.attemptController?.plan.joinedKey,
             let other = isAdded ? keys.join(key, with: operation) : keys.joinable(key)
         else { return nil }
         guard let joined = other as? TypedOperation<Output> else {
@@ -23,7 +23,7 @@ extension OperationQueue {
 
 extension Operation {
     /// It has its place in a queue, and is *asking* on the caller's behalf.
-    final func enter(_ keys: QueueKeys, _ plan: OperationPlan) {
+    final func enter(_ keys: QueueKeys, _ plan: OperationOptions) {
         if let key = plan.joinedKey, let other = keys.join(key, with: self) {
             cancel(because: .duplicate(of: other.label))
             // An override may not call `super`.
@@ -40,7 +40,7 @@ extension Operation {
         }
     }
 
-    final func leave(_ keys: QueueKeys, _ plan: OperationPlan) {
+    final func leave(_ keys: QueueKeys, _ plan: OperationOptions) {
         if let key = plan.joinedKey { keys.forget(key, in: keys.joined, of: self) }
         if let key = plan.latestKey { keys.forget(key, in: keys.latest, of: self) }
         for limit in plan.limits { keys.leave(limit.key, in: keys.table(of: limit)) }
@@ -48,15 +48,15 @@ extension Operation {
 }
 
 extension QueueKeys {
-    func table(of limit: OperationPlan.Limit) -> KeyTable<KeyLimit> {
+    func table(of limit: OperationOptions.Limit) -> KeyTable<KeyLimit> {
         limit.isExclusive ? exclusive : limited
     }
 
     /// What an operation costs by its limits.
-    func costs(of plan: OperationPlan) -> [UnitClaim.Cost] {
+    func costs(of plan: OperationOptions) -> [PermitRequest.Cost] {
         plan.limits.map { limit in
             let budget = enter(limit.key, in: table(of: limit), limit: limit.count)
-            return UnitClaim.Cost(budget: budget, units: 1)
+            return PermitRequest.Cost(budget: budget, units: 1)
         }
     }
 }

@@ -26,8 +26,8 @@ extension Operation {
         switch word.phase {
         case .finished: return nil
         case .executing: return .starting(executing: self)
-        case .waiting, .asking, .filed, .starting: return .starting(enqueued: self)
-        case .created where word.has(.promised): return .starting(enqueued: self)
+        case .waiting, .checkingReadiness, .queued, .starting: return .starting(enqueued: self)
+        case .created where word.has(.reserved): return .starting(enqueued: self)
         case .created where isFinished: return nil
         // A subclass that keeps its own state may have been started by hand before.
         case .created where isExecuting: return .starting(executing: self)
@@ -58,7 +58,7 @@ extension Operation {
     public final func addDependencyChecked(_ dependency: Operation) throws(OperationMisuse) {
         if dependency === self { throw .selfDependency(self) }
         guard let edge = connect(to: dependency),
-            let cycle = OrderSearch.cycle(closedBy: edge, from: dependency, to: self)
+            let cycle = TopologicalOrder.cycle(closedBy: edge, from: dependency, to: self)
         else { return }
         disconnect(from: dependency, refused: edge)
         throw .dependencyCycle(cycle)

@@ -25,19 +25,19 @@ extension OperationQueue {
         try scope?.willAdd(operations)
         defer { scope?.didAdd(operations, to: self) }
         try promise(operations)
-        add(operations, promised: true)
+        add(operations, reserved: true)
     }
 
     /// Keeps all others from starting the operations or adding them elsewhere, until they are added here.
     func promise(_ operations: [Operation]) throws(OperationMisuse) {
-        for operation in operations where !operation.status.has(.plain) {
+        for operation in operations where !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
             try operation.checkCosts()
         }
         for (index, operation) in operations.enumerated()
-        where operation.update({ $0.promised() }) == nil {
+        where operation.update({ $0.reserved() }) == nil {
             let misuse = misuseOfAddition(operation, among: operations)
-            for other in operations[..<index] { other.update { $0.promiseBroken() } }
+            for other in operations[..<index] { other.update { $0.reservationEnded() } }
             throw misuse
         }
     }

@@ -9,7 +9,7 @@
 ///
 /// Unchecked: everything that changes is guarded by the lock.
 final class Observations<Object: AnyObject>: @unchecked Sendable {
-    private let lock = BriefLock()
+    private let lock = SpinLock()
     /// Set once. Weak, because changes may be told while the object is going away.
     private weak var object: Object?
     private var channels: [Int: ObservedChannel<Object>] = [:]

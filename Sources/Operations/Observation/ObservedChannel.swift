@@ -85,23 +85,23 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
         // If the property does not say what the class itself recorded, a subclass answers for it.
         let isOverridden = reading.map { !property.isSame($0, latest) } ?? false
         let value: Value
-        var isTold = false
+        var isNotified = false
         let record = records.popFirst()
         switch record {
         case .none: return nil
         case .announced(let announcement):
             value = reading ?? latest
             if announcement == .said {
-                isTold = !isSaidNext
+                isNotified = !isSaidNext
                 isSaidNext = false
             }
         case .value(let recorded):
             value = isOverridden ? reading ?? recorded : recorded
-            isTold = property.tellsEach
+            isNotified = property.notifiesEach
             garbage.append(recorded)
         }
         let isSame = property.isSame(current, value)
-        guard isTold || !isSame else {
+        guard isNotified || !isSame else {
             garbage.append(value)
             return nil
         }

@@ -16,7 +16,7 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
     var isAsked = true
     /// Whether each change of what the class itself says is told, also where an override says the same before
     /// and after it.
-    var tellsEach = false
+    var notifiesEach = false
     let isSame: @Sendable (Value, Value) -> Bool
 
     var anyKeyPath: AnyKeyPath { keyPath }
@@ -25,10 +25,10 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
 extension ObservedProperty where Value: Equatable {
     init(
         _ id: Int, _ keys: String..., at keyPath: any KeyPath<Object, Value> & Sendable,
-        isAsked: Bool = true, tellsEach: Bool = false
+        isAsked: Bool = true, notifiesEach: Bool = false
     ) {
         self.init(
-            id: id, keys: keys, keyPath: keyPath, isAsked: isAsked, tellsEach: tellsEach
+            id: id, keys: keys, keyPath: keyPath, isAsked: isAsked, notifiesEach: notifiesEach
         ) { $0 == $1 }
     }
 }

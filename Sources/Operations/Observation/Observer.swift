@@ -9,7 +9,7 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
     typealias Handler = @Sendable (Object, KeyValueObservedChange<Value>) -> Void
 
     private let options: KeyValueObservingOptions
-    private let lock = BriefLock()
+    private let lock = SpinLock()
     /// Nil when the observation has ended.
     private var handler: Handler?
     /// Its ticket in the list of its channel, while it is there; guarded by the lock of the `Observations`.
@@ -28,7 +28,7 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
             call(object, old: nil, new: initial, isPrior: false)
         }
         while let changes = takeBacklog() {
-            for change in changes { tellNow(object, old: change.old, new: change.new) }
+            for change in changes { notifyNow(object, old: change.old, new: change.new) }
         }
     }
 
@@ -47,10 +47,10 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
             backlog?.append((old, new))
             return true
         }
-        if !mustWait { tellNow(object, old: old, new: new) }
+        if !mustWait { notifyNow(object, old: old, new: new) }
     }
 
-    private func tellNow(_ object: Object, old: Value, new: Value) {
+    private func notifyNow(_ object: Object, old: Value, new: Value) {
         if options.contains(.prior) { call(object, old: old, new: nil, isPrior: true) }
         call(object, old: old, new: new, isPrior: false)
     }

@@ -89,14 +89,14 @@ extension KeyValueObserving where Self: Operation {
         let observations = withExtras { $0.observations(of: self) }
         let initial = observations.add(observer, to: property, of: self) {
             word.bitwiseOr(
-                OperationWord.Flags([.observed, .hasAudience]).rawValue,
+                LifecycleState.Flags([.observed, .hasEndObservers]).rawValue,
                 ordering: .acquiringAndReleasing)
         }
         observer.begin(self, initial: initial)
         return KeyValueObservation {
             observations.remove(observer, from: property) { operation in
                 operation.word.bitwiseAnd(
-                    ~OperationWord.Flags.observed.rawValue, ordering: .acquiringAndReleasing)
+                    ~LifecycleState.Flags.observed.rawValue, ordering: .acquiringAndReleasing)
             }
         }
     }
@@ -107,12 +107,12 @@ enum OperationProperties {
     typealias Property<Value: Sendable> = ObservedProperty<Operation, Value>
 
     static let isCancelled = Property(
-        0, "isCancelled", "cancelled", at: \.isCancelled, tellsEach: true)
+        0, "isCancelled", "cancelled", at: \.isCancelled, notifiesEach: true)
     static let isExecuting = Property(
-        1, "isExecuting", "executing", at: \.isExecuting, tellsEach: true)
+        1, "isExecuting", "executing", at: \.isExecuting, notifiesEach: true)
     static let isFinished = Property(
-        2, "isFinished", "finished", at: \.isFinished, tellsEach: true)
-    static let isReady = Property(3, "isReady", "ready", at: \.isReady, tellsEach: true)
+        2, "isFinished", "finished", at: \.isFinished, notifiesEach: true)
+    static let isReady = Property(3, "isReady", "ready", at: \.isReady, notifiesEach: true)
     static let isAsynchronous = Property(4, "isAsynchronous", "asynchronous", at: \.isAsynchronous)
     static let isConcurrent = Property(5, "isConcurrent", "concurrent", at: \.isConcurrent)
     static let dependencies = Property(6, "dependencies", at: \.dependencies)

@@ -26,7 +26,7 @@ extension Operation {
     @inline(never)
     @discardableResult
     final func updateObserved(
-        whileUnlocked: Bool, _ event: (inout OperationWord) -> Bool
+        whileUnlocked: Bool, _ event: (inout LifecycleState) -> Bool
     ) -> Change? {
         let observations = existingObservations
         var backoff = Backoff()
@@ -47,7 +47,7 @@ extension Operation {
     }
 
     private func exchange(
-        _ whileUnlocked: Bool, _ isBlocked: inout Bool, _ event: (inout OperationWord) -> Bool,
+        _ whileUnlocked: Bool, _ isBlocked: inout Bool, _ event: (inout LifecycleState) -> Bool,
         then: (Change) -> Void
     ) -> Change? {
         var before = status
@@ -66,13 +66,13 @@ extension Operation {
                 then(change)
                 return change
             }
-            before = OperationWord(bits: original)
+            before = LifecycleState(bits: original)
         }
     }
 
     /// Tells observers what was recorded. No lock is held.
     @inline(never)
-    final func tellObservers() {
+    final func notifyObservers() {
         // Observers that have gone meanwhile took the flag with them.
         if status.has(.observed) { existingObservations.tell() }
     }
@@ -94,7 +94,7 @@ extension Operation {
     /// The default `start()` has come to its end; an override of `isFinished` may have kept the operation
     /// from finishing.
     @inline(never)
-    final func tellThatMainReturned() {
+    final func mainDidReturn() {
         guard status.phase != .finished else { return }
         announce(OperationProperties.isExecuting)
         announce(OperationProperties.isFinished)
@@ -103,8 +103,8 @@ extension Operation {
     /// One dependency has finished; true if the caller is to bring the operation on. As
     /// `dependencyGone()`, whose lock is held.
     @inline(never)
-    final func observedDependencyGone(_ told: inout ToldLater?) -> Bool {
-        let list = told ?? ToldLater()
+    final func observedDependencyGone(_ told: inout DeferredNotifications?) -> Bool {
+        let list = told ?? DeferredNotifications()
         told = list
         list.observations.append(existingObservations)
         var isRetained = false
@@ -112,7 +112,7 @@ extension Operation {
             let before = word
             _ = word.dependencyFinished()
             // Before the exchange: after it others may finish the operation, and let go of it.
-            if !isRetained, before.phase == .waiting, word.phase == .asking {
+            if !isRetained, before.phase == .waiting, word.phase == .checkingReadiness {
                 _ = Unmanaged.passUnretained(self).retain()
                 isRetained = true
             }
@@ -133,9 +133,9 @@ extension Operation {
 }
 
 /// Those who are to be told something when a lock was released.
-final class ToldLater {
+final class DeferredNotifications {
     var observations: [Observations<Operation>] = []
-    var rejections: [Rejection] = []
+    var rejections: [UnmetCondition] = []
 
     func tell() {
         for observations in observations { observations.tell() }

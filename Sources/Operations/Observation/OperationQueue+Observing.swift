@@ -71,7 +71,7 @@ extension KeyValueObserving where Self: OperationQueue {
         let initial: Value
         if let current = QueueProperties.counted(property) {
             initial = event { state in
-                state.beginTellingEach()
+                state.beginNotifyingEach()
                 return observations.add(observer, to: property, current: current(state))
             }
         } else {
@@ -82,7 +82,7 @@ extension KeyValueObserving where Self: OperationQueue {
             observations.remove(observer, from: property) { _ in }
             self?.event { state in
                 if !observations.observesAny(of: QueueProperties.countedIDs) {
-                    state.endTellingEach()
+                    state.endNotifyingEach()
                 }
             }
         }

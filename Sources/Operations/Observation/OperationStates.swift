@@ -78,7 +78,7 @@ private final class StateStream: Sendable {
         }
     }
 
-    private let seen = Protected(Seen())
+    private let seen = Locked(Seen())
     private let continuation: AsyncStream<OperationState>.Continuation
 
     private init(_ continuation: AsyncStream<OperationState>.Continuation) {

@@ -9,7 +9,7 @@ public enum DependencyCondition: UInt, Sendable, Hashable, CaseIterable {
     /// cancelled otherwise, there is nothing to make up for, and the dependent is cancelled.
     case failure = 2
 
-    func isMet(by outcome: OperationWord.Outcome) -> Bool {
+    func isMet(by outcome: LifecycleState.Outcome) -> Bool {
         switch self {
         case .always: true
         case .success: outcome == .succeeded

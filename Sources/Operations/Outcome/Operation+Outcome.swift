@@ -61,7 +61,7 @@ extension Operation {
         switch extent {
         case .alone: cancel(because: reason, failure: nil)
         case .withDependents:
-            let operations = doomedWithDependents()
+            let operations = cancellationPendingWithDependents()
             // Before any of them ends: those that need its success would get that as their reason.
             for operation in operations { operation.note(reason) }
             CancelRound.cancel(operations)
@@ -86,8 +86,8 @@ extension Operation {
     }
 
     /// The operation and all that depends on it, none of which begins from now on.
-    private func doomedWithDependents() -> [Operation] {
-        _ = doom()
+    private func cancellationPendingWithDependents() -> [Operation] {
+        _ = announceCancellation()
         var found = [self]
         var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
         var next = 0
@@ -100,7 +100,7 @@ extension Operation {
                     guard let dependent = Self.reference(toDependent: dependent),
                         seen.insert(ObjectIdentifier(dependent)).inserted
                     else { return }
-                    _ = dependent.doom()
+                    _ = dependent.announceCancellation()
                     found.append(dependent)
                 }
             }
@@ -125,12 +125,12 @@ extension Operation {
     /// }
     /// ```
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-        let isOfAttempt = existingExtras?.plannedRun != nil && Operation.current === self
+        let isOfAttempt = existingExtras?.attemptController != nil && Operation.current === self
         let isDue = withExtras { extras in
             let word = status
             guard word.phase != .finished else { return word.isCancelled }
             let change = update { word in
-                word.insert([.hasCancelHandlers, .hasAudience])
+                word.insert([.hasCancelHandlers, .hasEndObservers])
                 return true
             }
             // Whoever cancels it from here on sees the flag, and waits for this lock.

@@ -43,5 +43,5 @@ extension OperationReporting {
     /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and begins anew with each
     /// run of a periodic operation (``OperationTrait/every(_:)``). The body finds it in
     /// `Operation.current?.attempt`.
-    public var attempt: Int { max(1, plannedRun?.attempt ?? 1) }
+    public var attempt: Int { max(1, attemptController?.attempt ?? 1) }
 }

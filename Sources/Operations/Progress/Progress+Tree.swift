@@ -13,7 +13,7 @@ extension Progress {
     }
 
     /// Held while a child is added: two that are added to each other at once must not make a circle.
-    private static let edges = Protected(())
+    private static let edges = Locked(())
 
     func adopt(_ child: Progress, units: Int64) -> Adoption {
         // Letting go of a progress can run a user's `deinit`, so that happens after the lock.

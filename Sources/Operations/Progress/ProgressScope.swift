@@ -13,7 +13,7 @@ final class ProgressScope: Sendable {
     private let units: Int64
     /// What was current on this thread before.
     private let outer: ProgressScope?
-    private let use = Protected(Use.free)
+    private let use = Locked(Use.free)
 
     init(_ owner: Progress, units: Int64, outer: ProgressScope?) {
         self.owner = owner

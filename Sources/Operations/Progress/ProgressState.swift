@@ -124,7 +124,7 @@ extension ProgressState {
     }
 
     /// What a new parent has to know; nil if it is what that takes for granted.
-    func newsForParent() -> Ripple? {
+    func changeForParent() -> Ripple? {
         guard fraction != 0 || isFinished else { return nil }
         return unchanged
     }

@@ -43,7 +43,7 @@ extension Operation {
     final func inferQualityOfService() {
         let rank = ThreadContext.inferredQualityRank
         if rank == 0 { return }
-        var word = OperationWord()
+        var word = LifecycleState()
         word.quality = QualityOfServiceState(inferred: rank)
         self.word.store(word.bits, ordering: .relaxed)
     }
@@ -81,7 +81,7 @@ extension Operation {
         rest += queue.promoteAhead(of: self, to: rank)
         switch change.after.phase {
         case .starting, .executing: promoteThread(in: queue)
-        case .created, .waiting, .asking, .filed, .finished: break
+        case .created, .waiting, .checkingReadiness, .queued, .finished: break
         }
     }
 
@@ -95,7 +95,7 @@ extension Operation {
         guard QualityOfServiceUse.isOn, queue.changesThreads else { return }
         guard runsOnItsThread else { return promoteTask() }
         let niceness = niceness(usual: ThreadNiceness.usual.load(ordering: .relaxed))
-        if status.has(.plain), !status.has(.alone) {
+        if status.has(.fastPath), !status.has(.claimedAlone) {
             queue.renice(for: self, to: niceness)
         } else {
             WorkerPool.shared.renice(for: self, to: niceness)
@@ -104,7 +104,7 @@ extension Operation {
 
     /// The edge from `dependency` was made, when the operation had `word`.
     @inline(__always)
-    func promote(dependency: Operation, at word: OperationWord) {
+    func promote(dependency: Operation, at word: LifecycleState) {
         let isPlaced = word.phase != .created && QualityOfServiceUse.isOn
         let rank = isPlaced ? effectiveQualityRank : word.quality.effectiveRank
         guard rank > dependency.status.quality.effectiveRank else { return }

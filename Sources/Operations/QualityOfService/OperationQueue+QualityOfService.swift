@@ -99,7 +99,7 @@ extension QueueState {
         guard !found.isEmpty else { return }
         promotions = (promotions ?? []) + found
         // What lies in batches was claimed without knowing.
-        callBack()
+        recallBatches()
     }
 
     // MARK: Claiming
@@ -128,7 +128,7 @@ extension QueueState {
                 thread.favour(with: niceness)
             else { continue }
             batch.wasReniced = true
-            callBack()
+            recallBatches()
         }
     }
 }

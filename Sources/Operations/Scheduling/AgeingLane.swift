@@ -5,7 +5,7 @@
 struct AgeingLane {
     struct Entry {
         let place: Int
-        var turn: Turn
+        var turn: SortKey
         /// Behind a barrier: it keeps its position, but cannot be the first.
         var isHeld: Bool
     }

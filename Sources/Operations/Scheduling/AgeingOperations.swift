@@ -32,7 +32,7 @@ struct AgeingOperations {
     ///   - time: since when it is ready; one before that of the last insertion counts as that.
     ///   - limit: if the place is beyond it, it is behind a barrier.
     /// - Complexity: O(log n).
-    mutating func insert(_ place: Int, lane: Int, turn: Turn, time: Int64, limit: Int) {
+    mutating func insert(_ place: Int, lane: Int, turn: SortKey, time: Int64, limit: Int) {
         lastTicket += 1
         latest = max(latest, time)
         if lanes[lane].isFull { makeRoom(in: lane) }
@@ -113,7 +113,7 @@ struct AgeingOperations {
     }
 
     /// The ring has moved its operations.
-    mutating func renumber(_ places: NewPlaces, isReversed: Bool) {
+    mutating func renumber(_ places: Renumbering, isReversed: Bool) {
         var renumbered = AgeingOperations(span: span)
         for (lane, log) in lanes.enumerated() {
             renumbered.latest = .min

@@ -16,7 +16,7 @@ final class Batch: @unchecked Sendable {
     /// When its owner began to run it.
     let start = Atomic<UInt64>(0)
     /// The queue's `attention` at the time of the claim.
-    private(set) var attention: UInt32 = 0
+    private(set) var recallEpoch: UInt32 = 0
     /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.
     private(set) var holdsSlot = false
     /// How many of the first have left the queue, or the batch, already. Changed under the queue's lock.
@@ -59,11 +59,11 @@ final class Batch: @unchecked Sendable {
 
     /// - Parameter fill: writes up to `capacity` operations and returns how many.
     func claimed(
-        holdsSlot: Bool, attention: UInt32, urgency: Urgency = .usual,
+        holdsSlot: Bool, recallEpoch: UInt32, urgency: Urgency = .usual,
         fill: (UnsafeMutablePointer<Unmanaged<Operation>>) -> Int
     ) {
         self.holdsSlot = holdsSlot
-        self.attention = attention
+        self.recallEpoch = recallEpoch
         self.urgency = urgency
         (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0

@@ -12,27 +12,27 @@ extension Operation {
     // MARK: Becoming ready
 
     /// Something happened that may have made it ready.
-    func considerStarting() {
-        if let change = update({ $0.mayBeReady() }) { bringOn(after: change) }
+    func reevaluateReadiness() {
+        if let change = update({ $0.mayBeReady() }) { makeReady(after: change) }
     }
 
     /// Somebody says that `isReady` may have another answer.
     func askWhetherReady() {
-        if let change = update({ $0.readinessAnnounced() }) { bringOn(after: change) }
+        if let change = update({ $0.readinessAnnounced() }) { makeReady(after: change) }
     }
 
     /// Brings it to its queue if this event made it the caller's to do so.
-    func bringOn(after change: Change) {
+    func makeReady(after change: Change) {
         guard change.before.phase == .waiting else { return }
         switch change.after.phase {
-        case .filed: bringToQueue()
-        case .asking: ask()
+        case .queued: enqueueReady()
+        case .checkingReadiness: ask()
         default: break
         }
     }
 
     /// It is plain, and *filed* by the caller: nobody else can finish it, so its queue stays.
-    func bringToQueue() {
+    func enqueueReady() {
         ownQueue()._withUnsafeGuaranteedRef { $0.file(self) }
     }
 
@@ -44,20 +44,22 @@ extension Operation {
             let event = queue.eventNumber
             // The answer of an override does not count once the operation is cancelled. It is not asked
             // while something else than dependencies holds the operation back.
-            let isHeldBack = before.has(.held) || before.awaitsCancel
-            if before.has(.cancelled) || (!isHeldBack && isReady) {
+            let isOnHold = before.has(.onHold) || before.awaitsCancel
+            if before.has(.cancelled) || (!isOnHold && isReady) {
                 let wasReady = before.isReady
-                guard let change = update({ $0.confirmed(wasReady: wasReady) }) else { return }
-                if change.after.phase == .asking { continue }
+                guard let change = update({ $0.becameReady(wasReady: wasReady) }) else { return }
+                if change.after.phase == .checkingReadiness { continue }
                 // A subclass may say at any moment that it is over, and take the queue with it.
                 queue.file(self)
                 return
             }
             // First: an event of the queue that finds it on that list before it is *waiting* has it asked again.
-            if before.isReady, !isHeldBack, queue.noteHesitation(of: self, since: event) {
+            if before.isReady, !isOnHold, queue.recordHesitation(of: self, since: event) {
                 continue
             }
-            guard let change = update({ $0.denied() }), change.after.phase == .asking else {
+            guard let change = update({ $0.stillNotReady() }),
+                change.after.phase == .checkingReadiness
+            else {
                 return
             }
         }
@@ -67,7 +69,7 @@ extension Operation {
     func unfile() {
         retainedQueue()?.unfile(self)
         // An override of `isReady` that does not ask `super` may still say yes.
-        if !status.has(.plain) { askWhetherReady() }
+        if !status.has(.fastPath) { askWhetherReady() }
     }
 
     // MARK: Running
@@ -76,12 +78,12 @@ extension Operation {
     func runClaimed(in queue: OperationQueue) {
         let context = ThreadContext.current
         var quality = status.quality
-        var started: OperationWord?
+        var started: LifecycleState?
         // An override of `isReady` has been asked, and is not asked again; a dependency that was added since
         // counts.
         repeat {
             let word = status
-            guard word.phase == .filed else { return }
+            guard word.phase == .queued else { return }
             // It was granted its units and a slot some time ago.
             guard word.mayStart, !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
             quality = word.quality
@@ -91,19 +93,19 @@ extension Operation {
             }
             started = update { $0.startingFromQueue() }?.after
         } while started == nil
-        if let started, started.has(.observed) { tellObservers() }
+        if let started, started.has(.observed) { notifyObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
-        var attempt: (run: PlannedRun, serial: Int)?
+        var attempt: (run: AttemptController, serial: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-            if let run = existingExtras.plannedRun, started?.isStopped == false {
+            if let run = existingExtras.attemptController, started?.isStopped == false {
                 attempt = (run, run.beginsAttempt())
             }
         }
-        var witness: (any OperationWitness)?
+        var witness: (any OperationObserver)?
         if queue.isWatched {
-            queue.noteStart(of: self)
-            if queue.cares(for: .listener) { witness = self.witness }
+            queue.recordStart(of: self)
+            if queue.traces(for: .listener) { witness = self.witness }
         }
         // Nobody is told that it ran out of time before being told that it has begun.
         if let attempt { startTimeout(of: attempt.run, attempt: attempt.serial) }
@@ -117,10 +119,10 @@ extension Operation {
     /// Takes an operation that was claimed alone back to those that are ready, or that wait.
     private func giveBackClaim(in queue: OperationQueue) {
         // First: once it is there, others may claim it anew.
-        plannedRun?.claim?.giveBack(keepsTicket: true)
+        attemptController?.claim?.giveBack(keepsTicket: true)
         guard let change = update({ $0.returnedToQueue() }) else { return }
         if change.before.has(.holdsSlot) { queue.returnSlot() }
-        if change.after.phase == .filed {
+        if change.after.phase == .queued {
             queue.file(self)
         } else {
             // The end of what it waits for brings it on. An override of `isReady` that does not ask `super`
@@ -140,17 +142,17 @@ extension Operation {
         case .created where !(isCancelled || isReady):
             refuseStart(.starting(unready: self))
             return false
-        case .created, .waiting, .asking, .filed, .starting: break
+        case .created, .waiting, .checkingReadiness, .queued, .starting: break
         }
         // The body is called also if the time for it is over already, and is told so.
         let isCancelled = self.isCancelled && !status.isExpired
         if let change = updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) {
-            if change.after.has(.observed) { tellObservers() }
+            if change.after.has(.observed) { notifyObservers() }
             return true
         }
         let refused = status
         switch refused.phase {
-        case .created where refused.has(.promised), .waiting, .asking, .filed:
+        case .created where refused.has(.reserved), .waiting, .checkingReadiness, .queued:
             refuseStart(.starting(enqueued: self))
         // The promise that refused it was broken.
         case .created where !isCancelled && !refused.isStopped: return beginExecuting()
@@ -172,18 +174,18 @@ extension Operation {
 
     final func markCancelled() {
         guard let change = update({ $0.cancelRequested() }) else { return }
-        if change.before.phase == .filed {
+        if change.before.phase == .queued {
             retainedQueue()?.moveCancelled(self)
         } else {
-            bringOn(after: change)
+            makeReady(after: change)
         }
-        if change.after.has(.observed) { tellObservers() }
+        if change.after.has(.observed) { notifyObservers() }
         if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
     }
 
     /// Keeps the operation from beginning its work, and from ending without it. The caller calls its `cancel()`
     /// next (``CancelRound``). Observers hear nothing yet; false if the operation is over.
-    final func doom() -> Bool { update { $0.doomed() } != nil }
+    final func announceCancellation() -> Bool { update { $0.cancellationAnnounced() } != nil }
 
     // MARK: Finishing
 
@@ -202,21 +204,21 @@ extension Operation {
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
             let claim =
-                before.has(.hasAudience) ? beforeLeaving { plannedRun?.end(self) } : nil
+                before.has(.hasEndObservers) ? beforeLeaving { attemptController?.end(self) } : nil
             queue?._withUnsafeGuaranteedRef { queue in
-                if before.has(.hasAudience) { driver = queue.driver }
+                if before.has(.hasEndObservers) { driver = queue.driver }
                 // One that replaces `start()` has no `main()` to count.
                 if before.phase == .starting, !before.isCancelled {
                     queue.activeProgress?.completeUnit()
                 }
-                if queue.isWatched { beforeLeaving { queue.noteEnd(of: self, before) } }
+                if queue.isWatched { beforeLeaving { queue.recordEnd(of: self, before) } }
                 if before.has(.failed), let scope = queue.scope {
-                    beforeLeaving { tellFailure(to: scope, of: queue) }
+                    beforeLeaving { notifyFailure(to: scope, of: queue) }
                 }
                 queue.leave(self, gaveBackSlot: before.has(.holdsSlot))
             }
             claim?.serveOthers()
-            let completionBlock = before.has(.hasAudience) ? tellAudience() : nil
+            let completionBlock = before.has(.hasEndObservers) ? notifyEndObservers() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []
                 var forgotten = References()
@@ -224,7 +226,7 @@ extension Operation {
                     defer { forgetOldDependencies(&forgotten) }
                     return releaseSuccessors { ready.append($0) }
                 }
-                Self.bringOn(ready)
+                Self.makeReady(ready)
                 told?.tell()
                 forgotten.release()
             }
@@ -243,7 +245,7 @@ extension Operation {
 
     /// It has failed for good, and is still in its queue, which is not over before it has left.
     @inline(never)
-    private func tellFailure(to scope: QueueScope, of queue: OperationQueue) {
+    private func notifyFailure(to scope: QueueScope, of queue: OperationQueue) {
         guard let failure = failureRecord else { return }
         scope.operationFailed(self, failure, in: queue)
     }
@@ -252,17 +254,17 @@ extension Operation {
     /// be run at the end.
     ///
     /// - Parameter isLocked: whether the caller holds the lock; it is released meanwhile.
-    func tellAudience(isLocked: Bool = false) -> (@Sendable () -> Void)? {
+    func notifyEndObservers(isLocked: Bool = false) -> (@Sendable () -> Void)? {
         guard let extras = existingExtras else { return nil }
         if !isLocked { lock() }
-        let block = tellAndUnlock(extras)
+        let block = unlockAndNotify(extras)
         if isLocked { lock() }
         return block
     }
 
     /// A function of its own: what closures of users hold is let go of before the lock is taken again.
     @inline(never)
-    private func tellAndUnlock(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
+    private func unlockAndNotify(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
         let (handlers, observations) = (extras.cancelHandlers, extras.observations)
         let cycles = extras.standingCycles
@@ -287,20 +289,20 @@ extension Operation {
     }
 
     /// Brings a dependent on whose last dependency has gone; see `releaseSuccessors`.
-    static func bringOn(_ operation: Unmanaged<Operation>) {
-        let isPlain = operation._withUnsafeGuaranteedRef { operation in
-            guard operation.status.has(.plain) else { return false }
-            operation.bringToQueue()
+    static func makeReady(_ operation: Unmanaged<Operation>) {
+        let usesFastPath = operation._withUnsafeGuaranteedRef { operation in
+            guard operation.status.has(.fastPath) else { return false }
+            operation.enqueueReady()
             return true
         }
-        if !isPlain { operation.takeRetainedValue().ask() }
+        if !usesFastPath { operation.takeRetainedValue().ask() }
     }
 
     /// Brings dependents on whose last dependency has gone; see `releaseSuccessors`.
-    static func bringOn(_ operations: [Unmanaged<Operation>]) {
+    static func makeReady(_ operations: [Unmanaged<Operation>]) {
         var rest = operations[...]
         while let first = rest.first {
-            guard first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+            guard first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) else {
                 rest.removeFirst()
                 first.takeRetainedValue().ask()
                 continue
@@ -309,7 +311,7 @@ extension Operation {
             let queue = first._withUnsafeGuaranteedRef { $0.ownQueue() }
             let count = rest.firstIndex { other in
                 other._withUnsafeGuaranteedRef {
-                    !$0.status.has(.plain) || $0.ownQueue().toOpaque() != queue.toOpaque()
+                    !$0.status.has(.fastPath) || $0.ownQueue().toOpaque() != queue.toOpaque()
                 }
             }
             let group = rest[rest.startIndex..<(count ?? rest.endIndex)]

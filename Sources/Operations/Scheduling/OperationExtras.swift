@@ -17,15 +17,15 @@ final class OperationExtras {
     var cancellationReason: CancellationReason?
     var upstreamFailure: FailureRecord?
     /// Of those in a queue it changes under the queue's lock, too.
-    let deadline = Atomic<Int64>(Turn.noDeadline)
+    let deadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
     /// Reported cycles that it is a member of.
     var standingCycles: [StandingCycle] = []
     /// What traits say, and how far the operation has come with it; set before it is added, and then kept.
-    var plannedRun: PlannedRun?
+    var attemptController: AttemptController?
     weak var group: GroupOperation?
     /// Who is told of it; set before it is added, and then kept.
-    var witness: (any OperationWitness)?
+    var witness: (any OperationObserver)?
 }
 
 /// What is called when an operation is cancelled.
@@ -37,7 +37,7 @@ struct CancelHandler: Sendable {
 
 /// Somebody who is told that an operation, or all of a queue's, have finished.
 enum Waiter: Sendable {
-    case thread(Gate)
+    case thread(Latch)
     case task(CheckedContinuation<Void, Never>)
     case timed(TimedWait)
     /// Waits for room; resumed with whether it has a place.

@@ -98,7 +98,7 @@ extension OperationQueue {
 
 extension Operation {
     /// The deadline that it was given, or ``Turn/noDeadline``.
-    var deadline: Int64 { existingExtras?.deadline.load(ordering: .relaxed) ?? Turn.noDeadline }
+    var deadline: Int64 { existingExtras?.deadline.load(ordering: .relaxed) ?? SortKey.noDeadline }
 
     /// Says by when the operation should have started: among the ready ones of its priority those with a deadline
     /// go before those without, the earliest first.
@@ -111,7 +111,7 @@ extension Operation {
     ///   the monotonic clock unless another one was set; nil for none.
     /// - Complexity: O(log n).
     package final func setDeadline(_ nanoseconds: Int64?) {
-        let deadline = nanoseconds ?? Turn.noDeadline
+        let deadline = nanoseconds ?? SortKey.noDeadline
         let extras = withExtras { $0 }
         var backoff = Backoff()
         while true {
@@ -120,7 +120,7 @@ extension Operation {
             extras.deadline.store(deadline, ordering: .relaxed)
             let change = update { word in
                 guard word.phase == .created else { return false }
-                word.insert(.moved)
+                word.insert(.rescheduled)
                 return true
             }
             if change != nil || !status.isInQueue { return }

@@ -22,7 +22,7 @@ extension OperationQueue {
         typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
         let (result, offer, news): Outcome = event { state in
             let result = body(&state)
-            let news = state.takeNews()
+            let news = state.takeChanges()
             guard let urgency = state.offer() else { return (result, nil, news) }
             let offer = QueueOffer(
                 queue: .passRetained(self), executor: state.executor, urgency: urgency)
@@ -36,12 +36,14 @@ extension OperationQueue {
     /// Lets workers see, without the lock, what they look at before each operation.
     @inline(__always)
     private func publish() {
-        let (attention, hasPrecedence) = (state.pointee.attention, state.pointee.hasPrecedence)
-        if self.attention.load(ordering: .relaxed) != attention {
-            self.attention.store(attention, ordering: .relaxed)
+        let (recallEpoch, hasCompetingWork) = (
+            state.pointee.recallEpoch, state.pointee.hasCompetingWork
+        )
+        if self.recallEpoch.load(ordering: .relaxed) != recallEpoch {
+            self.recallEpoch.store(recallEpoch, ordering: .relaxed)
         }
-        if self.hasPrecedence.load(ordering: .relaxed) != hasPrecedence {
-            self.hasPrecedence.store(hasPrecedence, ordering: .relaxed)
+        if self.hasCompetingWork.load(ordering: .relaxed) != hasCompetingWork {
+            self.hasCompetingWork.store(hasCompetingWork, ordering: .relaxed)
         }
     }
 
@@ -56,11 +58,11 @@ extension OperationQueue {
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
         try scope?.willAdd([operation])
         defer { scope?.didAdd([operation], to: self) }
-        if !operation.status.has(.plain) {
+        if !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
             try operation.checkCosts()
         }
-        if isWatched { noteAddition(of: operation) }
+        if isWatched { recordAddition(of: operation) }
         let (word, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let word = state.add(operation, to: self)
@@ -71,30 +73,30 @@ extension OperationQueue {
         guard let word else { throw misuseOfAddition(operation) }
         if let promotions { Operation.perform(promotions) }
         if word.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
-        if word.phase == .asking { operation.arrive(in: self) }
+        if word.phase == .checkingReadiness { operation.arrive(in: self) }
     }
 
     /// - Parameter promised: whether each was checked and kept from all others (`addOperationsChecked`).
-    func add(_ operations: [Operation], promised: Bool = false) {
+    func add(_ operations: [Operation], reserved: Bool = false) {
         do { try scope?.willAdd(operations) } catch { misuse(error) }
         defer { scope?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps them all; here they need not be counted.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
-                add($0, of: operations, promised: promised)
+                add($0, of: operations, reserved: reserved)
             }
         }
     }
 
     private func add(
         _ references: UnsafeBufferPointer<Unmanaged<Operation>>, of operations: [Operation],
-        promised: Bool
+        reserved: Bool
     ) {
         var others: [Operation] = []
         for reference in references
-        where !reference._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) {
+        where !reference._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) {
             let operation = reference.takeUnretainedValue()
-            if !promised {
+            if !reserved {
                 do {
                     try checkForeignState(of: operation)
                     try operation.checkCosts()
@@ -102,7 +104,7 @@ extension OperationQueue {
             }
             others.append(operation)
         }
-        if isWatched { noteAddition(of: references) }
+        if isWatched { recordAddition(of: references) }
         // Not all in one hold of the lock: workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
@@ -110,7 +112,7 @@ extension OperationQueue {
                 let wasEmpty = state.isEmpty
                 let refused = part.first { reference in
                     reference._withUnsafeGuaranteedRef {
-                        state.add($0, to: self, promised: promised) == nil && !promised
+                        state.add($0, to: self, reserved: reserved) == nil && !reserved
                     }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
@@ -121,7 +123,7 @@ extension OperationQueue {
                 misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
             }
         }
-        for operation in others where operation.status.phase == .asking {
+        for operation in others where operation.status.phase == .checkingReadiness {
             operation.arrive(in: self)
         }
         guard QualityOfServiceUse.isOn else { return }
@@ -141,12 +143,12 @@ extension OperationQueue {
     // MARK: Ready lists
 
     func file(_ operation: Operation) {
-        if isWatched { noteReady(operation) }
+        if isWatched { recordReady(operation) }
         eventOffering({ $0.file(operation) })
     }
 
     func file(_ operations: ArraySlice<Unmanaged<Operation>>) {
-        if isWatched { noteReady(operations) }
+        if isWatched { recordReady(operations) }
         eventOffering({ state in
             for operation in operations {
                 operation._withUnsafeGuaranteedRef { state.file($0) }
@@ -163,10 +165,10 @@ extension OperationQueue {
     }
 
     /// Cancels those that cannot have overridden it; returns the others, which do not begin any more.
-    func cancelPlainOperations() -> [Operation] {
+    func cancelFastPathOperations() -> [Operation] {
         eventOffering { state in
             // Nobody takes an operation to follow another one without this lock, until all are marked.
-            hasPrecedence.store(true, ordering: .relaxed)
+            hasCompetingWork.store(true, ordering: .relaxed)
             return state.cancelAll()
         }
     }
@@ -197,12 +199,12 @@ extension OperationQueue {
     /// Only its override of `isReady` keeps the operation from starting. True if the caller must ask it again,
     /// because an event has come since the event of this number.
     @inline(never)
-    func noteHesitation(of operation: Operation, since number: Int) -> Bool {
-        event { $0.noteHesitation(of: operation) && $0.eventNumber != number }
+    func recordHesitation(of operation: Operation, since number: Int) -> Bool {
+        event { $0.recordHesitation(of: operation) && $0.eventNumber != number }
     }
 
     private func askAgain(_ hesitating: [QueueState.Reference]) {
-        for operation in hesitating { operation.takeRetainedValue().considerStarting() }
+        for operation in hesitating { operation.takeRetainedValue().reevaluateReadiness() }
     }
 
     // MARK: Running
@@ -225,13 +227,13 @@ extension OperationQueue {
         switch claim(batch, for: executor) {
         case .none: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
-        case .refused(let operation): operation.takeRetainedValue().tellObservers()
+        case .refused(let operation): operation.takeRetainedValue().notifyObservers()
         case .batch:
             let start = monotonicNanoseconds()
             batch.start.store(start, ordering: .relaxed)
             run(batch, context: .current)
             let departure = eventOffering {
-                $0.fold(batch, nanoseconds: monotonicNanoseconds() - start)
+                $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
             }
             letGo(of: batch, context: .current)
             complete(departure)
@@ -246,12 +248,12 @@ extension OperationQueue {
             while let operation = next {
                 context.operation = operation
                 if context.hasUnusualNiceness, !context.isFit(for: operation) {
-                    unbegin(batch)
+                    putBackLast(batch)
                     next = batch.takeNext()
                     continue
                 }
                 next = operation._withUnsafeGuaranteedRef {
-                    $0.runPlain(batch, in: self)
+                    $0.runOnFastPath(batch, in: self)
                 }
                 if next == nil { next = takeNext(from: batch) }
             }
@@ -261,7 +263,7 @@ extension OperationQueue {
     /// The next operation of a batch for its owner, unless it has to give back the rest.
     @inline(__always)
     func takeNext(from batch: Batch) -> Unmanaged<Operation>? {
-        if attention.load(ordering: .relaxed) != batch.attention { cut(batch) }
+        if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { cut(batch) }
         return batch.takeNext()
     }
 
@@ -274,9 +276,9 @@ extension OperationQueue {
     ) -> QueueState.Work {
         let pool = WorkerPool.shared
         // A thread that is about to end takes nothing more.
-        let pending = context.isSpoiled ? .max : pool.pendingCount
+        let pending = context.cannotRestorePriority ? .max : pool.pendingCount
         let (departure, work) = eventOffering {
-            $0.foldAndClaim(
+            $0.retireAndClaimNext(
                 batch, for: next, offered: urgency, nanoseconds: nanoseconds, cores: pool.cores,
                 pending: pending)
         }
@@ -303,16 +305,16 @@ extension OperationQueue {
         WorkerPool.shared.submit(.block { for operation in finished { operation.release() } })
     }
 
-    func singleOut(from batch: Batch) -> Unmanaged<Operation>? {
-        eventOffering({ $0.singleOut(from: batch) })
+    func detachLast(from batch: Batch) -> Unmanaged<Operation>? {
+        eventOffering({ $0.detachLast(from: batch) })
     }
 
     func part(from batch: Batch, keepingRest: Bool) -> Unmanaged<Operation> {
         eventOffering({ $0.part(from: batch, keepingRest: keepingRest) })
     }
 
-    func unbegin(_ batch: Batch) {
-        eventOffering({ $0.unbegin(batch) })
+    func putBackLast(_ batch: Batch) {
+        eventOffering({ $0.putBackLast(batch) })
     }
 
     func returnSlot() {

@@ -38,7 +38,7 @@ extension OperationQueue {
         case .single(let reference):
             return TakenOperation(operation: reference.takeRetainedValue(), queue: self)
         case .refused(let reference):
-            reference.takeRetainedValue().tellObservers()
+            reference.takeRetainedValue().notifyObservers()
             return nil
         case .none, .batch: return nil
         }
@@ -52,7 +52,7 @@ extension OperationQueue {
     }
 
     /// Whether it starts nothing before it is told to.
-    package final var isHeldBack: Bool { snapshot { $0.isSuspended || $0.width == 0 } }
+    package final var isOnHold: Bool { snapshot { $0.isSuspended || $0.width == 0 } }
 
     /// All that it holds, barriers included, in the order in which they were added.
     package final var unfinished: [Operation] {
@@ -96,7 +96,7 @@ package final class BodyExecutor: TaskExecutor {
     package static func driverWasMade() { driversExist.store(true, ordering: .relaxed) }
     static var areNeeded: Bool { driversExist.load(ordering: .relaxed) }
 
-    private let home = Protected<Home?>(nil)
+    private let home = Locked<Home?>(nil)
 
     /// What the driver calls the operation.
     package var name: String { home.withLock { $0?.name } ?? "" }

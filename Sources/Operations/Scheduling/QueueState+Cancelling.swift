@@ -5,7 +5,7 @@ extension QueueState {
     /// slot any more.
     mutating func cancel(_ operation: Operation) {
         let word = operation.status
-        guard word.phase == .filed, !operation.needsSlotToLeave(word),
+        guard word.phase == .queued, !operation.needsSlotToLeave(word),
             clear(operation.place, word: word)
         else { return }
         ring.setReady(operation.place, lane: OperationRing.cancelledLane)
@@ -20,15 +20,17 @@ extension QueueState {
         var others: [Operation] = []
         for place in ring.head..<ring.tail {
             ring[place]?._withUnsafeGuaranteedRef { operation in
-                if operation.status.has(.plain), cancelPlain(operation, place: place) { return }
-                if operation.doom() { others.append(operation) }
+                if operation.status.has(.fastPath), cancelOnFastPath(operation, place: place) {
+                    return
+                }
+                if operation.announceCancellation() { others.append(operation) }
             }
         }
         return others
     }
 
     /// False if it has to be done without the lock: somebody has to be told.
-    private mutating func cancelPlain(_ operation: Operation, place: Int) -> Bool {
+    private mutating func cancelOnFastPath(_ operation: Operation, place: Int) -> Bool {
         var isWatched = false
         let change = operation.update { word in
             isWatched =
@@ -40,7 +42,7 @@ extension QueueState {
         // One that was waiting is filed by nobody else; one that is in no lane is in somebody's hands.
         let isOurs =
             change.before.phase == .waiting
-            || (change.before.phase == .filed && clear(place, word: change.after))
+            || (change.before.phase == .queued && clear(place, word: change.after))
         if isOurs { ring.setReady(place, lane: OperationRing.cancelledLane) }
         return true
     }

@@ -3,14 +3,14 @@
 extension QueueState {
     /// The place of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {
-        if !isUsual { return bestInOrder() }
+        if !usesDefaultOrder { return bestInOrder() }
         let limit = barrierPlace
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
             // A barrier that waits for its turn does not stand in the way of those before it.
             if let found = place, !isEligible(found, limit: limit) { place = nil }
-            if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
+            if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
                 first.turn.isBefore(place ?? Int.max)
             {
                 place = first.place
@@ -36,7 +36,7 @@ extension QueueState {
         } else {
             _ = clearOutOfOrder(place, lane: lane)
         }
-        if isStrict { front = place + 1 }
+        if isStrict { fifoCursor = place + 1 }
         readyCount -= 1
         return (operation, lane)
     }
@@ -69,14 +69,14 @@ extension QueueState {
 
     mutating func claimCancelled(_ batch: Batch) -> Work? {
         while let first = takeCancelled() {
-            guard !givesEach, first._withUnsafeGuaranteedRef({ $0.status.has(.plain) }) else {
+            guard !givesEach, first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) else {
                 if claimSingle(first, takesSlot: false) { return .single(first) }
                 continue
             }
-            batch.claimed(holdsSlot: false, attention: attention) { entries in
+            batch.claimed(holdsSlot: false, recallEpoch: recallEpoch) { entries in
                 entries[0] = first
                 var count = 1
-                while others == 0, count < Batch.capacity, let next = takeCancelled() {
+                while unbatchableCount == 0, count < Batch.capacity, let next = takeCancelled() {
                     entries[count] = next
                     count += 1
                 }
@@ -95,7 +95,8 @@ extension QueueState {
         while let (first, firstLane) = takeBest(atLeast: urgency) {
             let isSingle =
                 givesEach
-                || (others > 0 && first._withUnsafeGuaranteedRef { !$0.status.has(.plain) })
+                || (unbatchableCount > 0
+                    && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
                 if !hasUnits(first) {
                     if isStrict { holdsBackRest(first) }
@@ -110,10 +111,10 @@ extension QueueState {
             }
             var lowest = firstLane
             let size = batchSize(cores: cores)
-            batch.claimed(holdsSlot: true, attention: attention, urgency: urgency) { entries in
+            batch.claimed(holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency) { entries in
                 entries[0] = first
                 var count = 1
-                if isOrdinary {
+                if claimsInLaneOrder {
                     for lane in (0...firstLane).reversed()
                     where count < size && ring.readyCount(lane) > 0 {
                         let taken = ring.takeReady(
@@ -140,8 +141,8 @@ extension QueueState {
     }
 
     /// Whether the order of claims is that of the ring's lanes.
-    private var isOrdinary: Bool {
-        isUsual && barriers.isEmpty && moved.isEmpty && !QualityOfServiceUse.isOn
+    private var claimsInLaneOrder: Bool {
+        usesDefaultOrder && barriers.isEmpty && rescheduled.isEmpty && !QualityOfServiceUse.isOn
     }
 
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
@@ -160,7 +161,9 @@ extension QueueState {
     /// One, unless there are many of which each takes no time.
     @inline(__always)
     private func batchSize(cores: Int) -> Int {
-        guard others == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else { return 1 }
+        guard unbatchableCount == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else {
+            return 1
+        }
         let time = typicalNanoseconds + 1
         // So little work is sooner done than shared.
         let least = Int(Self.smallNanoseconds / time)

@@ -9,14 +9,14 @@ extension QueueState {
     /// goes back to those that wait, and is in line.
     func hasUnits(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
-            guard let claim = operation.plannedRun?.claim else { return true }
-            return claim.ask { operation.update { $0.unitsRefused() } != nil }
+            guard let claim = operation.attemptController?.claim else { return true }
+            return claim.ask { operation.update { $0.permitsRefused() } != nil }
         }
     }
 
     /// The operation was to start next, and waits for units: in a strict order no other is next meanwhile.
     mutating func holdsBackRest(_ operation: Reference) {
-        front = operation._withUnsafeGuaranteedRef { min(front, $0.place) }
+        fifoCursor = operation._withUnsafeGuaranteedRef { min(fifoCursor, $0.place) }
     }
 
     func retainedIfObserved(_ operation: Reference) -> Reference? {
@@ -27,7 +27,7 @@ extension QueueState {
     /// Claims an operation that has been given its units; false if it cannot be started now.
     mutating func grant(_ operation: Operation) -> Bool {
         guard !isSuspended, hasFreeSlot, firstStrictly(before: operation.place) == nil,
-            operation.update({ $0.unitsGranted() }) != nil
+            operation.update({ $0.permitsGranted() }) != nil
         else { return false }
         running += 1
         granted.append(.passRetained(operation), urgency(of: operation))

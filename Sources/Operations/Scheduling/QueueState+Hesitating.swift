@@ -6,7 +6,7 @@ extension QueueState {
     private static var askedAtOnce: Int { 64 }
 
     /// An override of `isReady` has said no, and nothing else holds the operation back. False if that was known.
-    mutating func noteHesitation(of operation: Operation) -> Bool {
+    mutating func recordHesitation(of operation: Operation) -> Bool {
         let change = operation.update { word in
             guard !word.has(.hesitates), word.phase != .finished else { return false }
             word.insert(.hesitates)
@@ -23,7 +23,7 @@ extension QueueState {
     mutating func takeHesitating() -> [Reference] {
         eventNumber &+= 1
         guard !hesitating.isEmpty else { return [] }
-        let isLast = others == 0 || (running == 0 && readyCount == 0)
+        let isLast = unbatchableCount == 0 || (running == 0 && readyCount == 0)
         let count = isLast ? hesitating.count : min(hesitating.count, Self.askedAtOnce)
         var taken: [Reference] = []
         for _ in 0..<count {

@@ -17,7 +17,8 @@ extension QueueState {
     var mayBatch: Bool {
         // Nobody looks after a thread of somebody else's that stays behind one of them.
         if case .dispatch = executor { return false }
-        return (isUsual || (isStrict && width == 1)) && !room.isUsed && !moved.hasDeadlines
+        return (usesDefaultOrder || (isStrict && width == 1)) && !room.isUsed
+            && !rescheduled.hasDeadlines
     }
 
     // MARK: Ready lists
@@ -27,27 +28,27 @@ extension QueueState {
     /// An operation that was added has a deadline.
     @inline(never)
     mutating func takeOver(_ operation: Operation, at place: Int) {
-        moved.setDeadline(operation.deadline, at: place)
+        rescheduled.setDeadline(operation.deadline, at: place)
     }
 
     /// Brings a ready operation to where it stands if that is not its lane.
     @inline(never)
-    mutating func fileOutOfOrder(_ place: Int, word: OperationWord) {
+    mutating func fileOutOfOrder(_ place: Int, word: LifecycleState) {
         if ageing != nil {
             age(place, word: word, since: now())
-        } else if word.has(.moved) {
-            moved.setReady(place, lane: word.lane)
+        } else if word.has(.rescheduled) {
+            rescheduled.setReady(place, lane: word.lane)
             // It may go before others of its lane.
-            if moved.hasDeadlines, word.lane >= lowestBatchedLane { callBack() }
+            if rescheduled.hasDeadlines, word.lane >= lowestBatchedLane { recallBatches() }
         } else {
             ring.setReady(place, lane: word.lane)
         }
     }
 
-    private mutating func age(_ place: Int, word: OperationWord, since time: Int64) {
+    private mutating func age(_ place: Int, word: LifecycleState, since time: Int64) {
         // Behind all that were moved to before this place.
-        var turn = Turn(number: place, ticket: .max)
-        if word.has(.moved), let own = moved.turn(of: place) { turn = own }
+        var turn = SortKey(number: place, ticket: .max)
+        if word.has(.rescheduled), let own = rescheduled.turn(of: place) { turn = own }
         if order == .lifo { turn.number = -place }
         let limit = limit
         ageing?.insert(place, lane: word.lane, turn: turn, time: time, limit: limit)
@@ -57,20 +58,20 @@ extension QueueState {
     @inline(never)
     mutating func clearOutOfOrder(_ place: Int, lane: Int) -> Bool {
         if ageing != nil { return ageing?.remove(place) != nil }
-        return !moved.isEmpty && moved.clearReady(place, lane: lane)
+        return !rescheduled.isEmpty && rescheduled.clearReady(place, lane: lane)
     }
 
     private func isAmongReady(_ place: Int, lane: Int) -> Bool {
-        ring.isReady(place, lane: lane) || moved.isReady(place)
+        ring.isReady(place, lane: lane) || rescheduled.isReady(place)
     }
 
     /// The ring has moved its operations.
     @inline(never)
-    mutating func renumber(_ places: NewPlaces) {
-        if !moved.isEmpty { moved.renumber(places) }
+    mutating func renumber(_ places: Renumbering) {
+        if !rescheduled.isEmpty { rescheduled.renumber(places) }
         let isReversed = order == .lifo
         ageing?.renumber(places, isReversed: isReversed)
-        front = places.first(from: front)
+        fifoCursor = places.first(from: fifoCursor)
     }
 
     // MARK: Claiming
@@ -87,7 +88,7 @@ extension QueueState {
         let limit = limit
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
-            if !moved.isEmpty, let first = moved.first(lane, upTo: limit),
+            if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
                 first.turn.isBefore(place.map { -$0 } ?? .max)
             {
                 return (first.place, lane)
@@ -98,16 +99,16 @@ extension QueueState {
     }
 
     private mutating func bestStrictly() -> (place: Int, lane: Int)? {
-        front = max(front, ring.head)
-        while front < ring.tail {
-            if let operation = ring[front], !isPast(operation) {
+        fifoCursor = max(fifoCursor, ring.head)
+        while fifoCursor < ring.tail {
+            if let operation = ring[fifoCursor], !isPast(operation) {
                 let word = operation._withUnsafeGuaranteedRef { $0.status }
-                guard word.phase == .filed, isAmongReady(front, lane: word.lane),
-                    isEligible(front, limit: barrierPlace)
+                guard word.phase == .queued, isAmongReady(fifoCursor, lane: word.lane),
+                    isEligible(fifoCursor, limit: barrierPlace)
                 else { return nil }
-                return (front, word.lane)
+                return (fifoCursor, word.lane)
             }
-            front += 1
+            fifoCursor += 1
         }
         return nil
     }
@@ -121,9 +122,9 @@ extension QueueState {
         }
         switch word.phase {
         case .starting, .executing, .finished: return true
-        case .created, .waiting, .asking: return leavesAtOnce
-        case .filed:
-            if leavesAtOnce || word.has(.alone) { return true }
+        case .created, .waiting, .checkingReadiness: return leavesAtOnce
+        case .queued:
+            if leavesAtOnce || word.has(.claimedAlone) { return true }
             if isAmongReady(place, lane: word.lane) { return false }
             // Else it is on its way to them.
             return batches.contains { batch in
@@ -165,11 +166,11 @@ extension QueueState {
             if clear(place, word: word), times[place] == nil { ready.append(place) }
         }
         (self.order, ageingSpan) = (order, span)
-        moved = moved.ordered(isReversed: order == .lifo)
+        rescheduled = rescheduled.ordered(isReversed: order == .lifo)
         isStrict = order == .fifo
         ageing = isStrict ? nil : span.map { AgeingOperations(span: $0) }
-        isUsual = order == .priority && ageing == nil
-        front = ring.head
+        usesDefaultOrder = order == .priority && ageing == nil
+        fifoCursor = ring.head
         for place in ready {
             ring[place]?._withUnsafeGuaranteedRef { operation in
                 let word = operation.status
@@ -181,7 +182,7 @@ extension QueueState {
                 }
             }
         }
-        callBack()
+        recallBatches()
     }
 
     /// Takes back what workers have claimed and not begun.
@@ -195,21 +196,21 @@ extension QueueState {
         let (place, word) = (operation.place, operation.status)
         guard word.phase != .starting, word.phase != .executing else { return }
         operation.update { word in
-            word.insert(.moved)
+            word.insert(.rescheduled)
             return true
         }
         if ageing != nil {
-            moved.setDeadline(deadline, at: place)
+            rescheduled.setDeadline(deadline, at: place)
             ageing?.setDeadline(deadline, at: place)
             return
         }
         let wasReady = clear(place, word: word)
-        moved.setDeadline(deadline, at: place)
+        rescheduled.setDeadline(deadline, at: place)
         if wasReady {
             file(operation)
-        } else if word.phase == .filed {
+        } else if word.phase == .queued {
             // A batch may hold it.
-            callBack()
+            recallBatches()
         }
     }
 }

@@ -40,8 +40,8 @@ extension QueueState {
         let start = batch.start.load(ordering: .relaxed)
         operation._withUnsafeGuaranteedRef {
             // Before it is said to be alone: then its start is not the batch's any more.
-            $0.noteTaskStart(start)
-            _ = $0.update { $0.singledOut(holdsSlot: holdsSlot) }
+            $0.recordTaskStart(start)
+            _ = $0.update { $0.detachedFromBatch(holdsSlot: holdsSlot) }
         }
         return operation
     }

@@ -5,7 +5,7 @@ extension QueueState {
     mutating func beginLeavingOneByOne() {
         room.isUsed = true
         giveBackAll()
-        callBack()
+        recallBatches()
     }
 
     /// Gives a place to somebody who comes to wait; false if they have to.

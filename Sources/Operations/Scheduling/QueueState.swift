@@ -8,7 +8,7 @@ struct QueueState: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
     var ring = OperationRing()
-    var moved = MovedOperations()
+    var rescheduled = RescheduledOperations()
     /// Barriers that have not finished, in their order.
     var barriers = TicketList<Reference>()
     /// How many barriers there ever were.
@@ -21,12 +21,12 @@ struct QueueState: ~Copyable {
     /// Slots of the width that are taken: by batches and by single operations.
     var running = 0
     /// Operations that are not plain: while there are any, there are no batches.
-    var others = 0
+    var unbatchableCount = 0
     /// Whether nothing but priorities, places and barriers decides about the order.
-    var isUsual = true
+    var usesDefaultOrder = true
     /// Whether the order is strictly that of adding.
     var isStrict = false
-    var room = RoomLine()
+    var room = CapacityQueue()
     /// With which urgencies references to the queue lie with its executor.
     var offered = OfferedUrgencies()
     /// The lowest lane of which a batch may hold a rest.
@@ -36,8 +36,8 @@ struct QueueState: ~Copyable {
     /// Whether bodies of the last batch were suspended: each takes a slot.
     var bodiesSuspend = false
     /// Raised whenever batches should give back what they have not begun.
-    private(set) var attention: UInt32 = 0
-    /// Operations that only an override of `isReady` holds back, retained; see `noteHesitation`.
+    private(set) var recallEpoch: UInt32 = 0
+    /// Operations that only an override of `isReady` holds back, retained; see `recordHesitation`.
     var hesitating = FIFO<Reference>()
     /// How many events have asked these again.
     var eventNumber = 0
@@ -48,14 +48,14 @@ struct QueueState: ~Copyable {
     var observations: Observations<OperationQueue>?
     /// True while somebody has to be told of each operation that comes or goes. Then there are no
     /// batches, so that each can be told when it happens.
-    var tellsEach = false
+    var notifiesEach = false
     /// True while operations are given out one by one, because of that or for a driver.
     var givesEach = false
     /// Claimed by those who gave them units, retained for the workers; see `grant`.
     var granted = GrantedOperations()
     /// True if something was recorded that has to be told when the lock is released.
-    var hasNews = false
-    /// Operations of batches that had finished when `tellsEach` was set.
+    var hasChanges = false
+    /// Operations of batches that had finished when `notifiesEach` was set.
     var alreadyGone: Set<ObjectIdentifier> = []
 
     private(set) var isSuspended = false
@@ -81,7 +81,7 @@ struct QueueState: ~Copyable {
     /// In which order ready operations go; changed by ``arrange(order:ageing:)``.
     var order = OperationQueueOrder.priority
     /// In a strict order: all before this place are past.
-    var front = 0
+    var fifoCursor = 0
     /// Those that are ready, if they age: then they are in no lane.
     var ageing: AgeingOperations?
     /// After how many nanoseconds a ready operation counts one priority higher.
@@ -156,12 +156,12 @@ struct QueueState: ~Copyable {
     /// Nil if it is in a queue, or was started, already.
     @inline(__always)
     mutating func add(
-        _ operation: Operation, to queue: OperationQueue, promised: Bool = false
-    ) -> OperationWord? {
+        _ operation: Operation, to queue: OperationQueue, reserved: Bool = false
+    ) -> LifecycleState? {
         let rank = ignoresQuality ? 0 : qualityRank
         guard
             let word = operation.update({
-                $0.reserved(promised: promised, qualityRank: rank)
+                $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
         if ring.isFull { makeRoom() }
@@ -170,17 +170,17 @@ struct QueueState: ~Copyable {
         operation.sequence.store(place, ordering: .relaxed)
         // From here on others may go from the operation to the queue.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
-        if tellsEach { record(arrivalOf: operation) }
-        if !word.has(.plain) {
-            others += 1
+        if notifiesEach { record(arrivalOf: operation) }
+        if !word.has(.fastPath) {
+            unbatchableCount += 1
             if word.has(.barrier) {
                 unsafeDowncast(operation, to: Barrier.self).ticket = barriers.append(reference)
                 barriersAdded += 1
-                callBack()
+                recallBatches()
             }
         }
-        if word.has(.moved) { takeOver(operation, at: place) }
-        if word.phase == .filed { file(operation, place: place) }
+        if word.has(.rescheduled) { takeOver(operation, at: place) }
+        if word.phase == .queued { file(operation, place: place) }
         promoteAhead(of: place, to: word.quality.effectiveRank)
         return word
     }
@@ -193,7 +193,7 @@ struct QueueState: ~Copyable {
         }
         guard !places.isEmpty else { return }
         qualityMarks.renumber(places, tail: ring.tail)
-        renumber(NewPlaces(places: places, tail: ring.tail))
+        renumber(Renumbering(places: places, tail: ring.tail))
     }
 
     // MARK: Ready lists
@@ -203,29 +203,29 @@ struct QueueState: ~Copyable {
 
     @inline(__always)
     mutating func file(_ operation: Operation, place: Int) {
-        if isStrict { front = min(front, place) }
+        if isStrict { fifoCursor = min(fifoCursor, place) }
         var word = operation.status
         while !word.isReady, !word.has(.insists) {
             // Back to waiting; unless its last dependency has gone meanwhile, of which nobody else knows.
-            if operation.update({ $0.unfiled() }) != nil { return }
+            if operation.update({ $0.removedFromReady() }) != nil { return }
             word = operation.status
         }
-        guard word.phase == .filed else { return }
+        guard word.phase == .queued else { return }
         if word.has(.cancelled), !operation.needsSlotToLeave(word) {
             ring.setReady(place, lane: OperationRing.cancelledLane)
             return
         }
-        if !isUsual || word.has(.moved) {
+        if !usesDefaultOrder || word.has(.rescheduled) {
             fileOutOfOrder(place, word: word)
         } else {
             ring.setReady(place, lane: word.lane)
         }
         readyCount += 1
-        if word.lane > lowestBatchedLane, !isStrict { callBack() }
+        if word.lane > lowestBatchedLane, !isStrict { recallBatches() }
     }
 
     /// Takes an operation off its lane; false if it was in none: somebody has it in hand.
-    mutating func clear(_ place: Int, word: OperationWord) -> Bool {
+    mutating func clear(_ place: Int, word: LifecycleState) -> Bool {
         if ring.isReady(place, lane: word.lane) {
             ring.clearReady(place, lane: word.lane)
         } else if !clearOutOfOrder(place, lane: word.lane) {
@@ -238,7 +238,7 @@ struct QueueState: ~Copyable {
     /// A dependency was added to an operation that is *filed*.
     mutating func unfile(_ operation: Operation) {
         let word = operation.status
-        guard word.phase == .filed, !word.isReady, clear(operation.place, word: word) else {
+        guard word.phase == .queued, !word.isReady, clear(operation.place, word: word) else {
             return
         }
         file(operation)
@@ -249,15 +249,15 @@ struct QueueState: ~Copyable {
         let wasReady = clear(place, word: operation.status)
         operation.update { word in
             word.priority = priority
-            word.insert(.moved)
+            word.insert(.rescheduled)
             return true
         }
-        moved.move(place, number: ring.tail)
+        rescheduled.move(place, number: ring.tail)
         if wasReady {
             file(operation)
-        } else if operation.status.phase == .filed {
+        } else if operation.status.phase == .queued {
             // A batch may hold it, in the place that it had by its old priority.
-            callBack()
+            recallBatches()
         }
     }
 
@@ -273,7 +273,7 @@ struct QueueState: ~Copyable {
 
     /// What follows from some having left. A batch of which everything was cut off leaves nothing, and must
     /// not be taken for the end of those that emptied the queue.
-    private mutating func departure(leaving count: Int, isPlain: Bool = true) -> Departure {
+    private mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
         if ring.count == 0, count > 0 {
             departure.isEmpty = true
@@ -281,12 +281,12 @@ struct QueueState: ~Copyable {
             departure.waiters = waiters.takeAll()
         }
         if room.isWaitedFor { admit(with: &departure) }
-        if others > 0 || !isPlain { departure.hesitating = takeHesitating() }
+        if unbatchableCount > 0 || !usesFastPath { departure.hesitating = takeHesitating() }
         return departure
     }
 
     /// The worker has come to the end of its batch: what it ran leaves.
-    mutating func fold(_ batch: Batch, nanoseconds: UInt64) -> Departure {
+    mutating func retire(_ batch: Batch, nanoseconds: UInt64) -> Departure {
         let taken = batch.taken
         for operation in taken {
             operation._withUnsafeGuaranteedRef { operation in
@@ -302,11 +302,11 @@ struct QueueState: ~Copyable {
     /// look for others.
     ///
     /// - Parameter pending: how many references to queues, and blocks, wait for a worker.
-    mutating func foldAndClaim(
+    mutating func retireAndClaimNext(
         _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64, cores: Int,
         pending: Int
     ) -> (Departure, Work) {
-        let departure = fold(batch, nanoseconds: nanoseconds)
+        let departure = retire(batch, nanoseconds: nanoseconds)
         // What was added since is for others if the queue was given another executor before this.
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of those that wait may be our own: then it is for another worker.
@@ -326,8 +326,8 @@ struct QueueState: ~Copyable {
     @inline(__always)
     private mutating func remove(_ operation: Operation) {
         let place = operation.place
-        if tellsEach { record(departureOf: operation) }
-        if !moved.isEmpty { moved.forget(place) }
+        if notifiesEach { record(departureOf: operation) }
+        if !rescheduled.isEmpty { rescheduled.forget(place) }
         ring.remove(place)
     }
 
@@ -338,26 +338,26 @@ struct QueueState: ~Copyable {
         remove(operation)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if gaveBackSlot { running -= 1 }
-        if !word.has(.plain) { others -= 1 }
+        if !word.has(.fastPath) { unbatchableCount -= 1 }
         if word.has(.barrier) {
             barriers.remove(unsafeDowncast(operation, to: Barrier.self).ticket)
         }
-        return departure(leaving: 1, isPlain: word.has(.plain))
+        return departure(leaving: 1, usesFastPath: word.has(.fastPath))
     }
 
     /// The operation that the worker took last has a dependency again: it goes back, and the rest too.
-    mutating func unbegin(_ batch: Batch) {
+    mutating func putBackLast(_ batch: Batch) {
         giveBackRest(of: batch)
         batch.dropLast()._withUnsafeGuaranteedRef { file($0) }
     }
 
     /// The operation that the worker took last is about to finish. If somebody has to be told of each that
     /// leaves, it leaves by itself and not with the batch, and is retained for the worker.
-    mutating func singleOut(from batch: Batch) -> Reference? {
-        guard tellsEach else { return nil }
+    mutating func detachLast(from batch: Batch) -> Reference? {
+        guard notifiesEach else { return nil }
         giveBackRest(of: batch)
         let operation = batch.dropLast().retain()
-        operation._withUnsafeGuaranteedRef { _ = $0.update { $0.singledOut() } }
+        operation._withUnsafeGuaranteedRef { _ = $0.update { $0.detachedFromBatch() } }
         return operation
     }
 
@@ -381,7 +381,7 @@ struct QueueState: ~Copyable {
     mutating func slotReturned() {
         running -= 1
         // It is not past any more.
-        front = ring.head
+        fifoCursor = ring.head
     }
 
     // MARK: Changes
@@ -401,8 +401,8 @@ struct QueueState: ~Copyable {
             if isStrict { giveBackAll() }
             observations?.record(QueueProperties.width, width)
         }
-        hasNews = observations != nil
-        callBack()
+        hasChanges = observations != nil
+        recallBatches()
     }
 
     /// False while there are operations.
@@ -413,23 +413,23 @@ struct QueueState: ~Copyable {
         self.executor = executor
         // Who comes with an older reference, or with a batch, takes nothing more.
         offered = OfferedUrgencies()
-        callBack()
+        recallBatches()
         if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
     }
 
     /// False if an operation may run at once that became ready only now: nothing is before it.
-    var hasPrecedence: Bool {
+    var hasCompetingWork: Bool {
         readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || isStrict || room.isUsed
     }
 
     /// What lies in batches has to be considered anew.
-    mutating func callBack() {
-        if !batches.isEmpty { attention &+= 1 }
+    mutating func recallBatches() {
+        if !batches.isEmpty { recallEpoch &+= 1 }
     }
 
     /// Whether a thread waits for the queue to be empty, and it has not been since.
-    func isAwaited(by gate: Gate) -> Bool {
+    func isAwaited(by gate: Latch) -> Bool {
         waiters.elements.contains {
             if case .thread(let other) = $0 { other === gate } else { false }
         }

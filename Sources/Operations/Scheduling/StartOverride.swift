@@ -49,7 +49,7 @@ enum StartOverride {
 extension Operation {
     /// Whether the operation, which is cancelled, runs code of a subclass when it is started: then it needs a
     /// slot, and waits for barriers and for the resumption of its queue, as all that runs does.
-    final func needsSlotToLeave(_ word: OperationWord) -> Bool {
-        !word.has(.plain) && replacesStart
+    final func needsSlotToLeave(_ word: LifecycleState) -> Bool {
+        !word.has(.fastPath) && replacesStart
     }
 }

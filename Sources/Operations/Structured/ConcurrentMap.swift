@@ -19,7 +19,7 @@ extension Sequence where Element: Sendable {
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
-        try await Immediate(self).concurrentMap(
+        try await SyncSequenceAdapter(self).concurrentMap(
             width: width, isolation: isolation, transform)
     }
 
@@ -31,7 +31,7 @@ extension Sequence where Element: Sendable {
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
-        try await Immediate(self).concurrentForEach(
+        try await SyncSequenceAdapter(self).concurrentForEach(
             width: width, isolation: isolation, body)
     }
 }
@@ -72,15 +72,15 @@ extension AsyncSequence where Element: Sendable {
 /// The queue of one call, and what its operations came to.
 private final class ConcurrentMap<Output: Sendable>: Sendable {
     let window: FeedWindow
-    private let tasks: InheritingTasks
-    private let results = Protected<[Output?]>([])
+    private let tasks: TaskLocalExecutor
+    private let results = Locked<[Output?]>([])
 
     init(width: Int?, _ name: String) {
         if let width, width < 1 {
             misuse("\(name) cannot work on \(width) elements at a time: its width is 1 or more")
         }
         let width = width ?? WorkerPool.shared.cores
-        tasks = InheritingTasks()
+        tasks = TaskLocalExecutor()
         let queue = OperationQueue(tasks: tasks)
         queue.name = name
         queue.maxConcurrentOperationCount = width

@@ -46,7 +46,7 @@ final class FeedWindow: Sendable {
 
     private let queue: OperationQueue
     private let limit: Int
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     init(of queue: OperationQueue, limit: Int) {
         self.queue = queue

@@ -28,7 +28,8 @@ extension OperationQueue {
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
         try await feed(
-            Immediate(elements), within: count, name, traits, isolation: isolation, body: body)
+            SyncSequenceAdapter(elements), within: count, name, traits, isolation: isolation,
+            body: body)
     }
 
     /// Adds an operation for each element of an async sequence, no more than a number at a time, and returns

@@ -43,7 +43,7 @@ public func withOperationQueue<Value>(
     _ body: (OperationQueue) async throws -> Value
 ) async throws -> Value {
     let scope = QueueScope()
-    let tasks = InheritingTasks()
+    let tasks = TaskLocalExecutor()
     let queue = OperationQueue(tasks: tasks, scope: scope)
     if let name { queue.name = name }
     queue.maxConcurrentOperationCount = width

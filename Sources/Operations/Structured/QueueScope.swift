@@ -29,7 +29,7 @@ final class QueueScope: Sendable {
         var isOver = false
     }
 
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     // MARK: Additions
 
@@ -122,7 +122,7 @@ extension Operation {
         for operation in operations {
             // A plain one that is doomed may leave at any moment, and then counts as cancelled.
             operation.note(reason)
-            _ = operation.doom()
+            _ = operation.announceCancellation()
         }
         CancelRound.cancel(operations)
     }

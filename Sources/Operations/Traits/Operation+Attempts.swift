@@ -5,11 +5,11 @@ extension Operation {
 
     /// It has its place in a queue, and is *asking* on the caller's behalf.
     final func arrive(in queue: OperationQueue) {
-        if let plannedRun { arrive(plannedRun, in: queue) }
+        if let attemptController { arrive(attemptController, in: queue) }
         ask()
     }
 
-    private func arrive(_ run: PlannedRun, in queue: OperationQueue) {
+    private func arrive(_ run: AttemptController, in queue: OperationQueue) {
         let plan = run.plan
         let time = queue.time
         let now = time.now()
@@ -19,16 +19,16 @@ extension Operation {
             enter(keys, plan)
             costs += keys.costs(of: plan)
         }
-        let claim = costs.isEmpty ? nil : UnitClaim(costs, for: self)
-        let isNews = run.arrives(
+        let claim = costs.isEmpty ? nil : PermitRequest(costs, for: self)
+        let isChange = run.arrives(
             at: now, by: time, random: queue.random, keys: keys, claim: claim)
-        guard isNews else {
+        guard isChange else {
             if let keys { leave(keys, plan) }
             return
         }
-        if let delay = plan.delay, delay > .zero, let change = update({ $0.heldBack() }) {
+        if let delay = plan.delay, delay > .zero, let change = update({ $0.putOnHold() }) {
             hold(run, run.holds(.delay(until: now + delay)), for: delay)
-            if change.after.has(.observed) { tellObservers() }
+            if change.after.has(.observed) { notifyObservers() }
         }
         if let left = plan.deadline?() {
             run.has(deadline: now + left)
@@ -40,13 +40,13 @@ extension Operation {
     }
 
     /// Lets it go on when the time is over. It is held already.
-    private func hold(_ run: PlannedRun, _ number: Int, for duration: Duration) {
+    private func hold(_ run: AttemptController, _ number: Int, for duration: Duration) {
         guard duration > .zero else {
-            if run.endsHold(number) { letGoOn() }
+            if run.endsHold(number) { releaseHold() }
             return
         }
         let timer = run.time.schedule(after: duration) { [self] in
-            if run.endsHold(number) { letGoOn() }
+            if run.endsHold(number) { releaseHold() }
         }
         run.keep(timer, ofHold: number)
     }
@@ -54,7 +54,7 @@ extension Operation {
     // MARK: Attempts
 
     /// A worker is about to call `start()`.
-    final func startTimeout(of run: PlannedRun, attempt serial: Int) {
+    final func startTimeout(of run: AttemptController, attempt serial: Int) {
         guard let timeout = run.plan.timeout else { return }
         let timer = run.time.schedule(after: timeout) { [self] in
             expire(run, attempt: serial, after: timeout)
@@ -64,7 +64,7 @@ extension Operation {
 
     /// The body has returned, or thrown: it is over, or waits for its next attempt.
     final func bodyReturned() {
-        guard let run = plannedRun else { return conclude() }
+        guard let run = attemptController else { return conclude() }
         switch run.bodyReturned() {
         case .unplanned: conclude()
         case .own: decide(run)
@@ -72,7 +72,7 @@ extension Operation {
         }
     }
 
-    private func decide(_ run: PlannedRun) {
+    private func decide(_ run: AttemptController) {
         guard run.plan.mayRunAgain else { return conclude() }
         if goesBack(run) { return }
         // Each attempt by itself is not what is counted.
@@ -81,7 +81,7 @@ extension Operation {
     }
 
     /// Takes it back to those that wait, for another attempt; false if there is none.
-    private func goesBack(_ run: PlannedRun) -> Bool {
+    private func goesBack(_ run: AttemptController) -> Bool {
         guard !status.isStopped, let queue = retainedQueue() else { return false }
         let failure = withExtras { $0.failure }
         guard let hold = run.hold(after: failure?.error) else { return false }
@@ -102,18 +102,18 @@ extension Operation {
         withExtendedLifetime(handlers) {}
         // It is held: nobody starts it again before the end of this.
         let delay = max(.zero, hold.end - run.time.now())
-        if queue.isWatched { queue.noteReturn(of: self, error: failure?.error, delay: delay) }
+        if queue.isWatched { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
         if change.before.has(.holdsSlot) { queue.returnSlot() }
         run.claim?.giveBack(keepsTicket: false)
-        if change.after.has(.observed) { tellObservers() }
+        if change.after.has(.observed) { notifyObservers() }
         self.hold(run, number, for: hold.end - run.time.now())
         return true
     }
 
     // MARK: Running out of time
 
-    private func expire(_ run: PlannedRun, attempt serial: Int, after timeout: Duration) {
+    private func expire(_ run: AttemptController, attempt serial: Int, after timeout: Duration) {
         guard run.beginsExpiry(ofAttempt: serial) else { return }
         let error = OperationTimeout(operation: label, duration: timeout)
         fail(error)
@@ -125,7 +125,7 @@ extension Operation {
             context.stopsBodyOf = outer
             // An override may not call `super`.
             markExpired()
-            tellOutOfTime(error)
+            notifyOutOfTime(error)
         }
         if run.endsExpiry() { decide(run) }
     }
@@ -133,25 +133,25 @@ extension Operation {
     /// Tells the body, and nobody else, that it is cancelled.
     final func markExpired() {
         guard let change = update({ $0.expired() }) else { return }
-        if change.after.has(.observed) { tellObservers() }
+        if change.after.has(.observed) { notifyObservers() }
         if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
     }
 
-    private func passDeadline(_ run: PlannedRun) {
+    private func passDeadline(_ run: AttemptController) {
         let word = status
         guard word.phase != .finished else { return }
         run.passesDeadline()
         let error = OperationDeadlineExceeded(
             operation: label, hasStarted: word.isAtWork || run.hasBegun)
         fail(error)
-        tellOutOfTime(error)
+        notifyOutOfTime(error)
         note(.failure(error))
         // It does not begin from here on, however long its `cancel()` takes.
-        _ = doom()
+        _ = announceCancellation()
         CancelRound.cancel([self])
     }
 }
 
-extension OperationPlan {
+extension OperationOptions {
     var hasKeys: Bool { joinedKey != nil || latestKey != nil || !limits.isEmpty }
 }

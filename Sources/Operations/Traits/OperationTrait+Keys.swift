@@ -22,7 +22,7 @@ extension OperationTrait {
     ///
     /// An operation that waits for its turn takes no slot.
     public static func exclusive(by key: some Hashable & Sendable) -> OperationTrait {
-        let limit = OperationPlan.Limit(key: OperationKey(key), count: 1, isExclusive: true)
+        let limit = OperationOptions.Limit(key: OperationKey(key), count: 1, isExclusive: true)
         return OperationTrait { $0.limits.append(limit) }
     }
 
@@ -40,7 +40,7 @@ extension OperationTrait {
         if count < 1 {
             misuse("operations with the key \(key) cannot be limited to \(count): use 1 or more")
         }
-        let limit = OperationPlan.Limit(key: OperationKey(key), count: count, isExclusive: false)
+        let limit = OperationOptions.Limit(key: OperationKey(key), count: count, isExclusive: false)
         return OperationTrait { $0.limits.append(limit) }
     }
 
@@ -57,6 +57,6 @@ extension OperationTrait {
         if units < 0 {
             misuse("an operation cannot cost \(units) of \(budget.label): use 0 or more")
         }
-        return OperationTrait { $0.costs.append(UnitClaim.Cost(budget: budget, units: units)) }
+        return OperationTrait { $0.costs.append(PermitRequest.Cost(budget: budget, units: units)) }
     }
 }

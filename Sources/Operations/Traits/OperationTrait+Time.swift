@@ -61,7 +61,7 @@ extension OperationTrait {
         if isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
     ) -> OperationTrait {
         if limit < 0 { misuse("an operation cannot be retried \(limit) times: use 0 or more") }
-        let retry = OperationPlan.Retry(
+        let retry = OperationOptions.Retry(
             limit: limit, backoff: backoff, isWorthwhile: isWorthwhile)
         return OperationTrait { $0.retry = retry }
     }

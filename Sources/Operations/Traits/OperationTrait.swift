@@ -9,9 +9,9 @@
 /// a queue: an operation that is started by hand runs once, at once.
 public struct OperationTrait: Sendable {
     /// Writes into the plan what the trait says.
-    let apply: @Sendable (inout OperationPlan) -> Void
+    let apply: @Sendable (inout OperationOptions) -> Void
 
-    init(_ apply: @escaping @Sendable (inout OperationPlan) -> Void) { self.apply = apply }
+    init(_ apply: @escaping @Sendable (inout OperationOptions) -> Void) { self.apply = apply }
 
     /// What orders it among the ready operations of its queue; see ``Operation/queuePriority``.
     public static func priority(_ priority: Operation.QueuePriority) -> OperationTrait {
@@ -25,7 +25,7 @@ public struct OperationTrait: Sendable {
 }
 
 /// What all traits of one operation say together.
-struct OperationPlan: Sendable {
+struct OperationOptions: Sendable {
     struct Retry: Sendable {
         let limit: Int
         let backoff: RetryBackoff
@@ -51,7 +51,7 @@ struct OperationPlan: Sendable {
     var joinedKey: OperationKey?
     var latestKey: OperationKey?
     var limits: [Limit] = []
-    var costs: [UnitClaim.Cost] = []
+    var costs: [PermitRequest.Cost] = []
 
     /// Whether the work may run more than once.
     var mayRunAgain: Bool { retry != nil || period != nil }
@@ -83,20 +83,20 @@ extension Operation {
         guard status.phase == .created else {
             misuse("\(self) takes no more traits: apply them before it is added to a queue")
         }
-        var plan = plannedRun?.plan ?? OperationPlan()
+        var plan = attemptController?.plan ?? OperationOptions()
         for trait in traits { trait.apply(&plan) }
         if let priority = plan.priority { queuePriority = priority }
         if let quality = plan.qualityOfService { qualityOfService = quality }
         guard plan.needsRun else { return }
-        let run = PlannedRun(plan)
+        let run = AttemptController(plan)
         let previous = withExtras { extras in
-            defer { extras.plannedRun = run }
-            return extras.plannedRun
+            defer { extras.attemptController = run }
+            return extras.attemptController
         }
         withExtendedLifetime(previous) {}
         update { word in
-            word.remove(.plain)
-            word.insert(.hasAudience)
+            word.remove(.fastPath)
+            word.insert(.hasEndObservers)
             return true
         }
     }
@@ -108,12 +108,12 @@ extension Operation {
     }
 
     /// Constant from when the operation was added.
-    var plannedRun: PlannedRun? {
-        @inline(__always) get { existingExtras?.plannedRun }
+    var attemptController: AttemptController? {
+        @inline(__always) get { existingExtras?.attemptController }
     }
 
     /// Whether its body may be needed again after it has run.
     var mayRunAgain: Bool {
-        @inline(__always) get { plannedRun?.plan.mayRunAgain ?? false }
+        @inline(__always) get { attemptController?.plan.mayRunAgain ?? false }
     }
 }

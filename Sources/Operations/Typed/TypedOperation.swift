@@ -46,7 +46,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         self.body = .function(body)
         run = nil
         super.init()
-        if type(of: self) == TypedOperation<Output>.self { becomePlain() }
+        if type(of: self) == TypedOperation<Output>.self { useFastPath() }
     }
 
     /// Makes an operation that runs an async function.
@@ -54,7 +54,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         self.body = .asyncFunction(body)
         run = TaskRun()
         super.init()
-        becomePlainUnlessDriven()
+        useFastPathUnlessDriven()
     }
 
     /// - Parameter inheriting: false for a queue that gives its operations the task-local values to have.
@@ -65,14 +65,14 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         self.body = .asyncFunction(body)
         run = TaskRun(inherits: inheriting)
         super.init()
-        becomePlainUnlessDriven()
+        useFastPathUnlessDriven()
     }
 
-    private func becomePlainUnlessDriven() {
+    private func useFastPathUnlessDriven() {
         guard type(of: self) == TypedOperation<Output>.self, run?.isForDrivers == false else {
             return
         }
-        becomePlain(.asynchronous)
+        useFastPath(.asynchronous)
     }
 
     deinit {
@@ -242,7 +242,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override var runsOnItsThread: Bool { run == nil }
 
-    override func noteTaskStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }
+    override func recordTaskStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }
 
     override var ownStartTime: UInt64? { run?.startTime.load(ordering: .relaxed) }
 

@@ -17,7 +17,8 @@ extension BlockedWait {
     static func task(forRoomIn queue: OperationQueue, below limit: Int) -> BlockedWait? {
         guard let operation = TaskContext.operation else { return nil }
         // When its time is over the task is cancelled, and with it the wait.
-        if let plan = operation.plannedRun?.plan, plan.timeout != nil || plan.deadline != nil {
+        if let plan = operation.attemptController?.plan, plan.timeout != nil || plan.deadline != nil
+        {
             return nil
         }
         let wait = begin(.room(queue, below: limit), inside: [operation])
@@ -31,13 +32,14 @@ extension BlockedWait {
     /// The wait is recorded before, so of two that close a circle at the same time one sees the other.
     func check() {
         guard mayHoldBackOthers else { return }
-        if let circle = WaitSearch.circle(of: self), let waiter = inside.last {
+        if let circle = DeadlockSearch.circle(of: self), let waiter = inside.last {
             misuse(Self.sentence(waiter, waitsFor: target, circle.first, circle.steps))
         }
     }
 
     private static func sentence(
-        _ waiter: Operation, waitsFor target: Target, _ first: Operation, _ steps: [WaitSearch.Step]
+        _ waiter: Operation, waitsFor target: Target, _ first: Operation,
+        _ steps: [DeadlockSearch.Step]
     ) -> String {
         let place = waiter.retainedQueue().map { " on \($0.label)" } ?? ""
         var parts: [String] = []
@@ -100,7 +102,7 @@ extension BlockedWait {
         "let the operations of \(queue.label) add to another queue"
     }
 
-    private static func sentence(of step: WaitSearch.Step) -> String {
+    private static func sentence(of step: DeadlockSearch.Step) -> String {
         let name = step.operation.label
         switch step.obstacle.kind {
         case .dependency: return "\(name) depends on \(step.next.label)"
@@ -136,7 +138,7 @@ extension BlockedWait {
     }
 }
 
-extension Gate {
+extension Latch {
     /// Waits, as ``waitOnWorker()``; a wait that cannot end stops the program.
     ///
     /// That a wait cannot end may turn out later, when somebody adds a dependency or another operation; so

@@ -61,7 +61,7 @@ struct BlockedWait: Sendable {
     /// The same wait, known to be still going on for what has been added to its queue up to now.
     ///
     /// - Parameter gate: what the thread waits behind.
-    func extended(_ gate: Gate) -> BlockedWait {
+    func extended(_ gate: Latch) -> BlockedWait {
         guard case .queue(let queue, _) = target,
             let end = queue.snapshot({ $0.isAwaited(by: gate) ? $0.end : nil })
         else { return self }
@@ -99,7 +99,7 @@ struct BlockedWait: Sendable {
     var mayHoldBackOthers: Bool { inside.contains { Self.mayHoldBackOthers($0) } }
 
     private static func mayHoldBackOthers(_ operation: Operation) -> Bool {
-        if operation.status.has(.hasSuccessors) || operation.plannedRun?.claim != nil {
+        if operation.status.has(.hasSuccessors) || operation.attemptController?.claim != nil {
             return true
         }
         let isWaitedFor = registry.withLock { registry in
@@ -132,7 +132,7 @@ struct BlockedWait: Sendable {
 
     // MARK: The registry
 
-    private static let registry = Protected(Registry())
+    private static let registry = Locked(Registry())
 
     /// Keeps operations and queues only while they are waiting or waited for; the last reference is never
     /// one of these, so none is let go of under the lock.

@@ -23,7 +23,7 @@ extension Operation {
     /// - Returns: whether it has finished.
     @available(*, noasync, message: "write: await operation.finished(within: …)")
     public final func waitUntilFinished(timeout: Duration) -> Bool {
-        let gate = Gate()
+        let gate = Latch()
         guard let ticket = register(.thread(gate)) else { return true }
         CancelRound.willBlock()
         promoteForWait()
@@ -58,7 +58,7 @@ extension OperationQueue {
     @available(*, noasync, message: "write: await queue.finished(within: …)")
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         if isOverForCaller(isTimed: true) { return true }
-        let gate = Gate()
+        let gate = Latch()
         guard let ticket = register(.thread(gate)) else { return true }
         CancelRound.willBlock()
         promoteAllForWait()

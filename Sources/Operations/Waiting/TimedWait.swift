@@ -6,7 +6,7 @@ final class TimedWait: Sendable {
         case ended(Bool)
     }
 
-    private let state = Protected(State.begun)
+    private let state = Locked(State.begun)
 
     /// What was waited for has come, or the time is up; the first call counts.
     func end(inTime: Bool) {

@@ -14,7 +14,7 @@ import Darwin
 /// A mutex with conditions around a value: whoever holds it may wait until another thread signals.
 ///
 /// Unchecked: the value is only touched with the mutex held.
-final class Monitor<State>: @unchecked Sendable {
+final class ConditionLock<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let state: UnsafeMutablePointer<State>
@@ -57,21 +57,21 @@ final class Monitor<State>: @unchecked Sendable {
     func hold<Result>(_ body: (Held) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return body(Held(monitor: self))
+        return body(Held(lock: self))
     }
 
     /// The right to touch the state and to wait, inside ``hold(_:)``.
     struct Held {
-        fileprivate let monitor: Monitor
+        fileprivate let lock: ConditionLock
 
         var state: State {
-            unsafeAddress { UnsafePointer(monitor.state) }
-            nonmutating unsafeMutableAddress { monitor.state }
+            unsafeAddress { UnsafePointer(lock.state) }
+            nonmutating unsafeMutableAddress { lock.state }
         }
 
         /// Waits; the mutex is free meanwhile. May wake for no reason.
         func wait() {
-            pthread_cond_wait(monitor.condition, monitor.mutex)
+            pthread_cond_wait(lock.condition, lock.mutex)
         }
 
         /// As ``wait()``; returns false when the time was up.
@@ -87,10 +87,10 @@ final class Monitor<State>: @unchecked Sendable {
             let now = monotonicNanoseconds()
             var time = timespec(nanoseconds: deadline > now ? deadline - now : 0)
             let result = pthread_cond_timedwait_relative_np(
-                monitor.condition, monitor.mutex, &time)
+                lock.condition, lock.mutex, &time)
             #else
             var time = timespec(nanoseconds: deadline)
-            let result = pthread_cond_timedwait(monitor.condition, monitor.mutex, &time)
+            let result = pthread_cond_timedwait(lock.condition, lock.mutex, &time)
             #endif
             return result != ETIMEDOUT
         }

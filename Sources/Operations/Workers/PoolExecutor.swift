@@ -29,7 +29,7 @@ final class PoolExecutor: TaskExecutor {
     }
 
     private let rule: Rule
-    private let waiting = Protected(Waiting())
+    private let waiting = Locked(Waiting())
 
     private init(_ rule: Rule) { self.rule = rule }
 

@@ -123,7 +123,7 @@ struct PoolState {
 
     struct Action: Equatable {
         var wakes: WorkerID?
-        var wakesForeman = false
+        var wakesMonitor = false
     }
 
     /// What to do so that no work lies about while somebody could take it.
@@ -144,14 +144,14 @@ struct PoolState {
                 threads += 1
                 threadsWanted += 1
                 arriving += 1
-                action.wakesForeman = true
+                action.wakesMonitor = true
             }
         } else if needsWatching, watching != .closely,
             isWorkPending || hasBatches || watching == .no
         {
             // Once is enough, until the foreman has come.
             watching = .closely
-            action.wakesForeman = true
+            action.wakesMonitor = true
         }
         return action
     }
@@ -258,12 +258,12 @@ struct PoolState {
         return balance()
     }
 
-    mutating func foremanSawBatches(_ areThere: Bool) { hasBatches = areThere }
+    mutating func monitorSawBatches(_ areThere: Bool) { hasBatches = areThere }
 
     enum Pause { case closely, lazily }
 
     /// How soon to look; nil if there is nothing to watch.
-    mutating func foremanBeginsToWatch() -> Pause? {
+    mutating func monitorBeginsToWatch() -> Pause? {
         watching = !needsWatching ? .no : isWorkPending || hasBatches ? .closely : .lazily
         switch watching {
         case .no: return nil
@@ -272,13 +272,13 @@ struct PoolState {
         }
     }
 
-    mutating func foremanTakesOrders() -> Int {
+    mutating func monitorTakesOrders() -> Int {
         defer { threadsWanted = 0 }
         return threadsWanted
     }
 
     /// The foreman counted active workers that sleep, and the processors.
-    mutating func foremanCounted(asleep: Int, cores: Int) -> Action {
+    mutating func monitorCounted(asleep: Int, cores: Int) -> Action {
         self.asleep = asleep
         self.cores = cores
         return balance()

@@ -13,12 +13,12 @@ extension Task: ScheduledAction where Success == Void, Failure == Never {}
 ///
 /// Unchecked: `ticket` is guarded by the timekeeper's lock.
 final class PoolTimer: ScheduledAction, @unchecked Sendable {
-    private let action: Protected<(@Sendable () -> Void)?>
+    private let action: Locked<(@Sendable () -> Void)?>
     private let timekeeper: Timekeeper
     fileprivate var ticket: TimerHeap<PoolTimer>.Ticket?
 
     init(_ action: @escaping @Sendable () -> Void, of timekeeper: Timekeeper) {
-        self.action = Protected(action)
+        self.action = Locked(action)
         self.timekeeper = timekeeper
     }
 
@@ -37,7 +37,7 @@ final class PoolTimer: ScheduledAction, @unchecked Sendable {
 ///
 /// Unchecked: `timers` is guarded by `lock`.
 final class Timekeeper: @unchecked Sendable {
-    private let lock = BriefLock()
+    private let lock = SpinLock()
     private var timers = TimerList<PoolTimer>()
 
     /// How many have been neither due nor cancelled.
@@ -46,9 +46,9 @@ final class Timekeeper: @unchecked Sendable {
     /// - Returns: whether the foreman has to be called.
     func add(_ timer: PoolTimer, at moment: UInt64, now: UInt64) -> Bool {
         lock.withLock {
-            let (ticket, callsForeman) = timers.add(timer, at: moment, now: now)
+            let (ticket, callsMonitor) = timers.add(timer, at: moment, now: now)
             timer.ticket = ticket
-            return callsForeman
+            return callsMonitor
         }
     }
 

@@ -51,18 +51,18 @@ final class ThreadContext: @unchecked Sendable {
     /// Set while the thread runs things for a `QueueDriver`, one after the other.
     var isDriven = false
     /// Set when the thread is too nice for work that it was given, and cannot become less so: it ends.
-    var isSpoiled = false
+    var cannotRestorePriority = false
     /// The niceness as far as it is known; only workers know it.
     var niceness: Int32 = ThreadNiceness.usual.load(ordering: .relaxed)
     /// Whether it is another one than usual: then each operation has to be looked at before it runs.
     var hasUnusualNiceness = false
     /// Lower niceness than usual was refused: not asked for again.
-    var isFavourRefused = false
+    var isPriorityRaiseRefused = false
     let isFirst = isFirstThread
     /// How many edges its searches for cycles have looked at.
     var orderSteps = 0
     /// What it notes of the operations that it runs.
-    let notes = ThreadNotes()
+    let notes = ThreadTraceBuffer()
     /// The operation of which this thread calls `cancel()` to stop no more than its attempt.
     var stopsBodyOf: Unmanaged<Operation>?
     /// What this thread is cancelling, the outermost first.

@@ -36,24 +36,24 @@ extension ThreadContext {
 
     /// False if the thread is nicer and has to stay so.
     func change(to wanted: Int32) -> Bool {
-        let wanted = isFavourRefused ? max(wanted, usualNiceness) : wanted
+        let wanted = isPriorityRaiseRefused ? max(wanted, usualNiceness) : wanted
         if wanted == niceness { return true }
         if setNiceness(wanted) {
-            noteNiceness(wanted)
+            recordNiceness(wanted)
             return true
         }
         if wanted < usualNiceness {
-            isFavourRefused = true
+            isPriorityRaiseRefused = true
             return change(to: usualNiceness)
         }
-        isSpoiled = true
+        cannotRestorePriority = true
         return false
     }
 
     /// Somebody else has changed it.
-    func noticeNiceness() { noteNiceness(currentNiceness()) }
+    func noticeNiceness() { recordNiceness(currentNiceness()) }
 
-    private func noteNiceness(_ niceness: Int32) {
+    private func recordNiceness(_ niceness: Int32) {
         self.niceness = niceness
         hasUnusualNiceness = niceness != usualNiceness
     }
@@ -75,7 +75,7 @@ extension Operation {
     /// What the thread that runs it should have.
     func niceness(usual: Int32) -> Int32 {
         let word = status
-        if word.has(.plain), !word.has(.elaborate) { return usual }
+        if word.has(.fastPath), !word.has(.needsSetup) { return usual }
         let priority = threadPriority
         if priority != 0.5 { return Self.niceness(for: priority) }
         guard QualityOfServiceUse.isOn else { return usual }

@@ -3,7 +3,7 @@
 ///
 /// Time is that of the monotonic clock: a wait does not become longer when somebody sets the clock.
 final class TimedParker: Sendable {
-    private let isPosted = Monitor(false)
+    private let isPosted = ConditionLock(false)
 
     func post() {
         isPosted.withLock { $0 = true }

@@ -16,7 +16,7 @@ struct TimerList<Element> {
     /// - Returns: what finds the element again, and whether the foreman has to be called.
     mutating func add(
         _ element: Element, at moment: UInt64, now: UInt64
-    ) -> (ticket: TimerHeap<Element>.Ticket, callsForeman: Bool) {
+    ) -> (ticket: TimerHeap<Element>.Ticket, callsMonitor: Bool) {
         let ticket = heap.insert(element, at: moment)
         // One who is far too late sleeps by another clock than this one.
         let isOverdue = nextVisit.addingSaturated(Self.usualDelay) < now

@@ -11,7 +11,7 @@ final class Worker: @unchecked Sendable {
 
     /// One is run while the other one's operations are let go of.
     private let batches = (Batch(), Batch())
-    private let lock = BriefLock()
+    private let lock = SpinLock()
     /// The queue whose batches are being run.
     private var queue: OperationQueue?
     /// The operation that is being run outside of batches, and whether that changed the niceness.
@@ -82,7 +82,7 @@ final class Worker: @unchecked Sendable {
     }
 
     private func run(_ work: QueueState.Work, of queue: OperationQueue, context: ThreadContext) {
-        if case .refused(let reference) = work { reference.takeRetainedValue().tellObservers() }
+        if case .refused(let reference) = work { reference.takeRetainedValue().notifyObservers() }
         guard case .single(let reference) = work else { return }
         let operation = reference.takeRetainedValue()
         lock.withLock { single = .passUnretained(operation) }
@@ -108,17 +108,17 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Gives back what has not been begun, because this worker does not get to it.
-    func cutBatch() {
+    func reclaimRest() {
         guard let queue = lock.withLock({ queue }) else { return }
         queue.cut(batches.0)
         queue.cut(batches.1)
     }
 
-    /// As ``cutBatch()``, called by the foreman.
+    /// As ``reclaimRest()``, called by the foreman.
     ///
     /// The worker may come to an end with the queue meanwhile; then the reference that this takes is the last one. So
     /// a worker releases it, and runs the queue's `deinit`, which may be a user's.
-    func cutBatchForForeman() {
+    func reclaimRestForMonitor() {
         let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
         guard let reference else { return }
         reference._withUnsafeGuaranteedRef { queue in

@@ -15,11 +15,11 @@ final class WorkerPool: @unchecked Sendable {
     private static let quietNanoseconds: UInt64 = 1_500
     private static let searchNanoseconds: UInt64 = 12_000
 
-    private let lock = BriefLock()
+    private let lock = SpinLock()
     private var state: PoolState
     /// By number.
     private var workers: [Worker?] = []
-    private let foreman = TimedParker()
+    private let monitor = TimedParker()
     private let timekeeper = Timekeeper()
     /// What `state` says, for those who look without the lock.
     private let pending = Atomic<Int>(0)
@@ -34,14 +34,14 @@ final class WorkerPool: @unchecked Sendable {
         let cores = processorCount.count()
         processors = Atomic(cores)
         state = PoolState(cores: cores, maximumThreads: maximumThreads)
-        let hasForeman = startThread(named: "Operations-pool") { [processorCount] in
+        let hasMonitor = startThread(named: "Operations-pool") { [processorCount] in
             // The thread that happened to need the pool first may be a favoured or a nice one.
             let niceness = nicenessOfFirstThread
             _ = setNiceness(niceness)
             ThreadNiceness.usual.store(niceness, ordering: .relaxed)
             self.superviseForever(processorCount)
         }
-        if !hasForeman { misuse("the system refuses the first thread: raise its limit of threads") }
+        if !hasMonitor { misuse("the system refuses the first thread: raise its limit of threads") }
     }
 
     /// One event of the state.
@@ -64,11 +64,11 @@ final class WorkerPool: @unchecked Sendable {
     /// Runs something that waits; if the caller is a worker, the pool makes up for it meanwhile.
     func blocking(_ wait: () -> Void) {
         guard let context = ThreadContext.existing else { return wait() }
-        guard let worker = context.activeWorker else { return context.noteWait(wait) }
-        worker.cutBatch()
+        guard let worker = context.activeWorker else { return context.recordWait(wait) }
+        worker.reclaimRest()
         perform(event { $0.workerWillBlock(worker.id) })
         context.activeWorker = nil
-        context.noteWait(wait)
+        context.recordWait(wait)
         context.activeWorker = worker
         perform(event { $0.workerDidUnblock(worker.id) })
     }
@@ -87,13 +87,13 @@ final class WorkerPool: @unchecked Sendable {
         let now = continuousNanoseconds()
         // Rounded up: who looks at the clock then finds that the time has come.
         let moment = now.addingSaturated(duration.wholeNanoseconds).addingSaturated(1)
-        if timekeeper.add(timer, at: moment, now: now) { foreman.post() }
+        if timekeeper.add(timer, at: moment, now: now) { monitor.post() }
         return timer
     }
 
     private func perform(_ action: PoolState.Action) {
         if let worker = action.wakes { lock.withLock { workers[worker.number] }?.parker.post() }
-        if action.wakesForeman { foreman.post() }
+        if action.wakesMonitor { monitor.post() }
     }
 
     // MARK: Workers
@@ -111,7 +111,7 @@ final class WorkerPool: @unchecked Sendable {
         register(worker)
         var isActive = false
         var hasArrived = true
-        while !context.isSpoiled {
+        while !context.cannotRestorePriority {
             let item = nextItem(for: worker, isActive: isActive, hasArrived: hasArrived)
             isActive = item != nil
             hasArrived = false
@@ -213,9 +213,9 @@ final class WorkerPool: @unchecked Sendable {
         var lastCount: UInt64 = 0
         var watch: (memory: WorkerWatch, lastLook: UInt64)?
         while true {
-            let orders = event { $0.foremanTakesOrders() }
+            let orders = event { $0.monitorTakesOrders() }
             for _ in 0..<orders where !startThread({ self.work() }) { threadWasRefused() }
-            let pause = event { $0.foremanBeginsToWatch() }
+            let pause = event { $0.monitorBeginsToWatch() }
             let now = continuousNanoseconds()
             // Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps
             // at two moments close to each other need not have slept all the time.
@@ -246,9 +246,9 @@ final class WorkerPool: @unchecked Sendable {
             }
             let visits = [nextLook, timekeeper.nextVisit(after: now)].compactMap { $0 }
             if let next = visits.min() {
-                _ = foreman.wait(nanoseconds: next > now ? next - now : 0)
+                _ = monitor.wait(nanoseconds: next > now ? next - now : 0)
             } else {
-                foreman.wait()
+                monitor.wait()
             }
         }
     }
@@ -259,12 +259,14 @@ final class WorkerPool: @unchecked Sendable {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
         let seen = watch.look(at: workers.map(\.sight), now: now, cores: cores)
-        for worker in workers where seen.stuck.contains(worker.id) { worker.cutBatchForForeman() }
+        for worker in workers where seen.stuck.contains(worker.id) {
+            worker.reclaimRestForMonitor()
+        }
         perform(
             event { state in
-                state.foremanSawBatches(
+                state.monitorSawBatches(
                     seen.hasBatches || self.watchesBatches.load(ordering: .acquiring))
-                return state.foremanCounted(asleep: seen.asleep, cores: self.cores)
+                return state.monitorCounted(asleep: seen.asleep, cores: self.cores)
             })
     }
 

@@ -5,7 +5,7 @@ import Tracing
 ///
 /// Each event is decided under the lock and reported without it. What comes after the end, or after the end of
 /// the reports, is not reported; these two may come at the same moment, and then one of them ends the span.
-final class OperationTelemetry: OperationWitness {
+final class OperationTelemetry: OperationObserver {
     private struct State {
         enum Phase {
             case pending
@@ -25,7 +25,7 @@ final class OperationTelemetry: OperationWitness {
     /// Nil if there are to be no spans.
     private let parent: ServiceContext?
     private let added: ContinuousClock.Instant?
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     init(_ telemetry: QueueTelemetry, metrics: OperationMetrics?, parent: ServiceContext?) {
         (self.telemetry, self.metrics, self.parent) = (telemetry, metrics, parent)
@@ -37,7 +37,7 @@ final class OperationTelemetry: OperationWitness {
         state.withLock { $0.span.take() }?.abandon()
     }
 
-    var listener: any OperationListener { telemetry }
+    var listener: any QueueObserver { telemetry }
 
     /// The context of its span, if it has one or had.
     var lastContext: ServiceContext? { state.withLock { $0.lastContext } }
@@ -47,13 +47,13 @@ final class OperationTelemetry: OperationWitness {
     func operationAdded() { metrics?.operationAdded() }
 
     func operationStarted(_ operation: Operation, waiting: Duration?) {
-        let isNews = state.withLock { state in
+        let isChange = state.withLock { state in
             guard state.phase == .pending else { return false }
             state.phase = .executing
             state.attempts += 1
             return true
         }
-        guard isNews else { return }
+        guard isChange else { return }
         metrics?.attemptBegan(waiting: waiting)
         beginSpan(of: operation, waiting: waiting)
     }

@@ -7,14 +7,14 @@ import Tracing
 /// Listens to a queue on behalf of one call of `reportTelemetry`.
 ///
 /// The queue keeps it, and so do the operations that were added while it listened; it keeps neither.
-final class QueueTelemetry: OperationListener {
+final class QueueTelemetry: QueueObserver {
     let queue: String
     let log: QueueLog?
     let metrics: QueueMetrics?
     let tracer: (any Tracer)?
     private let isOver = Atomic<Bool>(false)
     private let stallLimit: Duration?
-    private let stalls = Protected<OperationQueueStallReports?>(nil)
+    private let stalls = Locked<OperationQueueStallReports?>(nil)
 
     init(
         queue: String, logger: Logger?, metrics: (any MetricsFactory)?, tracer: (any Tracer)?,
@@ -50,7 +50,7 @@ final class QueueTelemetry: OperationListener {
 
     // MARK: Listening
 
-    func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationWitness)? {
+    func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)? {
         if operation.isBarrier, tracer == nil { return nil }
         return OperationTelemetry(
             self, metrics: operation.isBarrier ? nil : metrics?.metrics(of: operation),

@@ -14,7 +14,7 @@ final class QueueMetrics: Sendable {
     /// Of all operations, or of those whose names are too many.
     private let common: OperationMetrics
     private let stalls: Counter
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     init(queue: String, options: TelemetryOptions, in factory: any MetricsFactory) {
         (self.queue, self.factory) = (queue, factory)

@@ -4,13 +4,13 @@ import Operations
 ///
 /// Queues keep it, and it keeps those that have something to start.
 final class SchedulerCore: QueueDriver {
-    private let state: Protected<SchedulerState>
+    private let state: Locked<SchedulerState>
     private let time = SchedulerTime()
     private let stepLimit: Int
 
     init(_ chooser: Chooser, stepLimit: Int) {
         BodyExecutor.driverWasMade()
-        state = Protected(SchedulerState(chooser, time: time))
+        state = Locked(SchedulerState(chooser, time: time))
         self.stepLimit = stepLimit
     }
 
@@ -181,7 +181,7 @@ final class SchedulerCore: QueueDriver {
             #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
         else { return DrivenThread.perform(body) }
         // What is no task is told from tasks by running in the name of another one: see `isRelayed`.
-        let result = Protected<Bool?>(nil)
+        let result = Locked<Bool?>(nil)
         _ = Task.immediate {
             let value = DrivenThread.perform(body)
             result.withLock { $0 = value }

@@ -4,7 +4,7 @@ import Operations
 ///
 /// It has a lock of its own: queues ask it with theirs held, while the scheduler asks queues with its held.
 final class SchedulerTime: Sendable {
-    private let passed = Protected(Duration.zero)
+    private let passed = Locked(Duration.zero)
 
     var now: Duration { passed.withLock { $0 } }
 

@@ -17,7 +17,7 @@ public final class Recorder<Event: Sendable>: Sendable {
         var cancelled: Set<Int> = []
     }
 
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     /// Makes one that has recorded nothing.
     public init() {}

@@ -12,8 +12,8 @@ public final class TestGate: Sendable {
         var cancelled: Set<Int> = []
     }
 
-    private let state = Protected(State())
-    private let threads = Operations.Gate()
+    private let state = Locked(State())
+    private let threads = Operations.Latch()
 
     /// Makes one that is closed.
     public init() {}

@@ -24,7 +24,7 @@ struct BudgetTests {
     @Test func queuesShareWhatThereIs() async {
         let budget = ConcurrencyBudget(5, name: "units")
         let queues = [OperationQueue(), OperationQueue(), serialQueue()]
-        let used = Protected((now: 0, highest: 0))
+        let used = Locked((now: 0, highest: 0))
         for index in 0..<600 {
             let cost = index % 4
             queues[index % 3].add(.cost(cost, of: budget)) {
@@ -298,7 +298,7 @@ struct BudgetTests {
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func aLineKeepsItsOrder(seed: UInt64) {
         var random = SeededGenerator(state: seed)
-        var line = UnitLine<Int>()
+        var line = PermitQueue<Int>()
         var model: [Int] = []
         var outside = Array((0..<400).reversed())
         for _ in 0..<3_000 {

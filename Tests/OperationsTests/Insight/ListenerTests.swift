@@ -12,16 +12,17 @@ struct ListenerTests {
         @TaskLocal static var value = ""
     }
 
-    private final class Listener: OperationListener {
+    private final class Listener: QueueObserver {
         let heard = Recorder<String>()
 
-        func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationWitness)? {
+        func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
+        {
             operation.name.map { Witness($0, self) }
         }
         func listeningEnded() { heard.record("over") }
     }
 
-    private final class Witness: OperationWitness {
+    private final class Witness: OperationObserver {
         let name: String
         let ears: Listener
 
@@ -32,7 +33,7 @@ struct ListenerTests {
 
         private func hear(_ event: String) { ears.heard.record("\(name) \(event)") }
 
-        var listener: any OperationListener { ears }
+        var listener: any QueueObserver { ears }
         func operationAdded() { hear("added") }
         func operationStarted(_ operation: Operation, waiting: Duration?) {
             hear(waiting == nil ? "started" : "started after a wait")
@@ -200,7 +201,7 @@ struct ListenerTests {
         weak var listener: Listener?
         weak var operation: Operation?
         weak var queue: OperationQueue?
-        let listening: OperationListening
+        let listening: QueueObservation
         do {
             let ears = Listener()
             let own = OperationQueue()

@@ -47,7 +47,7 @@ private final class HandTime: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     var now: UInt64 { state.withLock { $0.now } }
 

@@ -185,11 +185,11 @@ struct TimelineTests {
     @Test func tracksAreInOrder() {
         let names = ["worker 10", "main thread", "worker 9", "thread 3"]
         let threads = names.enumerated().map { number, name in
-            TimelinePicture.Thread(
+            TimelineTrace.Thread(
                 number: number, name: name,
                 contents: TimelineBuffer.Contents(events: [event], names: [], dropped: 0))
         }
-        let picture = TimelinePicture(
+        let picture = TimelineTrace(
             start: 0, end: 10, limit: 10, queues: ["first", "second"], threads: threads, running: []
         )
         let tracks = TimelineTracks(picture)

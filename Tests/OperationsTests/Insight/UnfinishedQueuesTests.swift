@@ -160,7 +160,7 @@ struct UnfinishedQueuesTests {
 }
 
 private enum Kept {
-    static let queue = Protected<OperationQueue?>(nil)
+    static let queue = Locked<OperationQueue?>(nil)
 }
 
 private func loseQueue() {

@@ -128,6 +128,6 @@ struct DeadlineOrderTests {
         }
         await queue.drain()
         #expect(runs.value == count)
-        #expect(queue.snapshot { $0.moved.isEmpty && !$0.moved.hasDeadlines })
+        #expect(queue.snapshot { $0.rescheduled.isEmpty && !$0.rescheduled.hasDeadlines })
     }
 }

@@ -184,6 +184,7 @@ struct OrderModelTests {
             guard run.seen > before else { break }
         }
         #expect(run.model.items.isEmpty)
-        #expect(run.steps.queue.snapshot { $0.isEmpty && $0.moved.isEmpty && $0.readyCount == 0 })
+        #expect(
+            run.steps.queue.snapshot { $0.isEmpty && $0.rescheduled.isEmpty && $0.readyCount == 0 })
     }
 }

@@ -125,7 +125,7 @@ struct OrderTests {
     /// Its `isReady` says no when it is added, and yes later.
     @Test func oneThatSaysNoKeepsItsTurn() async {
         final class Fickle: Operation, @unchecked Sendable {
-            let isOpen = Protected(false)
+            let isOpen = Locked(false)
             let body: @Sendable () -> Void
             init(_ body: @escaping @Sendable () -> Void) { self.body = body }
             override var isReady: Bool { super.isReady && isOpen.withLock { $0 } }
@@ -245,7 +245,7 @@ struct OrderTests {
         #expect(runs.value == count + (count + 500) / 501)
         // A worker that was to run what others have run gives its slot back a little later.
         #expect(await comesTrue { queue.snapshot { $0.running == 0 } })
-        #expect(queue.snapshot { $0.readyCount == 0 && $0.moved.isEmpty })
+        #expect(queue.snapshot { $0.readyCount == 0 && $0.rescheduled.isEmpty })
     }
 
     @Test func theMainQueueKeepsItsOrder() {
@@ -289,7 +289,7 @@ struct OrderTests {
 
     /// An operation that comes back from a batch was ready before, too.
     @Test func equalsKeepTheOrderInWhichTheyWereMoved() {
-        var moved = MovedOperations()
+        var moved = RescheduledOperations()
         for place in 0..<4 {
             moved.move(place, number: 4)
             moved.setReady(place, lane: 1)
@@ -311,7 +311,7 @@ struct OrderTests {
 
     /// One with a deadline goes by its place, and so behind those that were moved before it came.
     @Test func oneThatWasMovedGoesBeforeWhatCameThen() {
-        var moved = MovedOperations()
+        var moved = RescheduledOperations()
         moved.setDeadline(7, at: 3)
         moved.setDeadline(7, at: 0)
         moved.move(0, number: 3)

@@ -28,7 +28,7 @@ struct CancelRoundTests {
 
     /// Runs something before it passes the cancellation on.
     private final class Acting: Watched, @unchecked Sendable {
-        let action = Protected<(@Sendable () -> Void)?>(nil)
+        let action = Locked<(@Sendable () -> Void)?>(nil)
         override func cancel() {
             action.withLock { $0.take() }?()
             super.cancel()

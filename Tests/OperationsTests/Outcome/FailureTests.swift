@@ -154,7 +154,7 @@ struct FailureTests {
         for _ in 0..<(20_000 / slowness) {
             let queue = OperationQueue()
             let upload = failing()
-            let dependents = Protected(
+            let dependents = Locked(
                 (0..<4).map { _ in
                     let dependent = BlockOperation {}
                     dependent.addDependency(upload, on: .success)

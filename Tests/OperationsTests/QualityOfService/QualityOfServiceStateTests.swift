@@ -117,20 +117,20 @@ struct QualityOfServiceStateTests {
     }
 
     @Test func theWordKeepsItBesideEverythingElse() {
-        var word = OperationWord()
+        var word = LifecycleState()
         word.priority = .veryHigh
         word.insert([.barrier, .observed])
         _ = word.dependencyAdded()
         let before = word
         _ = word.qualityEvent { $0.set(.userInitiated) }
-        #expect(!word.has(.elaborate))
+        #expect(!word.has(.needsSetup))
         _ = word.qualityEvent { $0.promote(to: 4) }
-        #expect(word.has(.elaborate))
+        #expect(word.has(.needsSetup))
         #expect(word.priority == .veryHigh)
         #expect(word.has(.barrier) && word.has(.observed))
         #expect(word.unfinishedDependencies == 1)
         word.quality = QualityOfServiceState()
-        word.remove(.elaborate)
+        word.remove(.needsSetup)
         #expect(word == before)
     }
 }

@@ -165,7 +165,7 @@ struct ThreadNicenessTests {
     }
 
     @Test(.enabled(if: isRoot), arguments: [true, false], [true, false])
-    func aRunningOperationIsRaisedWithItsQueue(isPlain: Bool, isObserved: Bool) async {
+    func aRunningOperationIsRaisedWithItsQueue(usesFastPath: Bool, isObserved: Bool) async {
         let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
         let queue = serialQueue()
         queue.qualityOfService = .background
@@ -175,7 +175,7 @@ struct ThreadNicenessTests {
             raised.wait()
             seen.record(Self.niceness())
         }
-        let operation = isPlain ? BlockOperation(block: work) : ClaimedAloneOperation(work)
+        let operation = usesFastPath ? BlockOperation(block: work) : ClaimedAloneOperation(work)
         // Where the count is observed, plain ones are claimed alone, too.
         let observation = isObserved ? queue.observe(\.operationCount) { _, _ in } : nil
         defer { observation?.invalidate() }

@@ -34,7 +34,7 @@ private final class Computing: Sendable {
 
 /// A continuation that is resumed by hand.
 private final class Pause: Sendable {
-    private let continuation = Protected<CheckedContinuation<Void, Never>?>(nil)
+    private let continuation = Locked<CheckedContinuation<Void, Never>?>(nil)
     private let began = Signal()
 
     func wait() async {

@@ -84,13 +84,14 @@ struct ExtremeValueTests {
 
     @Test func ticksAreWholePeriodsAfterTheFirst() {
         let first = Duration.seconds(10)
-        let tick = PlannedRun.tick(after: .seconds(25), from: first, every: .seconds(4))
+        let tick = AttemptController.tick(after: .seconds(25), from: first, every: .seconds(4))
         #expect(tick == .seconds(26))
         #expect(
-            PlannedRun.tick(after: .seconds(26), from: first, every: .seconds(4)) == .seconds(30))
+            AttemptController.tick(after: .seconds(26), from: first, every: .seconds(4))
+                == .seconds(30))
         let tiny = Duration(attoseconds: 1)
         #expect(
-            PlannedRun.tick(after: .seconds(1_000_000), from: .zero, every: tiny)
+            AttemptController.tick(after: .seconds(1_000_000), from: .zero, every: tiny)
                 == .seconds(1_000_000) + tiny)
     }
 }

@@ -52,7 +52,7 @@ struct SuspensionTests {
                 return
             }
             next._withUnsafeGuaranteedRef { operation in
-                #expect(operation.update { $0.plainBegun() } != nil)
+                #expect(operation.update { $0.begunOnFastPath() } != nil)
             }
         }
 
@@ -64,7 +64,7 @@ struct SuspensionTests {
 
         func giveBackRest() { state.giveBackRest(of: batch) }
 
-        func fold(nanoseconds: UInt64) { _ = state.fold(batch, nanoseconds: nanoseconds) }
+        func retire(nanoseconds: UInt64) { _ = state.retire(batch, nanoseconds: nanoseconds) }
 
         /// It has ended after it was suspended.
         func end(_ operation: Operation) {
@@ -92,7 +92,7 @@ struct SuspensionTests {
         claimed.part()
         #expect(claimed.running == 3 && !claimed.batch.hasRest && !claimed.batch.holdsSlot)
         #expect(claimed.readyCount == 1)
-        claimed.fold(nanoseconds: 30)
+        claimed.retire(nanoseconds: 30)
         #expect(claimed.running == 3)
         for operation in claimed.operations.prefix(3) { claimed.end(operation) }
         #expect(claimed.running == 0)
@@ -115,7 +115,7 @@ struct SuspensionTests {
         let left = Set(claimed.batch.taken.map { ObjectIdentifier($0.takeUnretainedValue()) })
         let ended = zip(claimed.operations, suspends).filter { !$0.1 }.map(\.0)
         #expect(left == Set(ended.map { ObjectIdentifier($0) }))
-        claimed.fold(nanoseconds: 4_000_000)
+        claimed.retire(nanoseconds: 4_000_000)
         #expect(claimed.typicalNanoseconds == 1_000_000, "shared among all four")
         for (operation, isSuspended) in zip(claimed.operations, suspends) where isSuspended {
             claimed.end(operation)
@@ -128,7 +128,7 @@ struct SuspensionTests {
         let claimed = Claimed(count: 40, width: 5)
         claimed.part()
         claimed.giveBackRest()
-        claimed.fold(nanoseconds: 1)
+        claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
         let next = Batch()
         claimed.claim(next)

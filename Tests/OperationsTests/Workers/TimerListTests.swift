@@ -66,10 +66,10 @@ struct TimerListTests {
     @Test func theForemanIsCalledOnlyForWhatIsDueBeforeHeComes() {
         var list = TimerList<Int>()
         #expect(list.nextVisit(after: 0) == nil)
-        #expect(list.add(1, at: 1_000, now: 0).callsForeman)
-        #expect(!list.add(2, at: 2_000, now: 0).callsForeman)
-        #expect(!list.add(3, at: 1_000, now: 0).callsForeman, "he was called for this moment")
-        #expect(list.add(4, at: 500, now: 0).callsForeman)
+        #expect(list.add(1, at: 1_000, now: 0).callsMonitor)
+        #expect(!list.add(2, at: 2_000, now: 0).callsMonitor)
+        #expect(!list.add(3, at: 1_000, now: 0).callsMonitor, "he was called for this moment")
+        #expect(list.add(4, at: 500, now: 0).callsMonitor)
         #expect(list.nextVisit(after: 0) == 500)
         #expect(list.takeDue(at: 1_000) == [4, 1, 3])
         #expect(list.nextVisit(after: 1_000) == 2_000)
@@ -80,7 +80,7 @@ struct TimerListTests {
         let (ticket, _) = list.add(1, at: 1_000, now: 0)
         #expect(list.nextVisit(after: 0) == 1_000)
         #expect(list.remove(ticket) == 1)
-        #expect(!list.add(2, at: 5_000, now: 0).callsForeman, "he comes at 1000 all the same")
+        #expect(!list.add(2, at: 5_000, now: 0).callsMonitor, "he comes at 1000 all the same")
         #expect(list.takeDue(at: 1_000) == [])
         #expect(list.nextVisit(after: 1_000) == 5_000)
     }
@@ -90,7 +90,7 @@ struct TimerListTests {
         let pause = TimerList<Int>.longestPause
         _ = list.add(1, at: .max, now: 0)
         #expect(list.nextVisit(after: 7) == pause + 7)
-        #expect(!list.add(2, at: pause + 8, now: 7).callsForeman)
+        #expect(!list.add(2, at: pause + 8, now: 7).callsMonitor)
         #expect(list.takeDue(at: pause + 7) == [])
         #expect(list.nextVisit(after: pause + 7) == pause + 8)
     }
@@ -101,8 +101,8 @@ struct TimerListTests {
         _ = list.add(1, at: 1_000, now: 0)
         #expect(list.nextVisit(after: 0) == 1_000)
         let late: UInt64 = 3_600_000_000_000
-        #expect(list.add(2, at: late + 1_000, now: late).callsForeman)
-        #expect(!list.add(3, at: late + 2_000, now: late).callsForeman, "once is enough")
+        #expect(list.add(2, at: late + 1_000, now: late).callsMonitor)
+        #expect(!list.add(3, at: late + 2_000, now: late).callsMonitor, "once is enough")
     }
 
     @Test func manyAreTakenInParts() {
@@ -129,7 +129,7 @@ struct PoolTimerTests {
     @Test func anActionIsCalledOnceOnAWorker() async {
         let called = Signal()
         let count = Tally()
-        let isOnWorker = Protected(false)
+        let isOnWorker = Locked(false)
         let timer = WorkerPool.shared.schedule(after: .milliseconds(1)) {
             isOnWorker.withLock { $0 = ThreadContext.existing?.activeWorker != nil }
             count.increment()
@@ -163,7 +163,7 @@ struct PoolTimerTests {
         var random = SplitMix64(seed: seed)
         let count = 100_000
         let released = Tally()
-        let late = Protected(0)
+        let late = Locked(0)
         let called = Tally()
         let timers = (0..<count).map { number -> PoolTimer in
             let witness = Witness { released.increment() }

@@ -14,7 +14,7 @@ struct GraphCheck {
     private static let edgeCount = Atomic<Int>(1)
 
     /// From here on the dependencies that are added are counted.
-    static func noteNestedGroups() {
+    static func recordNestedGroups() {
         if !areGroupsNested.load(ordering: .relaxed) {
             areGroupsNested.store(true, ordering: .sequentiallyConsistent)
         }
@@ -22,7 +22,7 @@ struct GraphCheck {
 
     /// A dependency has been added of which no check knows.
     @inline(__always)
-    static func noteEdge() {
+    static func recordEdge() {
         if areGroupsNested.load(ordering: .relaxed) {
             edgeCount.add(1, ordering: .acquiringAndReleasing)
         }
@@ -90,7 +90,7 @@ struct GraphCheck {
         var candidate = dependency
         while true {
             guard !isMember.contains(ObjectIdentifier(candidate)),
-                candidate.status.phase == .created, !candidate.status.has(.promised),
+                candidate.status.phase == .created, !candidate.status.has(.reserved),
                 !candidate.isExecuting, !candidate.isFinished
             else { return false }
             // A member of a group comes into a queue with it.

@@ -44,7 +44,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         name = graph.name
         for member in members {
             member.withExtras { $0.group = self }
-            if member is GroupOperation { GraphCheck.noteNestedGroups() }
+            if member is GroupOperation { GraphCheck.recordNestedGroups() }
         }
     }
 
@@ -72,7 +72,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
 
     /// Runs the members.
     public override func main() async throws {
-        let tasks = InheritingTasks()
+        let tasks = TaskLocalExecutor()
         defer { tasks.close() }
         let queue = OperationQueue(tasks: tasks)
         queue.name = name

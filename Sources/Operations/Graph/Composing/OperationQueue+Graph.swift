@@ -56,13 +56,13 @@ extension OperationQueue {
         for edge in graph.part.edges {
             let (dependent, dependency) = (edge.dependent, edge.dependency)
             let new = dependent.connect(to: dependency, on: edge.condition, isOfGraph: true)
-            if let new { OrderSearch.check(new, from: dependency, to: dependent) }
+            if let new { TopologicalOrder.check(new, from: dependency, to: dependent) }
         }
         for case let group as GroupOperation in operations {
             group.checkedEdges.store(edgesSoFar ?? 0, ordering: .releasing)
         }
         begin()
-        add(operations, promised: true)
+        add(operations, reserved: true)
     }
 }
 
@@ -80,11 +80,11 @@ private final class GraphRun: Sendable {
     }
 
     private let operations: [Operation]
-    private let state: Protected<State>
+    private let state: Locked<State>
 
     init(_ operations: [Operation]) {
         self.operations = operations
-        state = Protected(State(left: operations.count))
+        state = Locked(State(left: operations.count))
     }
 
     func begin() {

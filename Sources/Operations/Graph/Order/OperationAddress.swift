@@ -51,7 +51,7 @@ struct OperationAddress: Equatable {
             .pointee.load(ordering: .acquiring)
     }
 
-    var status: OperationWord { OperationWord(bits: word.pointee.load(ordering: .acquiring)) }
+    var status: LifecycleState { LifecycleState(bits: word.pointee.load(ordering: .acquiring)) }
 
     /// The operation, retained. Something else retains it at this moment.
     var operation: Operation { Unmanaged<Operation>.fromOpaque(base).takeUnretainedValue() }
@@ -60,7 +60,7 @@ struct OperationAddress: Equatable {
     /// of.
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
-        let locked = OperationWord.Flags.locked.rawValue
+        let locked = LifecycleState.Flags.locked.rawValue
         var backoff = Backoff()
         var before = word.pointee.load(ordering: .relaxed)
         while true {
@@ -80,7 +80,7 @@ struct OperationAddress: Equatable {
     }
 }
 
-extension OperationWord {
+extension LifecycleState {
     /// Whether the dependents of the operation have to wait, and the operation waits for its own
     /// dependencies. Once it is false it stays so.
     var holdsOthersBack: Bool { phase != .finished && !has(.cancelled) }

@@ -43,7 +43,7 @@ final class StandingCycle: Sendable {
         }
         for member in cycle.dropLast() {
             member.update { word in
-                word.insert([.hasCancelHandlers, .hasAudience])
+                word.insert([.hasCancelHandlers, .hasEndObservers])
                 return true
             }
         }
@@ -65,7 +65,7 @@ final class StandingCycle: Sendable {
             operation.withExtras { extras in extras.standingCycles.removeAll { $0 === self } }
         }
         guard areAllThere,
-            let next = OrderSearch.cycle(through: operations[1], before: operations[0])
+            let next = TopologicalOrder.cycle(through: operations[1], before: operations[0])
         else { return }
         Self.report(next)
     }

@@ -1,6 +1,6 @@
 /// A door that is opened once, for threads that wait behind it.
-package final class Gate: Sendable {
-    private let isOpen = Monitor(false)
+package final class Latch: Sendable {
+    private let isOpen = ConditionLock(false)
 
     package init() {}
 

@@ -5,7 +5,7 @@
 /// free, or being made: whoever takes the last makes the next in it, before it begins to work. The task runs on
 /// the thread of the worker that came with the queue's reference, in its place; so the pool knows how urgent
 /// that is.
-final class InheritingTasks: Sendable {
+final class TaskLocalExecutor: Sendable {
     private struct State {
         /// Those that wait for work.
         var free: [PreparedTask] = []
@@ -14,7 +14,7 @@ final class InheritingTasks: Sendable {
         var isClosed = false
     }
 
-    private let state = Protected(State())
+    private let state = Locked(State())
 
     /// To be made in the task that is inherited from.
     init() {

@@ -5,7 +5,7 @@ import Synchronization
 /// This is `Synchronization.Mutex`. The thread sanitizer does not see that one work on Linux, because
 /// it is built into the runtime, so builds for the sanitizer (`-DTHREAD_SANITIZER`) also say by an atomic
 /// what the mutex guarantees: all that happened in one lock body happened before the next.
-package struct Protected<Value: ~Copyable>: ~Copyable {
+package struct Locked<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     #if THREAD_SANITIZER
     private let handover = Atomic<Bool>(false)
@@ -32,4 +32,4 @@ package struct Protected<Value: ~Copyable>: ~Copyable {
     }
 }
 
-extension Protected: Sendable where Value: ~Copyable {}
+extension Locked: Sendable where Value: ~Copyable {}

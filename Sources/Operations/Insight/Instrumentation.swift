@@ -4,53 +4,56 @@ import Synchronization
 ///
 /// Workers look at it before each operation, as one byte: while nobody asks for anything it is 0, and that is
 /// all that Insight costs.
-struct Care: OptionSet, Sendable {
+struct Instrumentation: OptionSet, Sendable {
     let rawValue: UInt8
 
-    // Computed, like the flags of `OperationWord`.
+    // Computed, like the flags of `LifecycleState`.
 
     /// ``OperationQueue/progress`` was asked for.
-    static var progress: Care { Care(rawValue: 1) }
+    static var progress: Instrumentation { Instrumentation(rawValue: 1) }
     /// An ``OperationTimeline`` records the queue.
-    static var timeline: Care { Care(rawValue: 2) }
+    static var timeline: Instrumentation { Instrumentation(rawValue: 2) }
     /// ``OperationQueue/measuresOperations`` is set.
-    static var meter: Care { Care(rawValue: 4) }
-    /// An `OperationListener` listens.
-    static var listener: Care { Care(rawValue: 8) }
+    static var meter: Instrumentation { Instrumentation(rawValue: 4) }
+    /// An `QueueObserver` listens.
+    static var listener: Instrumentation { Instrumentation(rawValue: 8) }
 
     /// Those for which the times of operations are noted.
-    static var watched: Care { [.timeline, .meter, .listener] }
+    static var watched: Instrumentation { [.timeline, .meter, .listener] }
 }
 
 extension OperationQueue {
     @inline(__always)
-    func cares(for care: Care) -> Bool {
-        self.care.load(ordering: .acquiring) & care.rawValue != 0
+    func traces(for instrumentation: Instrumentation) -> Bool {
+        self.instrumentation.load(ordering: .acquiring) & instrumentation.rawValue != 0
     }
 
     /// Whether the times of its operations are noted.
     var isWatched: Bool {
-        @inline(__always) get { care.load(ordering: .relaxed) & Care.watched.rawValue != 0 }
+        @inline(__always) get {
+            instrumentation.load(ordering: .relaxed) & Instrumentation.watched.rawValue != 0
+        }
     }
 
-    func begin(_ care: Care) {
-        self.care.bitwiseOr(care.rawValue, ordering: .acquiringAndReleasing)
+    func begin(_ instrumentation: Instrumentation) {
+        self.instrumentation.bitwiseOr(instrumentation.rawValue, ordering: .acquiringAndReleasing)
     }
 
-    func end(_ care: Care) {
-        self.care.bitwiseAnd(~care.rawValue, ordering: .acquiringAndReleasing)
+    func end(_ instrumentation: Instrumentation) {
+        self.instrumentation.bitwiseAnd(~instrumentation.rawValue, ordering: .acquiringAndReleasing)
     }
 
     /// As ``begin(_:)``; and what is in the queue by now counts as added, or ready, at this moment.
-    func beginWatching(_ care: Care) {
-        begin(care)
+    func beginWatching(_ instrumentation: Instrumentation) {
+        begin(instrumentation)
         let now = monotonicNanoseconds()
         event { state in
             state.ring.forEach { _, operation in
                 operation._withUnsafeGuaranteedRef { operation in
                     switch operation.status.phase {
-                    case .waiting, .asking: operation.markIfUnmarked(OperationMark(.added, now))
-                    case .filed: operation.markIfUnmarked(OperationMark(.ready, now))
+                    case .waiting, .checkingReadiness:
+                        operation.markIfUnmarked(PhaseTimestamp(.added, now))
+                    case .queued: operation.markIfUnmarked(PhaseTimestamp(.ready, now))
                     case .created, .starting, .executing, .finished: break
                     }
                 }
@@ -80,5 +83,5 @@ final class QueueInsight: Sendable {
     /// Which timeline records the queue: its number, and the queue's number there in the low half; or 0.
     let recording = Atomic<UInt64>(0)
     let meter = OperationMeter()
-    let listener = Protected<(any OperationListener)?>(nil)
+    let listener = Locked<(any QueueObserver)?>(nil)
 }

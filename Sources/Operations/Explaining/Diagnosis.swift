@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// What one operation is doing, and which others it waits for.
-struct OperationLook {
+struct Diagnosis {
     typealias Reason = OperationExplanation.Reason
 
     private(set) var reasons: [Reason] = []
@@ -16,9 +16,9 @@ struct OperationLook {
             look(atRunning: operation, word)
             if word.isCancelled {
                 // Asking is not looking at its failure.
-                reasons.append(.toldToStop(because: "\(operation.reasonAndFailures.reason)"))
+                reasons.append(.askedToStop(because: "\(operation.reasonAndFailures.reason)"))
             }
-        case .created, .waiting, .asking, .filed:
+        case .created, .waiting, .checkingReadiness, .queued:
             if word.isInQueue {
                 look(atEnqueued: operation, word)
             } else {
@@ -29,7 +29,7 @@ struct OperationLook {
 
     // MARK: Phases
 
-    private mutating func look(atRunning operation: Operation, _ word: OperationWord) {
+    private mutating func look(atRunning operation: Operation, _ word: LifecycleState) {
         let targets = BlockedWait.targets(in: operation).filter { !$0.isOver }
         guard targets.isEmpty else {
             reasons = [.waitsInside(for: targets.flatMap(\.labels))]
@@ -53,7 +53,7 @@ struct OperationLook {
     }
 
     /// It is in no queue.
-    private mutating func look(atFree operation: Operation, _ word: OperationWord) {
+    private mutating func look(atFree operation: Operation, _ word: LifecycleState) {
         // A subclass with its own state may have been started by hand.
         if operation.isExecuting {
             reasons = [.executing(atMost: nil, queue: nil)]
@@ -68,7 +68,7 @@ struct OperationLook {
         }
     }
 
-    private mutating func look(atEnqueued operation: Operation, _ word: OperationWord) {
+    private mutating func look(atEnqueued operation: Operation, _ word: LifecycleState) {
         guard let queue = operation.retainedQueue() else {
             // It has finished meanwhile.
             reasons = [Self.end(of: operation)]
@@ -78,12 +78,12 @@ struct OperationLook {
             look(at: operation, in: queue)
         } else if word.isStopped {
             reasons = [.leaving(queue: queue.label)]
-        } else if word.has(.held) {
+        } else if word.has(.onHold) {
             look(atHeld: operation)
             if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
         } else if word.unfinishedDependencies > 0, !word.has(.insists) {
             lookAtDependencies(of: operation)
-        } else if word.phase != .filed, !operation.isReady {
+        } else if word.phase != .queued, !operation.isReady {
             reasons = [.isReadyOverride]
         } else {
             look(at: operation, in: queue)
@@ -116,7 +116,7 @@ struct OperationLook {
     }
 
     private mutating func look(atHeld operation: Operation) {
-        guard let run = operation.plannedRun else { return }
+        guard let run = operation.attemptController else { return }
         if let (hold, time) = run.remainingHold {
             switch hold {
             case .delay: reasons = [.delayed(time)]
@@ -194,7 +194,7 @@ struct OperationLook {
     }
 }
 
-extension OperationWord {
+extension LifecycleState {
     var isAtWork: Bool { phase == .starting || phase == .executing }
 }
 
@@ -219,13 +219,13 @@ extension Operation {
         let word = status
         let state: String? =
             switch word.phase {
-            case .starting, .executing: OperationLook(self).reasons.first?.state
+            case .starting, .executing: Diagnosis(self).reasons.first?.state
             case .created where isExecuting: "executing"
             case .created where word.isCancelled: "cancelled, but in no queue and not started"
             case .created where group != nil: "waiting"
             case .created: "in no queue and not started"
-            case .waiting, .asking: "waiting"
-            case .filed: word.isStopped ? "cancelled" : "ready"
+            case .waiting, .checkingReadiness: "waiting"
+            case .queued: word.isStopped ? "cancelled" : "ready"
             case .finished: nil
             }
         let demand: String? =

@@ -1,5 +1,5 @@
 /// When an operation goes among the ready ones of its priority: the least turn goes first.
-struct Turn: Comparable {
+struct SortKey: Comparable {
     static let noDeadline = Int64.max
 
     /// On the time axis of the queue's clock; those without one come last.
@@ -9,7 +9,7 @@ struct Turn: Comparable {
     /// Of two that are otherwise equal the one that was moved first goes first.
     var ticket = 0
 
-    static func < (a: Turn, b: Turn) -> Bool {
+    static func < (a: SortKey, b: SortKey) -> Bool {
         if a.deadline != b.deadline { return a.deadline < b.deadline }
         return (a.number, a.ticket) < (b.number, b.ticket)
     }
@@ -21,7 +21,7 @@ struct Turn: Comparable {
 }
 
 /// What places become when the ring moves its operations; both rise.
-struct NewPlaces {
+struct Renumbering {
     let places: [(old: Int, new: Int)]
     let tail: Int
 

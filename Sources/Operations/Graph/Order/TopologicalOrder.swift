@@ -12,10 +12,10 @@ import Synchronization
 /// A two-way search after Bender, Fineman, Gilbert and Tarjan, "A new approach to incremental cycle
 /// detection and related problems" (2015), and Katriel and Bodlaender, "Online topological
 /// ordering" (2006). Scheduling.md, "Order of the graph", says why it may go on beside others.
-enum OrderSearch {
+enum TopologicalOrder {
     private static let lastRank = Atomic<Int>(0)
     /// Taken by searches that have met another one.
-    private static let contention = BriefLock()
+    private static let contention = SpinLock()
     private static let firstBudget = 8
 
     static func nextRank() -> Int {

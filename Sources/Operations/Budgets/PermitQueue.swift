@@ -1,7 +1,7 @@
 /// Those who wait for units of a budget, in the order of their tickets.
 ///
 /// Somebody in the middle can leave at any time: the place stays empty until those before it have gone.
-struct UnitLine<Member> {
+struct PermitQueue<Member> {
     private struct Place {
         let ticket: Int
         var member: Member?

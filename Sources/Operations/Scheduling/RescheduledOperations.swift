@@ -5,16 +5,16 @@
 /// number of their ``Turn`` is that of the places that the ring had given out by then, and of several with the same
 /// number the one that was changed first goes first, however often it comes and goes. Entries that no longer stand
 /// are skipped when they come up, and swept out when they are the most.
-struct MovedOperations {
+struct RescheduledOperations {
     private struct Standing {
-        var turn: Turn
+        var turn: SortKey
         var isReady = false
         /// Which of its entries stands: one for each time that it became ready.
         var entryNumber = 0
     }
 
     private struct Entry: Comparable {
-        let turn: Turn
+        let turn: SortKey
         let place: Int
         let lane: Int
         let number: Int
@@ -49,14 +49,14 @@ struct MovedOperations {
     var hasDeadlines: Bool { deadlines > 0 }
 
     /// The turn of an operation, ready or not; nil if it goes by its place.
-    func turn(of place: Int) -> Turn? { standings[place]?.turn }
+    func turn(of place: Int) -> SortKey? { standings[place]?.turn }
 
     /// Gives an operation, which is not among the ready ones here, a new number, and keeps its deadline.
     mutating func move(_ place: Int, number: Int) {
         lastTicket += 1
-        let deadline = standings[place]?.turn.deadline ?? Turn.noDeadline
+        let deadline = standings[place]?.turn.deadline ?? SortKey.noDeadline
         standings[place] = Standing(
-            turn: Turn(deadline: deadline, number: number, ticket: lastTicket))
+            turn: SortKey(deadline: deadline, number: number, ticket: lastTicket))
     }
 
     /// Gives an operation, which is not among the ready ones here, a deadline. It keeps its number, by default its
@@ -64,7 +64,7 @@ struct MovedOperations {
     mutating func setDeadline(_ deadline: Int64, at place: Int) {
         if standings[place] == nil {
             // Behind all that were moved to before this place.
-            standings[place] = Standing(turn: Turn(number: place, ticket: .max))
+            standings[place] = Standing(turn: SortKey(number: place, ticket: .max))
         }
         count(standings[place], -1)
         standings[place]?.turn.deadline = deadline
@@ -72,7 +72,7 @@ struct MovedOperations {
     }
 
     private mutating func count(_ standing: Standing?, _ difference: Int) {
-        if let standing, standing.turn.deadline != Turn.noDeadline { deadlines += difference }
+        if let standing, standing.turn.deadline != SortKey.noDeadline { deadlines += difference }
     }
 
     func isReady(_ place: Int) -> Bool { standings[place]?.isReady == true }
@@ -114,7 +114,7 @@ struct MovedOperations {
     /// - Parameter limit: never lower than before, unless all that were added since are beyond it.
     /// - Complexity: O(log n), spread over all that are ready.
     @inline(never)
-    mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: Turn, place: Int)? {
+    mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: SortKey, place: Int)? {
         while let first = held.first, first.entry.place <= limit {
             let entry = held.removeFirst().entry
             lanes[entry.lane].insert(entry)
@@ -135,35 +135,35 @@ struct MovedOperations {
     // MARK: Places that change
 
     /// The ring has moved its operations.
-    mutating func renumber(_ places: NewPlaces) { rebuild(isReversed: isReversed, places) }
+    mutating func renumber(_ places: Renumbering) { rebuild(isReversed: isReversed, places) }
 
     /// The same in another order.
-    func ordered(isReversed: Bool) -> MovedOperations {
-        var moved = self
-        moved.rebuild(isReversed: isReversed, nil)
-        return moved
+    func ordered(isReversed: Bool) -> RescheduledOperations {
+        var rescheduled = self
+        rescheduled.rebuild(isReversed: isReversed, nil)
+        return rescheduled
     }
 
-    private mutating func rebuild(isReversed: Bool, _ places: NewPlaces?) {
-        var moved = MovedOperations(isReversed: isReversed)
-        moved.lastTicket = lastTicket
-        moved.lastEntryNumber = lastEntryNumber
-        moved.readyCount = readyCount
+    private mutating func rebuild(isReversed: Bool, _ places: Renumbering?) {
+        var rescheduled = RescheduledOperations(isReversed: isReversed)
+        rescheduled.lastTicket = lastTicket
+        rescheduled.lastEntryNumber = lastEntryNumber
+        rescheduled.readyCount = readyCount
         for (place, standing) in standings {
             guard let place = places.map({ $0(place) }) ?? place else { continue }
             var standing = standing
             if let places { standing.turn.number = places.first(from: standing.turn.number) }
-            moved.standings[place] = standing
-            moved.count(standing, 1)
+            rescheduled.standings[place] = standing
+            rescheduled.count(standing, 1)
         }
         for entry in lanes.flatMap(\.elements) + held.elements.map(\.entry) where stands(entry) {
             guard let place = places.map({ $0(entry.place) }) ?? entry.place,
-                let standing = moved.standings[place]
+                let standing = rescheduled.standings[place]
             else { continue }
-            moved.lanes[entry.lane].insert(
-                moved.entry(standing, place: place, lane: entry.lane))
+            rescheduled.lanes[entry.lane].insert(
+                rescheduled.entry(standing, place: place, lane: entry.lane))
         }
-        self = moved
+        self = rescheduled
     }
 }
 

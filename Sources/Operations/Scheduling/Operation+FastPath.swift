@@ -5,8 +5,8 @@ import Synchronization
 extension Operation {
     /// Notes that nothing about it can be overridden. Nobody else sees it yet.
     @inline(__always)
-    final func becomePlain(_ flags: OperationWord.Flags = []) {
-        let plain = OperationWord.Flags.plain.union(flags)
+    final func useFastPath(_ flags: LifecycleState.Flags = []) {
+        let plain = LifecycleState.Flags.fastPath.union(flags)
         word.store(word.load(ordering: .relaxed) | plain.rawValue, ordering: .relaxed)
     }
 
@@ -15,49 +15,51 @@ extension Operation {
     ///
     /// Returns the operation that follows at once, if this one made one ready that may.
     @inline(__always)
-    final func runPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        guard let begun = beginPlain(batch, in: queue) else { return nil }
+    final func runOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
+        guard let begun = beginOnFastPath(batch, in: queue) else { return nil }
         if begun.phase == .executing {
-            if begun.has([.elaborate, .asynchronous]) || queue.care.load(ordering: .relaxed) != 0 {
-                if begun.has(.asynchronous) { return runPlainInTask(batch, in: queue) }
-                runWithCare(begun, batch, in: queue)
+            if begun.has([.needsSetup, .asynchronous])
+                || queue.instrumentation.load(ordering: .relaxed) != 0
+            {
+                if begun.has(.asynchronous) { return runOnFastPathInTask(batch, in: queue) }
+                runInstrumented(begun, batch, in: queue)
             } else {
                 runBlock()
             }
         } else {
             leavesWithoutWork(queue)
         }
-        return endPlain(batch, in: queue)
+        return endOnFastPath(batch, in: queue)
     }
 
     /// It was cancelled, and the worker that claimed it is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
-        if queue.isWatched { queue.noteDropped(self) }
+        if queue.isWatched { queue.recordDropped(self) }
         dropWork()
     }
 
     /// Nil if it was given a dependency at the last moment. A cancelled one is not *executing*.
     @inline(__always)
-    final func beginPlain(_ batch: Batch, in queue: OperationQueue) -> OperationWord? {
-        guard let begun = updateUnlocked({ $0.plainBegun() })?.after else {
-            queue.unbegin(batch)
+    final func beginOnFastPath(_ batch: Batch, in queue: OperationQueue) -> LifecycleState? {
+        guard let begun = updateUnlocked({ $0.begunOnFastPath() })?.after else {
+            queue.putBackLast(batch)
             return nil
         }
-        if begun.has(.observed) { tellObservers() }
+        if begun.has(.observed) { notifyObservers() }
         return begun
     }
 
     /// Its work is done. Returns the operation that follows at once.
     @inline(__always)
-    final func endPlain(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        if queue.attention.load(ordering: .relaxed) != batch.attention,
-            let single = queue.singleOut(from: batch)
+    final func endOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
+        if queue.recallEpoch.load(ordering: .relaxed) != batch.recallEpoch,
+            let single = queue.detachLast(from: batch)
         {
             single.takeRetainedValue().finish()
             return nil
         }
         guard let end = updateUnlocked({ $0.finishedAndLocked() }) else { return nil }
-        if end.after.has([.hasAudience, .locked]) || end.after.unfinishedDependencies > 0 {
+        if end.after.has([.hasEndObservers, .locked]) || end.after.unfinishedDependencies > 0 {
             return conclude(end.after, batch, in: queue)
         }
         return nil
@@ -66,17 +68,17 @@ extension Operation {
     /// Runs an async body that has begun, in the place of the worker if it needs no more than any task has.
     /// Otherwise the operation goes out of the batch.
     @inline(never)
-    private func runPlainInTask(
+    private func runOnFastPathInTask(
         _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
         if mayUseRunner(in: queue) {
             guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
-            return runInOwnTask(of: batch, in: queue) ? endPlain(batch, in: queue) : nil
+            return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
         }
         _ = ThreadContext.current.prepare(for: self, in: queue)
         // Its body begins on this thread, and may keep it for long: the rest is for others.
         let operation = queue.part(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isWatched { queue.noteStart(of: operation) }
+        if queue.isWatched { queue.recordStart(of: operation) }
         operation.startTask()
         return nil
     }
@@ -84,12 +86,12 @@ extension Operation {
     /// Whether it needs nothing that has to be done for its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
         // Being elaborate makes no difference: that is about the thread.
-        taskPriority == nil && queue.care.load(ordering: .relaxed) == 0
+        taskPriority == nil && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     /// What follows from the end of a plain operation that has more than its block.
     private func conclude(
-        _ word: OperationWord, _ batch: Batch, in queue: OperationQueue
+        _ word: LifecycleState, _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
         var next: Unmanaged<Operation>?
         if word.unfinishedDependencies > 0 {
@@ -98,7 +100,7 @@ extension Operation {
             if word.has(.locked) { lock() }
         }
         let completionBlock =
-            word.has(.hasAudience) ? tellAudience(isLocked: word.has(.locked)) : nil
+            word.has(.hasEndObservers) ? notifyEndObservers(isLocked: word.has(.locked)) : nil
         if word.has(.locked) {
             var others: [Unmanaged<Operation>] = []
             var forgotten = References()
@@ -111,10 +113,10 @@ extension Operation {
             if let only = next,
                 told != nil || !others.isEmpty || !queue.continues(batch, with: only)
             {
-                Self.bringOn(only)
+                Self.makeReady(only)
                 next = nil
             }
-            if !others.isEmpty { Self.bringOn(others) }
+            if !others.isEmpty { Self.makeReady(others) }
             told?.tell()
             forgotten.release()
         }
@@ -132,18 +134,18 @@ extension OperationQueue {
     /// before it.
     @inline(__always)
     fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
-        guard batch.holdsSlot, batch.canContinue, !hasPrecedence.load(ordering: .relaxed),
-            attention.load(ordering: .relaxed) == batch.attention
+        guard batch.holdsSlot, batch.canContinue, !hasCompetingWork.load(ordering: .relaxed),
+            recallEpoch.load(ordering: .relaxed) == batch.recallEpoch
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let word = operation.status
             // Nothing less urgent than what the worker counts as in the pool.
-            if word.has(.elaborate) || batch.urgency > .usual,
+            if word.has(.needsSetup) || batch.urgency > .usual,
                 word.quality.urgency < batch.urgency
             {
                 return false
             }
-            return word.has(.plain)
+            return word.has(.fastPath)
                 && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
         if isOurs, batch.continues(with: operation) { WorkerPool.shared.watchBatches() }

@@ -5,7 +5,7 @@ import Synchronization
 /// `Synchronization.Mutex` hands itself over to the thread that waited longest, so that under contention
 /// every release costs a switch of threads; this one is taken by whoever comes first. A waiter spins, then
 /// yields, then sleeps for a moment, in case the holder has lost its processor.
-struct BriefLock: ~Copyable, Sendable {
+struct SpinLock: ~Copyable, Sendable {
     private let isHeld = Atomic<Bool>(false)
 
     @inline(__always)

@@ -1,11 +1,11 @@
 /// Finds the unfinished operations of a queue, and what they wait for, directly or not.
-struct GraphSurvey {
+struct GraphCollector {
     static let limit = 10_000
 
     struct Found {
         let operation: Operation
         let queue: OperationQueue?
-        let word: OperationWord
+        let word: LifecycleState
         /// What its code waits for.
         var waits: [Operation] = []
         var dependencies: [Operation] = []

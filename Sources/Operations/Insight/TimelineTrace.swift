@@ -1,5 +1,5 @@
 /// What a timeline has recorded, put together: from events of threads to what happened to each operation.
-struct TimelinePicture {
+struct TimelineTrace {
     struct Thread {
         let number: Int
         let name: String
@@ -17,7 +17,7 @@ struct TimelinePicture {
     }
 
     /// One operation, as far as it was recorded. Times that are not known are 0.
-    struct Life {
+    struct TimelineSpan {
         let operation: UInt
         var name: String
         let queue: Int
@@ -56,7 +56,7 @@ struct TimelinePicture {
     let limit: Int
     let queues: [String]
     let threads: [Thread]
-    private(set) var lives: [Life] = []
+    private(set) var lives: [TimelineSpan] = []
     /// From when operations were added until nothing but their queue held them back.
     private(set) var waiting: [Interval] = []
     private(set) var waits: [Wait] = []
@@ -80,7 +80,7 @@ struct TimelinePicture {
         for running in running
         where begun[Key(operation: running.operation, start: running.start)] == nil {
             lives.append(
-                Life(
+                TimelineSpan(
                     operation: running.operation, name: running.name, queue: running.queue,
                     lane: running.lane,
                     start: running.start, end: end, startThread: running.thread,
@@ -133,8 +133,8 @@ struct TimelinePicture {
 
     private static func life(
         _ event: TimelineEvent, on thread: Thread, until end: UInt64
-    ) -> Life {
-        var life = Life(
+    ) -> TimelineSpan {
+        var life = TimelineSpan(
             operation: event.operation, name: name(of: event, on: thread), queue: Int(event.queue),
             lane: Int(event.lane), added: event.first, ready: event.second)
         if event.dependency != 0 { life.dependencies = [event.dependency] }

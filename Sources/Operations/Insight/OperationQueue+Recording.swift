@@ -4,7 +4,9 @@ import Synchronization
 // for others.
 
 extension OperationQueue {
-    private var careNow: Care { Care(rawValue: care.load(ordering: .relaxed)) }
+    private var careNow: Instrumentation {
+        Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
+    }
 
     /// The queue that is watched has what it takes.
     @inline(__always)
@@ -12,7 +14,7 @@ extension OperationQueue {
         insight.load(ordering: .acquiring)?._withUnsafeGuaranteedRef(body)
     }
 
-    private var listener: (any OperationListener)? {
+    private var listener: (any QueueObserver)? {
         existingInsight?.listener.withLock { $0 }
     }
 
@@ -20,8 +22,8 @@ extension OperationQueue {
 
     /// It is about to be put into the queue.
     @inline(never)
-    func noteAddition(of operation: Operation) {
-        let isReady = noteAddition(of: operation, at: noteTime())
+    func recordAddition(of operation: Operation) {
+        let isReady = recordAddition(of: operation, at: recordTime())
         if !isReady {
             let mark = operation.lastMark
             ThreadContext.withCurrent { $0.notes.lastAdded = (operation.identity, mark) }
@@ -30,10 +32,10 @@ extension OperationQueue {
     }
 
     @inline(never)
-    func noteAddition(of operations: UnsafeBufferPointer<Unmanaged<Operation>>) {
-        let now = noteTime()
+    func recordAddition(of operations: UnsafeBufferPointer<Unmanaged<Operation>>) {
+        let now = recordTime()
         for operation in operations {
-            operation._withUnsafeGuaranteedRef { _ = noteAddition(of: $0, at: now) }
+            operation._withUnsafeGuaranteedRef { _ = recordAddition(of: $0, at: now) }
         }
         guard careNow.contains(.listener), let listener else { return }
         for operation in operations {
@@ -41,7 +43,7 @@ extension OperationQueue {
         }
     }
 
-    private func tell(_ listener: any OperationListener, of operation: Operation) {
+    private func tell(_ listener: any QueueObserver, of operation: Operation) {
         guard operation.status.phase == .created,
             let witness = listener.witness(of: operation, in: self)
         else { return }
@@ -49,18 +51,18 @@ extension OperationQueue {
     }
 
     /// Returns whether that makes it ready.
-    private func noteAddition(of operation: Operation, at now: UInt64) -> Bool {
+    private func recordAddition(of operation: Operation, at now: UInt64) -> Bool {
         let word = operation.status
         // What is in a queue already is about to be refused.
         guard word.phase == .created else { return true }
-        let isReady = word.has(.plain) && word.isReady
-        operation.mark(OperationMark(isReady ? .ready : .added, now))
+        let isReady = word.has(.fastPath) && word.isReady
+        operation.mark(PhaseTimestamp(isReady ? .ready : .added, now))
         return isReady
     }
 
     /// It is about to be put among the ready ones.
     @inline(never)
-    func noteReady(_ operation: Operation) {
+    func recordReady(_ operation: Operation) {
         let mark = operation.lastMark
         var wasJustAdded = false
         ThreadContext.withCurrent { context in
@@ -69,37 +71,39 @@ extension OperationQueue {
         }
         // It was asked, and said yes: that is not worth another look at the clock.
         if wasJustAdded {
-            operation.mark(OperationMark(.ready, mark.time))
+            operation.mark(PhaseTimestamp(.ready, mark.time))
         } else {
-            noteReady(operation, at: noteTime())
+            recordReady(operation, at: recordTime())
         }
     }
 
     @inline(never)
-    func noteReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
-        let now = noteTime()
+    func recordReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
+        let now = recordTime()
         for operation in operations {
-            operation._withUnsafeGuaranteedRef { noteReady($0, at: now) }
+            operation._withUnsafeGuaranteedRef { recordReady($0, at: now) }
         }
     }
 
-    private func noteReady(_ operation: Operation, at now: UInt64) {
+    private func recordReady(_ operation: Operation, at now: UInt64) {
         let before = operation.lastMark
-        operation.mark(OperationMark(.ready, now))
-        noteWait(of: operation, since: before, until: now)
+        operation.mark(PhaseTimestamp(.ready, now))
+        recordWait(of: operation, since: before, until: now)
     }
 
     /// It gets the units that it has been waiting for since it was ready.
     @inline(never)
-    func noteUnits(for operation: Operation) {
-        let (before, now) = (operation.lastMark, noteTime())
+    func recordPermits(for operation: Operation) {
+        let (before, now) = (operation.lastMark, recordTime())
         // It may have been cancelled, and be noted as ended.
-        guard !before.isNothing, operation.replaceMark(before, by: OperationMark(.ready, now))
+        guard !before.isNothing, operation.replaceMark(before, by: PhaseTimestamp(.ready, now))
         else { return }
-        noteWait(of: operation, since: before, until: now)
+        recordWait(of: operation, since: before, until: now)
     }
 
-    private func noteWait(of operation: Operation, since before: OperationMark, until now: UInt64) {
+    private func recordWait(
+        of operation: Operation, since before: PhaseTimestamp, until now: UInt64
+    ) {
         guard !before.isNothing, careNow.contains(.timeline), now > before.time else { return }
         withInsight { insight in
             insight.record { event in
@@ -115,13 +119,13 @@ extension OperationQueue {
 
     /// Its work is about to begin on this thread, not in a batch.
     @inline(never)
-    func noteStart(of operation: Operation) {
+    func recordStart(of operation: Operation) {
         let word = operation.status
         if word.has(.cancelled) { return }
-        let now = noteTime()
-        let mark = noteStart(of: operation, at: now)
-        let care = careNow
-        guard care.contains(.timeline) else { return }
+        let now = recordTime()
+        let mark = recordStart(of: operation, at: now)
+        let instrumentation = careNow
+        guard instrumentation.contains(.timeline) else { return }
         let name = operation.name
         let dependencies = operation.identitiesOfDependencies(word)
         let isAsynchronous = !operation.runsOnItsThread || operation.isAsynchronous
@@ -131,7 +135,7 @@ extension OperationQueue {
                 event.describe(operation, word)
                 event.dependency = dependencies.first
                 (event.first, event.second) = mark.times(before: now)
-                event.third = OperationMark(.started, now).time
+                event.third = PhaseTimestamp(.started, now).time
             }
             for dependency in dependencies.rest {
                 insight.record(dependency: dependency, of: operation, start: now)
@@ -141,16 +145,16 @@ extension OperationQueue {
 
     /// Marks the operation as started; returns what it was marked with before.
     @inline(__always)
-    fileprivate func noteStart(of operation: Operation, at now: UInt64) -> OperationMark {
+    fileprivate func recordStart(of operation: Operation, at now: UInt64) -> PhaseTimestamp {
         let mark = operation.lastMark
-        operation.mark(OperationMark(.started, now))
-        let care = careNow
-        if care.contains(.meter), !operation.status.has(.barrier) {
+        operation.mark(PhaseTimestamp(.started, now))
+        let instrumentation = careNow
+        if instrumentation.contains(.meter), !operation.status.has(.barrier) {
             withInsight { insight in
                 if let waiting = mark.waiting(until: now) { insight.meter.waited(waiting) }
             }
         }
-        if care.contains(.listener), let witness = operation.witness {
+        if instrumentation.contains(.listener), let witness = operation.witness {
             let waiting = mark.waiting(until: now).map { Duration.nanoseconds(Int64($0)) }
             witness.operationStarted(operation, waiting: waiting)
         }
@@ -158,14 +162,14 @@ extension OperationQueue {
     }
 
     /// An attempt has ended, and the operation is held back until the next.
-    func noteReturn(of operation: Operation, error: (any Error)?, delay: Duration) {
+    func recordReturn(of operation: Operation, error: (any Error)?, delay: Duration) {
         let mark = operation.lastMark
         guard !mark.isNothing else { return }
-        let now = noteTime()
+        let now = recordTime()
         // In one step: it may be cancelled at this moment, and end, and then finds one mark or the other.
-        guard operation.replaceMark(mark, by: OperationMark(.added, now)) else { return }
-        let care = careNow
-        if care.contains(.timeline), mark.kind == .started {
+        guard operation.replaceMark(mark, by: PhaseTimestamp(.added, now)) else { return }
+        let instrumentation = careNow
+        if instrumentation.contains(.timeline), mark.kind == .started {
             withInsight { insight in
                 insight.record { event in
                     event.kind = .ended
@@ -176,7 +180,7 @@ extension OperationQueue {
                 }
             }
         }
-        guard care.contains(.listener), let witness = operation.witness else { return }
+        guard instrumentation.contains(.listener), let witness = operation.witness else { return }
         let running = mark.kind == .started ? now - min(now, mark.time) : nil
         witness.operationReturned(
             operation,
@@ -188,19 +192,19 @@ extension OperationQueue {
     ///
     /// - Parameter word: from just before it finished.
     @inline(never)
-    func noteEnd(of operation: Operation, _ word: OperationWord) {
+    func recordEnd(of operation: Operation, _ word: LifecycleState) {
         let mark = operation.lastMark
         // It was noted already, or nobody looked on when it began.
         guard !mark.isNothing else { return }
         guard mark.kind == .started else {
-            if word.phase != .executing { noteDropped(operation) }
+            if word.phase != .executing { recordDropped(operation) }
             return
         }
         guard !operation.takeMark().isNothing else { return }
-        let now = noteTime()
+        let now = recordTime()
         let outcome = operation.outcome(operation.status)
-        let care = careNow
-        if care.contains(.timeline) {
+        let instrumentation = careNow
+        if instrumentation.contains(.timeline) {
             withInsight { insight in
                 insight.record { event in
                     event.kind = .ended
@@ -211,19 +215,20 @@ extension OperationQueue {
                 }
             }
         }
-        tellEnd(of: operation, outcome, running: now > mark.time ? now - mark.time : 0, care)
+        notifyEnd(
+            of: operation, outcome, running: now > mark.time ? now - mark.time : 0, instrumentation)
     }
 
     /// It was cancelled, or its deadline has passed, and leaves without having begun.
     @inline(never)
-    func noteDropped(_ operation: Operation) {
+    func recordDropped(_ operation: Operation) {
         let mark = operation.takeMark()
         guard !mark.isNothing else { return }
-        let now = noteTime()
-        let care = careNow
+        let now = recordTime()
+        let instrumentation = careNow
         let outcome: OperationOutcome =
             operation.status.outcome == .failed ? .failed : .cancelled
-        if care.contains(.timeline) {
+        if instrumentation.contains(.timeline) {
             let word = operation.status
             let name = operation.nameForTimeline(word)
             withInsight { insight in
@@ -236,16 +241,17 @@ extension OperationQueue {
                 }
             }
         }
-        tellEnd(of: operation, outcome, running: nil, care)
+        notifyEnd(of: operation, outcome, running: nil, instrumentation)
     }
 
-    private func tellEnd(
-        of operation: Operation, _ outcome: OperationOutcome, running: UInt64?, _ care: Care
+    private func notifyEnd(
+        of operation: Operation, _ outcome: OperationOutcome, running: UInt64?,
+        _ instrumentation: Instrumentation
     ) {
-        if care.contains(.meter), !operation.status.has(.barrier) {
+        if instrumentation.contains(.meter), !operation.status.has(.barrier) {
             withInsight { $0.meter.ended(outcome, running: running) }
         }
-        if care.contains(.listener), let witness = operation.witness {
+        if instrumentation.contains(.listener), let witness = operation.witness {
             witness.operationEnded(
                 operation,
                 operation.end(outcome, running: running.map { .nanoseconds(Int64($0)) }))
@@ -258,30 +264,36 @@ extension Operation {
     ///
     /// - Parameter word: says that it executes.
     @inline(never)
-    final func runWithCare(_ word: OperationWord, _ batch: Batch, in queue: OperationQueue) {
-        let care = Care(rawValue: queue.care.load(ordering: .relaxed))
-        guard !care.isDisjoint(with: .watched) else { return runUnwatched(word, care, in: queue) }
-        // Reading the clock is most of what this costs.
-        let start = batch.lastEnd > 0 ? batch.lastEnd : noteTime()
-        let mark = queue.noteStart(of: self, at: start)
-        if care.contains(.timeline) { queue.noteThread(of: self, from: start) }
-        if care.contains(.listener), let witness {
-            witness.perform { runUnwatched(word, care, in: queue) }
-        } else {
-            runUnwatched(word, care, in: queue)
+    final func runInstrumented(_ word: LifecycleState, _ batch: Batch, in queue: OperationQueue) {
+        let instrumentation = Instrumentation(
+            rawValue: queue.instrumentation.load(ordering: .relaxed))
+        guard !instrumentation.isDisjoint(with: .watched) else {
+            return runUnwatched(word, instrumentation, in: queue)
         }
-        let end = noteTime()
+        // Reading the clock is most of what this costs.
+        let start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
+        let mark = queue.recordStart(of: self, at: start)
+        if instrumentation.contains(.timeline) { queue.recordThread(of: self, from: start) }
+        if instrumentation.contains(.listener), let witness {
+            witness.perform { runUnwatched(word, instrumentation, in: queue) }
+        } else {
+            runUnwatched(word, instrumentation, in: queue)
+        }
+        let end = recordTime()
         batch.lastEnd = end
-        self.mark(OperationMark(bits: 0))
+        self.mark(PhaseTimestamp(bits: 0))
         let outcome = outcome(status)
-        queue.noteRun(
+        queue.recordRun(
             of: self, outcome, after: mark, from: start, to: end,
-            care.intersection(Care(rawValue: queue.care.load(ordering: .relaxed))))
+            instrumentation.intersection(
+                Instrumentation(rawValue: queue.instrumentation.load(ordering: .relaxed))))
     }
 
     @inline(__always)
-    private func runUnwatched(_ word: OperationWord, _ care: Care, in queue: OperationQueue) {
-        if word.has(.elaborate) || care.contains(.progress) {
+    private func runUnwatched(
+        _ word: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
+    ) {
+        if word.has(.needsSetup) || instrumentation.contains(.progress) {
             _ = ThreadContext.current.prepare(for: self, in: queue)
             runMain()
         } else {
@@ -293,19 +305,19 @@ extension Operation {
 extension OperationQueue {
     /// Lets a timeline find the thread, should it be looked at before the operation has ended.
     @inline(__always)
-    fileprivate func noteThread(of operation: Operation, from start: UInt64) {
+    fileprivate func recordThread(of operation: Operation, from start: UInt64) {
         withInsight {
-            $0.recordThread(of: operation.identity, from: OperationMark(.started, start))
+            $0.recordThread(of: operation.identity, from: PhaseTimestamp(.started, start))
         }
     }
 
     /// A plain operation of a batch has run.
     @inline(__always)
-    fileprivate func noteRun(
-        of operation: Operation, _ outcome: OperationOutcome, after mark: OperationMark,
-        from start: UInt64, to end: UInt64, _ care: Care
+    fileprivate func recordRun(
+        of operation: Operation, _ outcome: OperationOutcome, after mark: PhaseTimestamp,
+        from start: UInt64, to end: UInt64, _ instrumentation: Instrumentation
     ) {
-        if care.contains(.timeline) {
+        if instrumentation.contains(.timeline) {
             let word = operation.status
             let hasMore = word.has(.hasDependencies) || operation.hasExtras
             withInsight { insight in
@@ -320,14 +332,14 @@ extension OperationQueue {
                 }
             }
         }
-        tellEnd(of: operation, outcome, running: end > start ? end - start : 0, care)
+        notifyEnd(of: operation, outcome, running: end > start ? end - start : 0, instrumentation)
     }
 }
 
 extension QueueInsight {
     fileprivate func record(
-        _ operation: Operation, _ word: OperationWord, _ outcome: OperationOutcome, name: String?,
-        _ dependencies: OperationIdentities, after mark: OperationMark, from start: UInt64,
+        _ operation: Operation, _ word: LifecycleState, _ outcome: OperationOutcome, name: String?,
+        _ dependencies: OperationIdentities, after mark: PhaseTimestamp, from start: UInt64,
         to end: UInt64
     ) {
         record(name: name) { event in
@@ -344,14 +356,14 @@ extension QueueInsight {
             event.kind = .edge
             event.operation = operation.identity
             event.dependency = dependency
-            event.first = OperationMark(.started, start).time
+            event.first = PhaseTimestamp(.started, start).time
         }
     }
 }
 
 extension TimelineEvent {
     @inline(__always)
-    fileprivate mutating func describe(_ operation: Operation, _ word: OperationWord) {
+    fileprivate mutating func describe(_ operation: Operation, _ word: LifecycleState) {
         self.operation = operation.identity
         lane = UInt8(truncatingIfNeeded: word.lane)
         isBarrier = word.has(.barrier)
@@ -360,19 +372,19 @@ extension TimelineEvent {
 
     @inline(__always)
     fileprivate mutating func describe(
-        _ operation: Operation, _ word: OperationWord, _ outcome: OperationOutcome,
-        after mark: OperationMark, from start: UInt64, to end: UInt64
+        _ operation: Operation, _ word: LifecycleState, _ outcome: OperationOutcome,
+        after mark: PhaseTimestamp, from start: UInt64, to end: UInt64
     ) {
         kind = .ran
         describe(operation, word)
         self.outcome = outcome
         (first, second) = mark.times(before: start)
-        third = OperationMark(.started, start).time
+        third = PhaseTimestamp(.started, start).time
         fourth = end
     }
 }
 
-extension OperationMark {
+extension PhaseTimestamp {
     /// How long it was ready; nil if that is not known.
     @inline(__always)
     fileprivate func waiting(until start: UInt64) -> UInt64? {
@@ -414,13 +426,13 @@ extension Operation {
     }
 
     /// Nobody can have overridden the name of a plain one.
-    fileprivate func nameForTimeline(_ word: OperationWord) -> String? {
-        word.has(.plain) && !hasExtras ? nil : name
+    fileprivate func nameForTimeline(_ word: LifecycleState) -> String? {
+        word.has(.fastPath) && !hasExtras ? nil : name
     }
 
     /// Its dependencies, only to be compared; they have finished, and are kept until it has.
     @inline(__always)
-    fileprivate func identitiesOfDependencies(_ word: OperationWord) -> OperationIdentities {
+    fileprivate func identitiesOfDependencies(_ word: LifecycleState) -> OperationIdentities {
         var identities = OperationIdentities()
         guard word.has(.hasDependencies) else { return identities }
         withLock {
@@ -436,22 +448,22 @@ extension Operation {
 
 extension ThreadContext {
     /// Runs something that blocks the thread; a timeline shows that, if it is inside of an operation.
-    func noteWait(_ wait: () -> Void) {
-        guard operation != nil, let queue = Self.currentQueue, queue.cares(for: .timeline) else {
+    func recordWait(_ wait: () -> Void) {
+        guard operation != nil, let queue = Self.currentQueue, queue.traces(for: .timeline) else {
             return wait()
         }
-        let start = noteTime()
+        let start = recordTime()
         let operation = operation.map { UInt(bitPattern: $0.toOpaque()) } ?? 0
         wait()
         queue.existingInsight?.record { event in
             event.kind = .blocked
             event.operation = operation
             event.first = start
-            event.second = noteTime()
+            event.second = recordTime()
         }
     }
 }
 
-/// The time, with the precision of an `OperationMark`: all times of one timeline have the same.
+/// The time, with the precision of an `PhaseTimestamp`: all times of one timeline have the same.
 @inline(__always)
-private func noteTime() -> UInt64 { monotonicNanoseconds() & ~3 }
+private func recordTime() -> UInt64 { monotonicNanoseconds() & ~3 }

@@ -3,10 +3,10 @@
 ///
 /// It gives each operation that is added a witness, which is told of all the rest; what is in the queue when
 /// listening begins has none.
-package protocol OperationListener: AnyObject, Sendable {
+package protocol QueueObserver: AnyObject, Sendable {
     /// Who is to be told of an operation that is about to be put into the queue; nil for nobody. Called by the
     /// thread, and in the task, that adds it.
-    func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationWitness)?
+    func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
     /// It was put out of its place, or another one has taken it; it gets no further operations.
     func listeningEnded()
 }
@@ -20,9 +20,9 @@ package protocol OperationListener: AnyObject, Sendable {
 /// The order is added, then any number of times started and returned, then ended; but an operation may
 /// also end without having started. That its listener was put out of its place may overlap with anything else;
 /// after that it is told no more, or, if another one listens, goes on being told what does not concern it.
-package protocol OperationWitness: AnyObject, Sendable {
+package protocol OperationObserver: AnyObject, Sendable {
     /// Who has given it.
-    var listener: any OperationListener { get }
+    var listener: any QueueObserver { get }
     /// It is the operation's witness now.
     func operationAdded()
     /// An attempt begins on this thread.
@@ -67,7 +67,7 @@ package struct OperationEnd: Sendable {
 
 extension OperationQueue {
     /// Lets somebody listen from now on, in place of who did before.
-    package final func listen(_ listener: any OperationListener) -> OperationListening {
+    package final func listen(_ listener: any QueueObserver) -> QueueObservation {
         let previous = ownInsight.listener.withLock { current in
             defer { current = listener }
             return current
@@ -77,11 +77,11 @@ extension OperationQueue {
             previous.listeningEnded()
             Self.endListening(of: previous, to: snapshot { $0.operations(includingBarriers: true) })
         }
-        return OperationListening(entry: QueueRegistry.entry(of: self), listener: listener)
+        return QueueObservation(entry: QueueRegistry.entry(of: self), listener: listener)
     }
 
     /// False if it does not listen.
-    fileprivate func forget(_ listener: any OperationListener) -> Bool {
+    fileprivate func forget(_ listener: any QueueObserver) -> Bool {
         guard let insight = existingInsight else { return false }
         let isOurs = insight.listener.withLock { current in
             guard current === listener else { return false }
@@ -96,7 +96,7 @@ extension OperationQueue {
     }
 
     fileprivate static func endListening(
-        of listener: any OperationListener, to operations: [Operation]
+        of listener: any QueueObserver, to operations: [Operation]
     ) {
         for operation in operations {
             guard let witness = operation.witness, witness.listener === listener else { continue }
@@ -106,9 +106,9 @@ extension OperationQueue {
 }
 
 /// Puts a listener out of its place. It keeps the listener, but not the queue.
-package struct OperationListening: Sendable {
+package struct QueueObservation: Sendable {
     fileprivate let entry: QueueRegistry.Entry
-    fileprivate let listener: any OperationListener
+    fileprivate let listener: any QueueObserver
 
     /// Tells nothing more, except where that has begun. The listener, and the witnesses of what is in the queue,
     /// know of it on return.
@@ -127,10 +127,10 @@ package struct OperationListening: Sendable {
 
 extension Operation {
     /// Who is told of it; nobody, as a rule.
-    package final var witness: (any OperationWitness)? { existingExtras?.witness }
+    package final var witness: (any OperationObserver)? { existingExtras?.witness }
 
     /// It is about to be put into a queue, whose listener wants to know.
-    final func accept(_ witness: any OperationWitness) {
+    final func accept(_ witness: any OperationObserver) {
         let isAccepted = withExtras { extras in
             // Of two who add it at the same time one will be refused.
             guard status.phase == .created, extras.witness == nil else { return false }
@@ -141,8 +141,8 @@ extension Operation {
     }
 
     /// Its time is over.
-    final func tellOutOfTime(_ error: any Error) {
-        guard let queue = retainedQueue(), queue.cares(for: .listener) else { return }
+    final func notifyOutOfTime(_ error: any Error) {
+        guard let queue = retainedQueue(), queue.traces(for: .listener) else { return }
         witness?.operationRanOutOfTime(self, error)
     }
 

@@ -302,11 +302,11 @@ struct OrderSearchTests {
         for order in [Array((0..<count).reversed()), (0..<count).shuffled(using: &random)] {
             for (linked, limit) in [(edges, 1.0), (edges.reversed(), 1), (shuffled, 60)] {
                 let operations = (0..<count).map { _ in Operation() }
-                let before = OrderSearch.stepsOfThread
+                let before = TopologicalOrder.stepsOfThread
                 for (dependent, dependency) in linked {
                     operations[order[dependent]].addDependency(operations[order[dependency]])
                 }
-                let steps = Double(OrderSearch.stepsOfThread - before) / Double(edges.count)
+                let steps = Double(TopologicalOrder.stepsOfThread - before) / Double(edges.count)
                 #expect(steps <= limit, "\(shape), seed \(seed): \(steps) steps an edge")
             }
         }
@@ -319,7 +319,7 @@ struct OrderSearchTests {
         for (next, previous) in zip(all.dropFirst(), all) { next.addDependency(previous) }
         let upper = all[1_000]
         var last = all[999]
-        let before = OrderSearch.stepsOfThread
+        let before = TopologicalOrder.stepsOfThread
         var operations = all
         for _ in 0..<count {
             let next = Operation()
@@ -328,7 +328,7 @@ struct OrderSearchTests {
             last = next
             operations.append(next)
         }
-        let steps = (OrderSearch.stepsOfThread - before) / count
+        let steps = (TopologicalOrder.stepsOfThread - before) / count
         #expect(steps <= 200, "\(steps) steps an edge")
         #expect(operations.allSatisfy { $0.isRankedAboveDependencies })
     }
@@ -337,13 +337,13 @@ struct OrderSearchTests {
         let hub = Operation()
         let dependents = (0..<5_000).map { _ in Operation() }
         for dependent in dependents { dependent.addDependency(hub) }
-        let before = OrderSearch.stepsOfThread
+        let before = TopologicalOrder.stepsOfThread
         for _ in 0..<1_000 {
             let (first, second) = (Operation(), Operation())
             second.addDependency(first)
             hub.addDependency(second)
         }
-        #expect(OrderSearch.stepsOfThread - before <= 20_000)
+        #expect(TopologicalOrder.stepsOfThread - before <= 20_000)
         withExtendedLifetime(dependents) {}
     }
 
@@ -353,10 +353,10 @@ struct OrderSearchTests {
             let (a, b) = (Operation(), Operation())
             a.addDependency(b)
             b.addDependency(a)
-            let before = OrderSearch.stepsOfThread
+            let before = TopologicalOrder.stepsOfThread
             let others = (0..<1_000).map { _ in Operation() }
             for (next, previous) in zip(others.dropFirst(), others) { next.addDependency(previous) }
-            #expect(OrderSearch.stepsOfThread == before)
+            #expect(TopologicalOrder.stepsOfThread == before)
             withExtendedLifetime((a, b)) {}
         }
     }

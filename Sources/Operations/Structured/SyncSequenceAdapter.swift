@@ -2,7 +2,7 @@
 /// once.
 ///
 /// Its elements are asked for where its iterator is called from: on the caller's actor.
-struct Immediate<Base: Sequence>: AsyncSequence {
+struct SyncSequenceAdapter<Base: Sequence>: AsyncSequence {
     let base: Base
 
     init(_ base: Base) { self.base = base }

@@ -2,16 +2,16 @@
 ///
 /// Pure: the methods are the events, each returns false where it does not apply. What the caller must do
 /// after an event follows from the word before it. The events are drawn in Scheduling.md.
-struct OperationWord: Sendable, Equatable {
+struct LifecycleState: Sendable, Equatable {
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
 
     /// A new operation.
-    init(isPlain: Bool = false) {
+    init(usesFastPath: Bool = false) {
         self.bits = 0
         priority = .normal
-        if isPlain { insert(.plain) }
+        if usesFastPath { insert(.fastPath) }
     }
 
     enum Phase: UInt64 {
@@ -20,9 +20,9 @@ struct OperationWord: Sendable, Equatable {
         /// In a queue, not ready.
         case waiting
         /// In a queue; one thread finds out whether it is ready.
-        case asking
+        case checkingReadiness
         /// In its queue's ready list, or in the hands of somebody who brings it there or takes it away.
-        case filed
+        case queued
         /// The queue has called `start()`; a subclass that replaces it stays here.
         case starting
         /// At work.
@@ -36,7 +36,7 @@ struct OperationWord: Sendable, Equatable {
     private static var phaseMask: UInt64 { 0b111 }
     private static var priorityShift: UInt64 { 16 }
     private static var qualityShift: UInt64 { 20 }
-    private static var heldShift: UInt64 { 38 }
+    private static var onHoldShift: UInt64 { 38 }
     private static var countShift: UInt64 { 39 }
 
     // Computed: builds without optimisation would take a lock of the runtime each time a constant is read.
@@ -47,15 +47,15 @@ struct OperationWord: Sendable, Equatable {
         static var cancelled: Flags { Flags(rawValue: 1 << 3) }
         /// It is cancelled together with others, and its own `cancel()` is about to be called. Until then
         /// `isCancelled` stays false, because overrides of `cancel()` look at it.
-        static var doomed: Flags { Flags(rawValue: 1 << 4) }
+        static var cancellationPending: Flags { Flags(rawValue: 1 << 4) }
         /// Guards the edges and the extras.
         static var locked: Flags { Flags(rawValue: 1 << 5) }
         /// Somebody may depend on it.
         static var hasSuccessors: Flags { Flags(rawValue: 1 << 6) }
         /// Somebody has to be told when it finishes.
-        static var hasAudience: Flags { Flags(rawValue: 1 << 7) }
+        static var hasEndObservers: Flags { Flags(rawValue: 1 << 7) }
         /// Nothing about it can be overridden, and it runs where a worker comes to it.
-        static var plain: Flags { Flags(rawValue: 1 << 8) }
+        static var fastPath: Flags { Flags(rawValue: 1 << 8) }
         /// `main()` has returned; over, unless a subclass says otherwise.
         static var returned: Flags { Flags(rawValue: 1 << 9) }
         /// It counts towards its queue's width by itself, not with a batch.
@@ -63,9 +63,9 @@ struct OperationWord: Sendable, Equatable {
         /// Something happened while it was asked whether it is ready.
         static var askAgain: Flags { Flags(rawValue: 1 << 11) }
         /// It has more than a block to run: more blocks, or a thread priority or quality of service.
-        static var elaborate: Flags { Flags(rawValue: 1 << 12) }
+        static var needsSetup: Flags { Flags(rawValue: 1 << 12) }
         /// It was given another priority while it was in the queue.
-        static var moved: Flags { Flags(rawValue: 1 << 13) }
+        static var rescheduled: Flags { Flags(rawValue: 1 << 13) }
         /// It has dependencies, finished or not.
         static var hasDependencies: Flags { Flags(rawValue: 1 << 14) }
         /// Changes of its properties are observed.
@@ -73,13 +73,13 @@ struct OperationWord: Sendable, Equatable {
         /// It keeps what comes after it from starting before it.
         static var barrier: Flags { Flags(rawValue: 1 << 19) }
         /// It was claimed by itself, not in a batch, and leaves its queue by itself.
-        static var alone: Flags { Flags(rawValue: 1 << 28) }
+        static var claimedAlone: Flags { Flags(rawValue: 1 << 28) }
         /// Its work threw, or said that it failed, before it was cancelled.
         static var failed: Flags { Flags(rawValue: 1 << 29) }
         /// Whether some of its successors may start depends on how it ends.
         static var hasConditions: Flags { Flags(rawValue: 1 << 30) }
         /// A queue is about to take it: nobody else may start it or add it elsewhere.
-        static var promised: Flags { Flags(rawValue: 1 << 31) }
+        static var reserved: Flags { Flags(rawValue: 1 << 31) }
         /// Somebody wants to be called when it is cancelled.
         static var hasCancelHandlers: Flags { Flags(rawValue: 1 << 32) }
         /// Its body is an `async` function.
@@ -94,7 +94,7 @@ struct OperationWord: Sendable, Equatable {
         static var hesitates: Flags { Flags(rawValue: 1 << 37) }
         /// Its time has not come, or it waits for units of a budget. Next to the count of dependencies, so
         /// that one comparison tells that there is neither.
-        static var held: Flags { Flags(rawValue: 1 << 38) }
+        static var onHold: Flags { Flags(rawValue: 1 << 38) }
     }
 
     @inline(__always)
@@ -137,7 +137,7 @@ struct OperationWord: Sendable, Equatable {
         }
         set {
             bits = bits & ~(0xFF << Self.qualityShift) | newValue.bits << Self.qualityShift
-            if newValue.isUnusual { insert(.elaborate) }
+            if newValue.isUnusual { insert(.needsSetup) }
         }
     }
 
@@ -163,14 +163,14 @@ struct OperationWord: Sendable, Equatable {
     }
 
     /// Nothing but an override can hold it back.
-    var isReady: Bool { bits >> Self.heldShift == 0 || has(.cancelled) }
+    var isReady: Bool { bits >> Self.onHoldShift == 0 || has(.cancelled) }
 
     /// It must not begin its work.
-    var isStopped: Bool { has([.cancelled, .doomed]) }
+    var isStopped: Bool { has([.cancelled, .cancellationPending]) }
 
     /// It must neither begin its work nor end without it: its own `cancel()`, which a subclass may have
     /// overridden, is about to be called.
-    var awaitsCancel: Bool { has(.doomed) && !has([.cancelled, .plain]) }
+    var awaitsCancel: Bool { has(.cancellationPending) && !has([.cancelled, .fastPath]) }
 
     /// Nothing but a slot, or the suspension of its queue, keeps a worker from starting it.
     var mayStart: Bool {
@@ -179,12 +179,12 @@ struct OperationWord: Sendable, Equatable {
 
     /// An override of `isReady` could bring it to its queue.
     private var mayBeAsked: Bool {
-        (isReady || (has(.insists) && !has(.held))) && !awaitsCancel
+        (isReady || (has(.insists) && !has(.onHold))) && !awaitsCancel
     }
 
     var isInQueue: Bool {
         switch phase {
-        case .waiting, .asking, .filed, .starting: true
+        case .waiting, .checkingReadiness, .queued, .starting: true
         case .created, .executing, .finished: false
         }
     }
@@ -192,14 +192,14 @@ struct OperationWord: Sendable, Equatable {
     // MARK: Events of becoming ready
 
     /// It is promised to a queue that takes it together with others, or with none of them.
-    mutating func promised() -> Bool {
-        guard phase == .created, !has(.promised) else { return false }
-        insert(.promised)
+    mutating func reserved() -> Bool {
+        guard phase == .created, !has(.reserved) else { return false }
+        insert(.reserved)
         return true
     }
 
-    mutating func promiseBroken() -> Bool {
-        remove(.promised)
+    mutating func reservationEnded() -> Bool {
+        remove(.reserved)
         return true
     }
 
@@ -207,10 +207,10 @@ struct OperationWord: Sendable, Equatable {
     ///
     /// - Parameter qualityRank: of the queue.
     @inline(__always)
-    mutating func reserved(promised: Bool = false, qualityRank: Int = 0) -> Bool {
-        guard phase == .created, has(.promised) == promised else { return false }
-        remove(.promised)
-        phase = has(.plain) ? (isReady ? .filed : .waiting) : .asking
+    mutating func enqueued(reserved: Bool = false, qualityRank: Int = 0) -> Bool {
+        guard phase == .created, has(.reserved) == reserved else { return false }
+        remove(.reserved)
+        phase = has(.fastPath) ? (isReady ? .queued : .waiting) : .checkingReadiness
         if qualityRank != 0 { _ = quality.promoteByQueue(to: qualityRank) }
         return true
     }
@@ -221,9 +221,9 @@ struct OperationWord: Sendable, Equatable {
     /// see an older answer, and it is this exchange of the word that it meets.
     mutating func mayBeReady() -> Bool {
         switch phase {
-        case .waiting where mayBeAsked: phase = has(.plain) ? .filed : .asking
-        case .asking: insert(.askAgain)
-        case .waiting, .filed: return !has(.plain)
+        case .waiting where mayBeAsked: phase = has(.fastPath) ? .queued : .checkingReadiness
+        case .checkingReadiness: insert(.askAgain)
+        case .waiting, .queued: return !has(.fastPath)
         case .created, .starting, .executing, .finished: return false
         }
         return true
@@ -232,8 +232,8 @@ struct OperationWord: Sendable, Equatable {
     /// `isReady` is said to have changed. An override of it is asked also while dependencies are unfinished:
     /// it need not ask `super`.
     mutating func readinessAnnounced() -> Bool {
-        if phase == .waiting, !has([.plain, .held]), !awaitsCancel {
-            phase = .asking
+        if phase == .waiting, !has([.fastPath, .onHold]), !awaitsCancel {
+            phase = .checkingReadiness
             return true
         }
         return mayBeReady()
@@ -242,32 +242,32 @@ struct OperationWord: Sendable, Equatable {
     /// `isReady` said yes, or need not be asked. Stays *asking* if that was said of another state.
     ///
     /// - Parameter wasReady: whether nothing but an override could hold it back when it was asked.
-    mutating func confirmed(wasReady: Bool) -> Bool {
-        guard phase == .asking else { return false }
+    mutating func becameReady(wasReady: Bool) -> Bool {
+        guard phase == .checkingReadiness else { return false }
         if isReady {
             remove(.insists)
-        } else if wasReady || has(.askAgain) || has(.held) {
+        } else if wasReady || has(.askAgain) || has(.onHold) {
             // A dependency came meanwhile, or had just gone: the class's own answer may have been a yes.
             remove(.askAgain)
             return true
         } else {
             insert(.insists)
         }
-        phase = .filed
+        phase = .queued
         remove(.askAgain)
         return true
     }
 
     /// `isReady` said no. Stays *asking* if something has happened since it was asked.
-    mutating func denied() -> Bool {
-        guard phase == .asking else { return false }
+    mutating func stillNotReady() -> Bool {
+        guard phase == .checkingReadiness else { return false }
         if has(.askAgain) { remove(.askAgain) } else { phase = .waiting }
         return true
     }
 
     /// It cannot stay among the ready: it has a dependency again.
-    mutating func unfiled() -> Bool {
-        guard phase == .filed, !isReady, !has(.insists) else { return false }
+    mutating func removedFromReady() -> Bool {
+        guard phase == .queued, !isReady, !has(.insists) else { return false }
         phase = .waiting
         return true
     }
@@ -275,12 +275,12 @@ struct OperationWord: Sendable, Equatable {
     /// A worker took it and cannot start it now. If it stays *filed*, the worker brings it back to the ready
     /// list.
     mutating func returnedToQueue() -> Bool {
-        guard phase == .filed else { return false }
+        guard phase == .queued else { return false }
         if !mayStart {
             phase = .waiting
             remove(.insists)
         }
-        remove([.holdsSlot, .alone])
+        remove([.holdsSlot, .claimedAlone])
         return true
     }
 
@@ -300,35 +300,35 @@ struct OperationWord: Sendable, Equatable {
     // MARK: Events of being held
 
     /// Its time has not come; the caller is the one who asks.
-    mutating func heldBack() -> Bool {
-        guard phase == .asking else { return false }
-        insert(.held)
+    mutating func putOnHold() -> Bool {
+        guard phase == .checkingReadiness else { return false }
+        insert(.onHold)
         return true
     }
 
     /// Its queue wanted to claim it, and there are not enough units. One that is about to leave needs none.
-    mutating func unitsRefused() -> Bool {
-        guard phase == .filed, !isStopped else { return false }
+    mutating func permitsRefused() -> Bool {
+        guard phase == .queued, !isStopped else { return false }
         phase = .waiting
-        insert(.held)
+        insert(.onHold)
         return true
     }
 
     /// It has its units, and takes a slot of its queue.
-    mutating func unitsGranted() -> Bool {
-        guard phase == .waiting, has(.held), unfinishedDependencies == 0 || has(.insists),
+    mutating func permitsGranted() -> Bool {
+        guard phase == .waiting, has(.onHold), unfinishedDependencies == 0 || has(.insists),
             !isStopped
         else { return false }
-        phase = .filed
-        remove(.held)
-        insert([.holdsSlot, .alone])
+        phase = .queued
+        remove(.onHold)
+        insert([.holdsSlot, .claimedAlone])
         return true
     }
 
     /// Nothing holds it back but its dependencies, and what it says itself.
     mutating func released() -> Bool {
-        guard has(.held), phase != .finished else { return false }
-        remove(.held)
+        guard has(.onHold), phase != .finished else { return false }
+        remove(.onHold)
         _ = mayBeReady()
         return true
     }
@@ -337,8 +337,8 @@ struct OperationWord: Sendable, Equatable {
     mutating func attemptEnded() -> Bool {
         guard phase == .executing, !isStopped else { return false }
         phase = .waiting
-        remove([.holdsSlot, .alone, .failed, .expired, .insists])
-        insert(.held)
+        remove([.holdsSlot, .claimedAlone, .failed, .expired, .insists])
+        insert(.onHold)
         return true
     }
 
@@ -346,23 +346,23 @@ struct OperationWord: Sendable, Equatable {
 
     /// A worker takes a slot of the queue for it alone.
     mutating func claimed(takesSlot: Bool) -> Bool {
-        guard phase == .filed else { return false }
-        insert(takesSlot ? [.holdsSlot, .alone] : .alone)
+        guard phase == .queued else { return false }
+        insert(takesSlot ? [.holdsSlot, .claimedAlone] : .claimedAlone)
         return true
     }
 
     /// It is at work in a batch, and will leave its queue by itself.
     ///
     /// - Parameter holdsSlot: whether the batch's slot is now its own.
-    mutating func singledOut(holdsSlot: Bool = false) -> Bool {
-        insert(holdsSlot ? [.alone, .holdsSlot] : .alone)
+    mutating func detachedFromBatch(holdsSlot: Bool = false) -> Bool {
+        insert(holdsSlot ? [.claimedAlone, .holdsSlot] : .claimedAlone)
         return true
     }
 
     /// A worker begins with a plain operation; one that is cancelled stays *filed*, to be finished.
-    mutating func plainBegun() -> Bool {
-        guard phase == .filed else { return false }
-        if has(.doomed) { insert(.cancelled) }
+    mutating func begunOnFastPath() -> Bool {
+        guard phase == .queued else { return false }
+        if has(.cancellationPending) { insert(.cancelled) }
         if has(.cancelled) { return true }
         guard unfinishedDependencies == 0 else { return false }
         phase = .executing
@@ -371,9 +371,9 @@ struct OperationWord: Sendable, Equatable {
 
     /// A worker is about to call `start()`.
     mutating func startingFromQueue() -> Bool {
-        guard phase == .filed, mayStart else { return false }
+        guard phase == .queued, mayStart else { return false }
         phase = .starting
-        if has(.doomed) { insert(.cancelled) }
+        if has(.cancellationPending) { insert(.cancelled) }
         return true
     }
 
@@ -381,7 +381,7 @@ struct OperationWord: Sendable, Equatable {
     /// begun: it sees the cancellation when that comes, like all that are at work.
     mutating func startRequested(isCancelled: Bool) -> Bool {
         guard phase == .starting ? !has(.cancelled) : phase == .created && !isStopped,
-            !isCancelled, !has(.promised)
+            !isCancelled, !has(.reserved)
         else { return false }
         phase = .executing
         return true
@@ -410,7 +410,7 @@ struct OperationWord: Sendable, Equatable {
     /// is about to be cancelled and has not begun.
     mutating func failed() -> Bool {
         guard phase != .finished, !has([.cancelled, .failed]),
-            phase == .executing || phase == .starting || !has(.doomed)
+            phase == .executing || phase == .starting || !has(.cancellationPending)
         else { return false }
         insert(.failed)
         return true
@@ -432,9 +432,9 @@ struct OperationWord: Sendable, Equatable {
         return true
     }
 
-    mutating func doomed() -> Bool {
+    mutating func cancellationAnnounced() -> Bool {
         guard phase != .finished else { return false }
-        insert(.doomed)
+        insert(.cancellationPending)
         return true
     }
 
@@ -442,7 +442,7 @@ struct OperationWord: Sendable, Equatable {
         guard phase != .finished else { return false }
         // Its work was left out because of a cancellation that has not reached it yet. A subclass that says
         // by itself that it has finished was not cancelled.
-        if has(.doomed), has(.plain), phase != .executing, phase != .starting {
+        if has(.cancellationPending), has(.fastPath), phase != .executing, phase != .starting {
             insert(.cancelled)
         }
         phase = .finished

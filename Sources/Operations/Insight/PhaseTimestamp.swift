@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// It lies in one word of the operation, so that what is noted needs no memory and no lock. The lowest bits
 /// say what it is, which leaves the time a precision of four nanoseconds.
-struct OperationMark: Equatable {
+struct PhaseTimestamp: Equatable {
     enum Kind: UInt64 {
         /// It was added to a queue and waits.
         case added
@@ -28,21 +28,21 @@ struct OperationMark: Equatable {
 }
 
 extension Operation {
-    var lastMark: OperationMark { OperationMark(bits: mark.load(ordering: .relaxed)) }
+    var lastMark: PhaseTimestamp { PhaseTimestamp(bits: mark.load(ordering: .relaxed)) }
 
-    func mark(_ new: OperationMark) { mark.store(new.bits, ordering: .relaxed) }
+    func mark(_ new: PhaseTimestamp) { mark.store(new.bits, ordering: .relaxed) }
 
-    func markIfUnmarked(_ new: OperationMark) {
+    func markIfUnmarked(_ new: PhaseTimestamp) {
         _ = mark.compareExchange(expected: 0, desired: new.bits, ordering: .relaxed)
     }
 
     /// False if it has another mark by now.
-    func replaceMark(_ old: OperationMark, by new: OperationMark) -> Bool {
+    func replaceMark(_ old: PhaseTimestamp, by new: PhaseTimestamp) -> Bool {
         mark.compareExchange(expected: old.bits, desired: new.bits, ordering: .relaxed).exchanged
     }
 
     /// Takes the mark: what it says is noted by the caller, and by nobody else.
-    func takeMark() -> OperationMark {
-        OperationMark(bits: mark.exchange(0, ordering: .relaxed))
+    func takeMark() -> PhaseTimestamp {
+        PhaseTimestamp(bits: mark.exchange(0, ordering: .relaxed))
     }
 }

@@ -3,16 +3,16 @@
 extension QueueState {
     /// Whom to tell, when the lock is released, what was recorded in this hold of it.
     @inline(__always)
-    mutating func takeNews() -> Observations<OperationQueue>? {
-        guard hasNews else { return nil }
-        hasNews = false
+    mutating func takeChanges() -> Observations<OperationQueue>? {
+        guard hasChanges else { return nil }
+        hasChanges = false
         return observations
     }
 
     /// From here on each operation that comes or goes is recorded.
-    mutating func beginTellingEach() {
-        guard !tellsEach else { return }
-        tellsEach = true
+    mutating func beginNotifyingEach() {
+        guard !notifiesEach else { return }
+        notifiesEach = true
         givesEach = true
         for batch in batches {
             for operation in batch.taken
@@ -20,11 +20,11 @@ extension QueueState {
                 alreadyGone.insert(ObjectIdentifier(operation.takeUnretainedValue()))
             }
         }
-        callBack()
+        recallBatches()
     }
 
-    mutating func endTellingEach() {
-        tellsEach = false
+    mutating func endNotifyingEach() {
+        notifiesEach = false
         givesEach = hasDriver
         alreadyGone = []
     }
@@ -44,7 +44,7 @@ extension QueueState {
 
     mutating func record(arrivalOf operation: Operation) {
         guard !operation.status.has(.barrier) else { return }
-        hasNews = true
+        hasChanges = true
         observations?.record(QueueProperties.operations) { $0 + [operation] }
         observations?.record(QueueProperties.operationCount) { $0 + 1 }
     }
@@ -53,7 +53,7 @@ extension QueueState {
         guard !operation.status.has(.barrier),
             alreadyGone.remove(ObjectIdentifier(operation)) == nil
         else { return }
-        hasNews = true
+        hasChanges = true
         observations?.record(QueueProperties.operations) { $0.filter { $0 !== operation } }
         observations?.record(QueueProperties.operationCount) { $0 - 1 }
     }

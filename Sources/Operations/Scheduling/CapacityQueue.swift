@@ -1,5 +1,5 @@
 /// Who waits for room in a queue, in the order of their coming, and how many places were given out.
-struct RoomLine {
+struct CapacityQueue {
     private struct Waiting {
         let number: Int
         let limit: Int

@@ -2,10 +2,10 @@
 ///
 /// Made under the dependency's lock, carried out without it. Until then the dependent counts the
 /// dependency as unfinished, so it is made ready by nothing but its cancellation.
-struct Rejection {
+struct UnmetCondition {
     let dependent: Operation
     let dependency: Operation
-    let word: OperationWord
+    let word: LifecycleState
     let condition: DependencyCondition
 
     init(dependent: Operation, by dependency: Operation, on condition: DependencyCondition) {
@@ -18,7 +18,7 @@ struct Rejection {
     func tell() {
         dependent.cancel(becauseOf: dependency, word: word, on: condition)
         if let change = dependent.update({ $0.dependencyFinished() }) {
-            dependent.bringOn(after: change)
+            dependent.makeReady(after: change)
         }
     }
 }
@@ -28,7 +28,7 @@ extension Operation {
     ///
     /// One that is at work had begun before the edge was there: that came too late, and changes nothing.
     func cancel(
-        becauseOf dependency: Operation, word: OperationWord, on condition: DependencyCondition
+        becauseOf dependency: Operation, word: LifecycleState, on condition: DependencyCondition
     ) {
         guard !status.isAtWork else { return }
         let (reason, failure) = dependency.reasonForDependents(word, condition)
@@ -38,7 +38,7 @@ extension Operation {
     }
 
     private func reasonForDependents(
-        _ word: OperationWord, _ condition: DependencyCondition
+        _ word: LifecycleState, _ condition: DependencyCondition
     ) -> (CancellationReason, FailureRecord?) {
         guard condition != .failure else { return (.dependencyDidNotFail(operation: label), nil) }
         let extras = existingExtras == nil ? nil : withExtras { $0.ending }

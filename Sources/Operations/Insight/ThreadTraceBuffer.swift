@@ -3,14 +3,14 @@ import Synchronization
 /// What a thread keeps to note what happens to operations, so that threads do not meet in one place.
 ///
 /// Unchecked: only touched by its thread.
-final class ThreadNotes: @unchecked Sendable {
+final class ThreadTraceBuffer: @unchecked Sendable {
     private static let lastNumber = Atomic<Int>(0)
 
     /// Tells threads apart.
     let number = lastNumber.add(1, ordering: .relaxed).newValue
     /// What it is about to add, if that may not be ready at once, and how that was marked: a later operation
     /// may have the place in memory of an earlier one.
-    var lastAdded: (operation: UInt, mark: OperationMark)?
+    var lastAdded: (operation: UInt, mark: PhaseTimestamp)?
     /// The last timeline for which the thread noted something.
     private var timeline: UInt32 = 0
     private var buffer: Unmanaged<TimelineBuffer>?
@@ -49,7 +49,7 @@ extension QueueInsight {
     }
 
     @inline(__always)
-    func recordThread(of operation: UInt, from start: OperationMark) {
+    func recordThread(of operation: UInt, from start: PhaseTimestamp) {
         let recording = recording.load(ordering: .relaxed)
         guard recording != 0 else { return }
         ThreadContext.withCurrent { context in

@@ -11,7 +11,7 @@
 /// changed at any moment, an `isReady` may change its mind, a subclass that is started by hand makes its own
 /// rules. What is read one after the other is true together all the same: nothing that is found to be stuck
 /// can have gone on, as long as what it is stuck behind had not.
-struct WaitSearch {
+struct DeadlockSearch {
     /// What an operation cannot do without.
     struct Obstacle {
         enum Kind {
@@ -100,7 +100,7 @@ struct WaitSearch {
     /// The way from what the wait is for back to one of the operations inside of which it happens; nil if it
     /// may end.
     static func circle(of wait: BlockedWait) -> (first: Operation, steps: [Step])? {
-        var search = WaitSearch(inside: wait.inside)
+        var search = DeadlockSearch(inside: wait.inside)
         let obstacles = search.placed(obstacles(of: wait.target))
         search.explore()
         let stuck = search.stuck()
@@ -176,19 +176,19 @@ struct WaitSearch {
         case .finished, .starting: return []
         case .executing:
             return BlockedWait.targets(in: operation).flatMap { obstacles(of: $0) }
-        case .created where !word.has(.plain): return []
-        case .created, .waiting, .asking, .filed:
+        case .created where !word.has(.fastPath): return []
+        case .created, .waiting, .checkingReadiness, .queued:
             // At its deadline it leaves, whatever it waits for.
-            if word.isStopped || operation.plannedRun?.deadline != nil { return [] }
+            if word.isStopped || operation.attemptController?.deadline != nil { return [] }
             if word.unfinishedDependencies > 0, !word.has(.insists) {
                 return operation.listedDependencies
                     .filter { $0.status.phase != .finished }
                     .map { Obstacle(.dependency, [$0]) }
             }
-            if let claim = operation.plannedRun?.claim, let needs = claim.needs {
+            if let claim = operation.attemptController?.claim, let needs = claim.needs {
                 return needs.flatMap { obstacles(of: $0) }
             }
-            guard word.phase == .filed, let queue = operation.retainedQueue() else { return [] }
+            guard word.phase == .queued, let queue = operation.retainedQueue() else { return [] }
             return obstacles(in: queue, of: operation)
         }
     }
@@ -201,9 +201,9 @@ struct WaitSearch {
     }
 
     /// What keeps an operation from its units: those that hold them and wait, and those before it in line.
-    private static func obstacles(of need: UnitClaim.Need) -> [Obstacle] {
+    private static func obstacles(of need: PermitRequest.Need) -> [Obstacle] {
         let holders = BlockedWait.allOperations.compactMap { operation in
-            operation.plannedRun?.claim.map { (operation, $0.held(of: need.budget)) }
+            operation.attemptController?.claim.map { (operation, $0.held(of: need.budget)) }
         }.filter { $0.1 > 0 }
         return need.before.map { [Obstacle(.line(need.budget), [$0])] } ?? []
             + [
@@ -219,7 +219,7 @@ struct WaitSearch {
         guard queue.snapshot({ $0.mayHoldBack(operation) }) else { return [] }
         let waiting = BlockedWait.operations(in: queue)
         return queue.snapshot { state in
-            guard !state.isSuspended, state.width != 0, operation.status.phase == .filed else {
+            guard !state.isSuspended, state.width != 0, operation.status.phase == .queued else {
                 return []
             }
             var found: [Obstacle] = []
@@ -343,10 +343,10 @@ struct WaitSearch {
     }
 }
 
-extension OperationWord {
+extension LifecycleState {
     /// Whether it is at work and counts towards its queue's width, by itself or with a batch of which it is
     /// the one at work.
-    fileprivate var usesSlot: Bool { phase == .executing && (has(.holdsSlot) || has(.plain)) }
+    fileprivate var usesSlot: Bool { phase == .executing && (has(.holdsSlot) || has(.fastPath)) }
 }
 
 extension QueueState {

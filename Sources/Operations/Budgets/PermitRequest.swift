@@ -1,7 +1,7 @@
 /// What one operation needs of budgets, and whether it has it.
 ///
 /// Unchecked: guarded by the lock of all budgets, but for what is constant.
-final class UnitClaim: @unchecked Sendable {
+final class PermitRequest: @unchecked Sendable {
     struct Cost: Sendable {
         let budget: ConcurrencyBudget
         var units: Int
@@ -61,7 +61,7 @@ final class UnitClaim: @unchecked Sendable {
         stage = .idle
     }
 
-    private func settle() -> [UnitClaim] { ConcurrencyBudget.settle(costs.map(\.budget)) }
+    private func settle() -> [PermitRequest] { ConcurrencyBudget.settle(costs.map(\.budget)) }
 
     // MARK: Events
 
@@ -89,7 +89,7 @@ final class UnitClaim: @unchecked Sendable {
         Self.handOut(returned(keepsTicket: keepsTicket))
     }
 
-    private func returned(keepsTicket: Bool) -> [UnitClaim] {
+    private func returned(keepsTicket: Bool) -> [PermitRequest] {
         ConcurrencyBudget.lock.withLock {
             guard stage == .served else { return [] }
             stage = .idle
@@ -119,7 +119,7 @@ final class UnitClaim: @unchecked Sendable {
 
     /// Brings those who were given their units to their queues. Who cannot be started now gives them back,
     /// which may be for others.
-    static func handOut(_ granted: [UnitClaim]) {
+    static func handOut(_ granted: [PermitRequest]) {
         var rest = granted
         var next = 0
         while next < rest.count {
@@ -128,7 +128,7 @@ final class UnitClaim: @unchecked Sendable {
             // If there is none, it has ended, and given back what it had.
             guard let operation = claim.operation, !operation.takeGrantedSlot() else { continue }
             rest += claim.returned(keepsTicket: true)
-            operation.letGoOn()
+            operation.releaseHold()
         }
     }
 
@@ -190,22 +190,22 @@ extension Operation {
     /// It was given its units; false if its queue cannot start it now.
     fileprivate func takeGrantedSlot() -> Bool {
         guard let queue = retainedQueue() else { return false }
-        defer { if status.has(.observed) { tellObservers() } }
-        if queue.isWatched { queue.noteUnits(for: self) }
+        defer { if status.has(.observed) { notifyObservers() } }
+        if queue.isWatched { queue.recordPermits(for: self) }
         return queue.eventOffering { $0.grant(self) }
     }
 
     /// Nothing holds it back any more but its dependencies, and what it says itself.
-    func letGoOn() {
+    func releaseHold() {
         guard let change = update({ $0.released() }) else { return }
-        bringOn(after: change)
-        if change.after.has(.observed) { tellObservers() }
+        makeReady(after: change)
+        if change.after.has(.observed) { notifyObservers() }
     }
 
     /// Why it cannot be added.
     func checkCosts() throws(OperationMisuse) {
-        guard let plan = plannedRun?.plan else { return }
-        for cost in UnitClaim(plan.costs, for: self).costs {
+        guard let plan = attemptController?.plan else { return }
+        for cost in PermitRequest(plan.costs, for: self).costs {
             let units = cost.budget.greatestUnits
             guard cost.units > units else { continue }
             throw .cost(cost.units, of: cost.budget.label, units: units, by: self)
@@ -214,7 +214,7 @@ extension Operation {
 
     /// Whether its queue, which has claimed it together with its units, was suspended since.
     func hasToGoBack(in queue: OperationQueue) -> Bool {
-        guard let claim = plannedRun?.claim else { return false }
+        guard let claim = attemptController?.claim else { return false }
         // A cancelled one needs no units, and no queue that is not suspended, unless it runs users' code.
         let word = status
         if word.isStopped {

@@ -3,19 +3,19 @@ import Synchronization
 // How the word is changed, and the lock that is part of it.
 
 extension Operation {
-    var status: OperationWord {
-        @inline(__always) get { OperationWord(bits: word.load(ordering: .acquiring)) }
+    var status: LifecycleState {
+        @inline(__always) get { LifecycleState(bits: word.load(ordering: .acquiring)) }
     }
 
     struct Change {
-        let before: OperationWord
-        let after: OperationWord
+        let before: LifecycleState
+        let after: LifecycleState
     }
 
     /// Applies an event; nil if it does not apply.
     @inline(__always)
     @discardableResult
-    final func update(_ event: (inout OperationWord) -> Bool) -> Change? {
+    final func update(_ event: (inout LifecycleState) -> Bool) -> Change? {
         var before = status
         while true {
             if before.has(.observed) { return updateObserved(whileUnlocked: false, event) }
@@ -25,14 +25,14 @@ extension Operation {
                 expected: before.bits, desired: after.bits,
                 successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
             if exchanged { return Change(before: before, after: after) }
-            before = OperationWord(bits: original)
+            before = LifecycleState(bits: original)
         }
     }
 
     /// Applies an event while nobody holds the lock; nil if it does not apply.
     @inline(__always)
     @discardableResult
-    final func updateUnlocked(_ event: (inout OperationWord) -> Bool) -> Change? {
+    final func updateUnlocked(_ event: (inout LifecycleState) -> Bool) -> Change? {
         var backoff = Backoff()
         var before = status
         while true {
@@ -48,7 +48,7 @@ extension Operation {
                 expected: before.bits, desired: after.bits,
                 successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
             if exchanged { return Change(before: before, after: after) }
-            before = OperationWord(bits: original)
+            before = LifecycleState(bits: original)
         }
     }
 
@@ -76,21 +76,21 @@ extension Operation {
 
     @inline(__always)
     final func unlock() {
-        word.bitwiseAnd(~OperationWord.Flags.locked.rawValue, ordering: .releasing)
+        word.bitwiseAnd(~LifecycleState.Flags.locked.rawValue, ordering: .releasing)
     }
 
     /// Releases the lock and sets and clears flags that only change under it, in one step.
     @inline(__always)
-    final func unlock(removing flags: OperationWord.Flags) {
+    final func unlock(removing flags: LifecycleState.Flags) {
         word.bitwiseAnd(
-            ~OperationWord.Flags.locked.union(flags).rawValue, ordering: .releasing)
+            ~LifecycleState.Flags.locked.union(flags).rawValue, ordering: .releasing)
     }
 
     /// Releases the lock, with a successor in the list.
     @inline(__always)
     final func unlockWithSuccessors() {
         // Both flags change under the lock only.
-        let flags: OperationWord.Flags =
+        let flags: LifecycleState.Flags =
             status.has(.hasSuccessors) ? .locked : [.locked, .hasSuccessors]
         word.bitwiseXor(flags.rawValue, ordering: .releasing)
     }
@@ -152,21 +152,21 @@ extension Operation {
     /// Those of batches stay in the ring until these are folded; there the queue does not count them.
     final var isLeaving: Bool {
         let word = status
-        return word.phase == .finished && (!word.has(.plain) || word.has(.alone))
+        return word.phase == .finished && (!word.has(.fastPath) || word.has(.claimedAlone))
             && sequence.load(ordering: .acquiring) != OperationRing.nowhere
     }
 
     /// Whether it leaves its queue together with others, when its worker has come to the end of the batch.
     final var leavesWithBatch: Bool {
         let word = status
-        return word.has(.plain) && !word.has(.alone)
+        return word.has(.fastPath) && !word.has(.claimedAlone)
     }
 
     /// The queue that the operation is in and has not left, kept alive for the caller.
     final func retainedQueue() -> OperationQueue? {
         var backoff = Backoff()
         while true {
-            let (word, queue): (OperationWord, OperationQueue?) = withLock {
+            let (word, queue): (LifecycleState, OperationQueue?) = withLock {
                 // It cannot finish while the lock is held, and its queue lives until it has.
                 let word = status
                 guard word.phase != .finished else { return (word, nil) }

@@ -1,7 +1,7 @@
 /// How far an operation has come with its plan. The protocol is in Scheduling.md, "Attempts, time and units".
 ///
 /// Its lock is the last of all: nothing is called with it held.
-final class PlannedRun: Sendable {
+final class AttemptController: Sendable {
     /// Why the operation is held back, unless for want of units.
     enum Hold: Sendable {
         case delay(until: Duration)
@@ -30,7 +30,7 @@ final class PlannedRun: Sendable {
         var time = TimeSource.continuous
         var random = RandomSource.system
         var keys: QueueKeys?
-        var claim: UnitClaim?
+        var claim: PermitRequest?
         var deadline: Duration?
         var hasPassedDeadline = false
         /// When the first run of a periodic operation was due.
@@ -49,15 +49,15 @@ final class PlannedRun: Sendable {
         var hasEnded = false
     }
 
-    let plan: OperationPlan
-    private let state = Protected(State())
+    let plan: OperationOptions
+    private let state = Locked(State())
 
-    init(_ plan: OperationPlan) { self.plan = plan }
+    init(_ plan: OperationOptions) { self.plan = plan }
 
     // MARK: Looking
 
     var time: TimeSource { state.withLock { $0.time } }
-    var claim: UnitClaim? { state.withLock { $0.claim } }
+    var claim: PermitRequest? { state.withLock { $0.claim } }
     var attempt: Int { state.withLock { $0.attempt } }
     var hasBegun: Bool { state.withLock { $0.serial > 0 } }
     var hasPassedDeadline: Bool { state.withLock { $0.hasPassedDeadline } }
@@ -75,7 +75,7 @@ final class PlannedRun: Sendable {
     /// It has its place in a queue; false if it is over already.
     func arrives(
         at now: Duration, by time: TimeSource, random: RandomSource, keys: QueueKeys?,
-        claim: UnitClaim?
+        claim: PermitRequest?
     ) -> Bool {
         state.withLock { state in
             guard !state.hasEnded else { return false }
@@ -93,7 +93,7 @@ final class PlannedRun: Sendable {
     /// The operation has finished, and is about to leave its queue: nothing is done for it any more.
     ///
     /// - Returns: what it claimed, and has given back; others are to be served when it has left.
-    func end(_ operation: Operation) -> UnitClaim? {
+    func end(_ operation: Operation) -> PermitRequest? {
         let (timers, claim, keys, hold) = state.withLock { state in
             state.hasEnded = true
             state.isBodyRunning = false
