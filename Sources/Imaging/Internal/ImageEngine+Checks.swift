@@ -1,7 +1,7 @@
 import CVips
 
 extension ImageEngine {
-    /// What the shim says of a header that is within the limits, and what that means.
+    /// Reads a header and checks it against the limits; returns it in our form and in the shim's.
     static func readHeader(
         of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
     ) throws(ImagingError) -> (info: ImageInfo, header: cvips_info) {
@@ -21,7 +21,7 @@ extension ImageEngine {
         return (info, header)
     }
 
-    /// Throws what a status means; `failure` is for the case that the step itself went wrong.
+    /// Throws the error for a status; `failure` makes the error for a failure of the step itself.
     static func check(
         _ status: cvips_status, failure: () -> ImagingError
     ) throws(ImagingError) {
@@ -35,7 +35,7 @@ extension ImageEngine {
         }
     }
 
-    /// The box as the shim wants it: 0 means unbounded.
+    /// The box in the shim's form, in which 0 means unbounded.
     static func shimBox(_ box: PixelSize?) throws(ImagingError) -> (width: Int32, height: Int32) {
         guard let box else { return (0, 0) }
         guard box.width > 0, box.height > 0 else {
@@ -66,7 +66,7 @@ extension ImageEngine {
 extension ImageInfo {
     fileprivate init(format: ImageFormat, header: cvips_info) {
         let stored = PixelSize(width: Int(header.width), height: Int(header.height))
-        // Orientations 5 to 8 turn by a quarter.
+        // Orientations 5 to 8 include a quarter turn.
         let size = header.orientation >= 5 ? stored.transposed : stored
         self.init(
             format: format, size: size, hasAlpha: header.has_alpha,
