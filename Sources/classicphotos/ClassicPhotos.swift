@@ -1,6 +1,6 @@
-// classicphotos: the program. `serve` shows a list of photos as a web page, `process` puts a
-// filtered copy of each into a folder. Here are arguments, progress and exit codes; all work is
-// PhotoPipeline's.
+// classicphotos is the program. `serve` shows a list of photos as a web page; `process` writes a
+// filtered copy of each photo into a folder. This module contains arguments, progress and exit
+// codes; PhotoPipeline does all the work.
 
 import ArgumentParser
 

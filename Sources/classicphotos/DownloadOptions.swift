@@ -1,7 +1,7 @@
 import ArgumentParser
 import PhotoPipeline
 
-/// What downloads may do that they otherwise may not.
+/// Options that permit additional downloads.
 struct DownloadOptions: ParsableArguments {
     @Option(
         name: .customLong("allow-host"),

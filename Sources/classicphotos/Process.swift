@@ -66,7 +66,7 @@ struct Process: AsyncParsableCommand {
     func run() async throws {
         let folder = RawArguments.bytes(of: out)
         let (failures, isInterrupted) = try await stopping {
-            // Before anything is fetched for nothing.
+            // Check the folder first: if it is unusable, nothing should be downloaded.
             try OutputFolder.check(folder)
             return try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                 let loaded = try await LoadedSource(source, with: downloader)
@@ -100,7 +100,7 @@ struct Process: AsyncParsableCommand {
         }
     }
 
-    /// What a person should know before the work.
+    /// The notes that a person should see before the work starts.
     private func notes(
         on loaded: LoadedSource, _ folder: OutputFolder, _ records: [PhotoRecord]
     ) -> [String] {

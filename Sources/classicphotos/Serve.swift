@@ -71,7 +71,7 @@ struct Serve: AsyncParsableCommand {
         try await withDemoOrigin(configuration) { origin in
             StandardOutput.writeLine(
                 "No source was given: showing a demo. Its origin is \(origin.url)/")
-            // The demo may fetch from its own origin, and from nothing else on this machine.
+            // The demo may download from its own origin, but from no other host on this machine.
             let own = AllowedHost(host: "127.0.0.1", port: origin.port)
             try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {
                 downloader in
@@ -97,7 +97,7 @@ struct Serve: AsyncParsableCommand {
                 let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
                 StandardOutput.writeLine(
                     "\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
-                // Nobody would know the address.
+                // Without output, nobody would know the address.
                 StandardOutput.exitIfBroken()
             }
         }

@@ -2,10 +2,10 @@ public import FoundationEssentials
 import Imaging
 
 extension PhotoList {
-    /// Reads a list, or makes a list of a single picture without reading all of its bytes.
+    /// Reads a list, or makes a list of a single picture.
     ///
-    /// Relative URLs in the list are relative to its folder. Blocks while reading, so do not call
-    /// from the main thread or an event loop.
+    /// A file with the extension of a picture is not read. Relative URLs in the list are relative
+    /// to its folder. Blocks while reading, so do not call from the main thread or an event loop.
     ///
     /// - Parameters:
     ///   - file: a file URL.
