@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// Measures and prints.
+/// Measures workloads and prints the results.
 struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures workloads and prints medians and ratios. (default)")
@@ -51,7 +51,7 @@ struct Measure: ParsableCommand {
         if let error = outcome.error { throw error }
     }
 
-    /// Unchecked: written before the thread ends, read after.
+    /// Unchecked: written before the thread ends, read afterwards.
     private final class Outcome: @unchecked Sendable {
         var error: (any Error)?
     }
@@ -123,7 +123,7 @@ struct Measure: ParsableCommand {
         Array(text.utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// One line that is written over and over, if somebody sees it.
+    /// Shows progress on a single line that is overwritten, if standard error is a terminal.
     private func showProgress(_ text: String) {
         if isatty(STDERR_FILENO) == 1 { say("\r\u{1B}[K\(text)") }
     }

@@ -109,7 +109,7 @@ public final class DemoOriginServer: Sendable {
     /// The services that run the server and stop it: first the server stops listening, then after a
     /// moment it cancels the requests that remain.
     ///
-    /// Cancelling a server while it starts to listen crashes the program if it has just accepted a
+    /// Cancelling a server that listens crashes the program if the server has just accepted a
     /// connection: <https://github.com/apple/swift-nio/issues/3481>.
     private static func services(of application: some ApplicationProtocol) -> ServiceGroup {
         var configuration = ServiceGroupConfiguration(

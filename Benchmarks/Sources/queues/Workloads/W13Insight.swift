@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: as W2, with nobody looking on, with a timeline that records the queue, with statistics, and with
-    /// both. What one of these costs is its figure less the first.
+    /// Measured: as W2, without observers, with a timeline that records the queue, with statistics,
+    /// and with both. The cost of an observer is its figure minus the first figure.
     static let insight = [
         insight("blocks", Graph.independent), insight("chain", Graph.chain),
     ]
@@ -26,7 +26,7 @@ extension Workload {
     }
 }
 
-/// Who looks on while a queue works.
+/// The observers of a queue.
 struct Onlookers: OptionSet, Sendable {
     let rawValue: Int
     static let timeline = Onlookers(rawValue: 1)
