@@ -122,7 +122,7 @@ public enum ImageEngine {
             }
         }
         try check(status) {
-            .encodeFailed(detail: "libvips could not make a \(format.rawValue) file of it")
+            .encodeFailed(detail: "libvips could not make a \(format.rawValue) file")
         }
         defer { cvips_free(output.bytes) }
         let bytes = Array(UnsafeBufferPointer(start: output.bytes, count: output.count))

@@ -52,7 +52,7 @@ extension ImagingError: CustomStringConvertible {
         case .cancelled: "The work on the picture was cancelled."
         case .timedOut:
             "The picture took longer than its time limit. Try again, or allow more time."
-        case .emptyInput: "The file is empty. Fetch or copy it again."
+        case .emptyInput: "The file is empty. Download or copy it again."
         case .unknownFormat(let looksLike):
             Self.unknownFormatSentence(looksLike)
         case .formatNotAllowed(let format, let allowed):
@@ -61,7 +61,7 @@ extension ImagingError: CustomStringConvertible {
             "The picture claims \(size) pixels; the limit is \(limit). "
                 + "Use a smaller picture, or raise the limit if you trust the source."
         case .decodeFailed(let detail):
-            "The picture cannot be decoded: \(detail). Fetch or copy the file again."
+            "The picture cannot be decoded: \(detail). Download or copy the file again."
         case .filterFailed(let detail): "The filter failed: \(detail)."
         case .encodeFailed(let detail): "The picture cannot be written: \(detail)."
         case .invalidArgument(let detail): detail

@@ -7,8 +7,8 @@ struct DownloadOptions: ParsableArguments {
         name: .customLong("allow-host"),
         help: ArgumentHelp(
             """
-            A host, or host:port, that photos may come from although its address is not public, such \
-            as one of your own network. May be given more than once.
+            A host, or host:port, from which downloads are allowed although its address is not \
+            public, for example in your own network. May be given more than once.
             """,
             valueName: "name"),
         transform: { text in

@@ -62,7 +62,7 @@ actor ProgressReport {
         switch ending {
         case .complete: break
         case .stopped:
-            sentence += " Stopped there, since all others would fail in the same way."
+            sentence += " Stopped, because all other photos would fail in the same way."
         case .interrupted:
             sentence += " Interrupted: the same command does all of them again."
         }

@@ -5,7 +5,7 @@ import Operations
 struct TimelineOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file for a timeline of what ran when, which ui.perfetto.dev shows.",
+            "A file for a timeline of all operations, for ui.perfetto.dev.",
             valueName: "file"))
     var timeline: String?
 

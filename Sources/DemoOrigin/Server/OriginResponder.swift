@@ -114,11 +114,11 @@ final class OriginResponder: Sendable {
             if counts[String(request.uri.path)] > failures {
                 return try await fresh(sample, request, samples)
             }
-            var response = Answer.text(.init(code: status), "Not now. Come back later.\n")
+            var response = Answer.text(.init(code: status), "Not now. Try again later.\n")
             response.headers[.retryAfter] = String(wait)
             return response
         case .status(let code):
-            return Answer.text(.init(code: code), "As you wished: \(code).\n")
+            return Answer.text(.init(code: code), "As requested: \(code).\n")
         case .htmlPage:
             return Answer.file(ByteBuffer(bytes: BrokenFiles.htmlPage), type: "text/html")
         case .empty:

@@ -39,7 +39,7 @@ extension ImageEngine {
     static func shimBox(_ box: PixelSize?) throws(ImagingError) -> (width: Int32, height: Int32) {
         guard let box else { return (0, 0) }
         guard box.width > 0, box.height > 0 else {
-            throw .invalidArgument("The box to fit a picture into must not be empty, as \(box) is.")
+            throw .invalidArgument("The box for a picture must not be empty, but is \(box).")
         }
         return (Int32(min(box.width, 10_000_000)), Int32(min(box.height, 10_000_000)))
     }
@@ -50,7 +50,8 @@ extension ImageEngine {
         guard format.canEncode else {
             let names = ImageFormat.allCases.filter(\.canEncode).map(\.rawValue)
             throw .invalidArgument(
-                "\(format.rawValue) is only read. To write, use \(names.joined(separator: ", ")).")
+                "\(format.rawValue) can be read but not written. "
+                    + "To write, use \(names.joined(separator: ", ")).")
         }
         guard (1...100).contains(quality) else {
             throw .invalidArgument("The quality must be 1 to 100, not \(quality).")

@@ -58,7 +58,7 @@ struct APIRoutes {
 
     private func page(_ request: Request) throws -> PageID {
         guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
-            throw HTTPError(.badRequest, message: "Name the page: 32 hexadecimal digits.")
+            throw HTTPError(.badRequest, message: "Give the page as 32 hexadecimal digits.")
         }
         return id
     }
@@ -111,7 +111,7 @@ struct APIRoutes {
     ) async throws -> HTTPResponse.Status {
         let report = try await request.decode(as: ViewportReport.self, context: context)
         guard report.first >= 0, report.last >= report.first, report.last < Int.max else {
-            throw HTTPError(.badRequest, message: "A viewport is from a first row to a last one.")
+            throw HTTPError(.badRequest, message: "A viewport needs a first and a last row.")
         }
         let rows = middle(of: report.first..<(report.last + 1))
         try await pages.report(report.page, sequence: report.sequence) { session in

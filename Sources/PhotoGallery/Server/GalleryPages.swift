@@ -45,21 +45,21 @@ actor GalleryPages {
         guard pages.values.reduce(0, { $0 + $1.streams }) < limits.streams else {
             throw HTTPError(
                 .serviceUnavailable,
-                message: "\(limits.streams) streams of events are open already. Close a page.")
+                message: "\(limits.streams) event streams are already open. Close a page.")
         }
         var page: Page
         if let known = pages[id] {
             guard known.streams < limits.streamsPerPage else {
                 throw HTTPError(
                     .tooManyRequests,
-                    message: "This page has \(known.streams) streams of events already. Reload it.")
+                    message: "This page already has \(known.streams) event streams. Reload it.")
             }
             page = known
         } else {
             guard pages.count < limits.pages else {
                 throw HTTPError(
                     .serviceUnavailable,
-                    message: "\(limits.pages) pages are open already. Close one.")
+                    message: "\(limits.pages) pages are already open. Close one.")
             }
             page = Page(
                 session: PhotoListSession(

@@ -37,7 +37,7 @@ struct GuardMiddleware: RouterMiddleware {
     ) async throws -> Response {
         // The first Host has become the authority, so a remaining Host is a second one.
         guard !request.headers.contains(.host) else {
-            return refusal(.badRequest, "A request has one Host.")
+            return refusal(.badRequest, "A request must have exactly one Host.")
         }
         guard let host = request.head.authority, isOwn(host, port: context.port) else {
             return refusal(
@@ -89,7 +89,7 @@ struct GuardMiddleware: RouterMiddleware {
 extension HTTPField.Name {
     private static func named(_ text: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(text) else {
-            preconditionFailure("\(text) is no name of a header field")
+            preconditionFailure("\(text) is not the name of a header field")
         }
         return name
     }

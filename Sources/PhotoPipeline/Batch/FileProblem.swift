@@ -19,7 +19,7 @@ struct FileProblem: Error, Equatable {
             switch code {
             case ENOSPC, EDQUOT: " Free some space, then run the same command again."
             case EACCES, EPERM, EROFS: " Choose a folder that you may write to."
-            case ENOTDIR: " Choose another folder; there is a file of that name."
+            case ENOTDIR: " Choose another folder; a file of that name exists."
             default: ""
             }
         sentence = "\(path) cannot be written: \(reason).\(advice)"

@@ -318,7 +318,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             return false
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw FileProblem(refusal: "\(path) cannot be written: there is a folder of that name.")
+            throw FileProblem(refusal: "\(path) cannot be written: a folder of that name exists.")
         }
         var original = stat()
         if source.isFileURL, let file = LocalPath(source),
@@ -331,8 +331,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         if overwrites { return true }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FileProblem(
-                refusal: "\(path) exists, and is no file of this program. Move it, choose another "
-                    + "folder with --out, or replace such files with --overwrite.")
+                refusal: "\(path) exists and was not written by this program. Move it, choose "
+                    + "another folder with --out, or replace such files with --overwrite.")
         }
         let byteCount = Int(status.st_size)
         let checksums = state.withLock {
@@ -376,9 +376,9 @@ extension OutputFolder.Problem {
         case .newer(let version):
             self.init(
                 description:
-                    "\(file) was written by a newer version of this program (its version is "
-                    + "\(version), and this program knows 1). Use that, or another folder with --out."
-            )
+                    "\(file) was written by a newer version of this program (format "
+                    + "\(version); this program knows 1). Use that program, or another folder "
+                    + "with --out.")
         }
     }
 }

@@ -60,7 +60,7 @@ public struct PhotoListController: ~Copyable, Sendable {
     ///   - visibleRowLimit: the maximum number of rows to process, whatever viewport a page
     ///     reports.
     public init(records: [PhotoRecord] = [], visibleRowLimit: Int = 500) {
-        precondition(visibleRowLimit > 0, "A list of which no row may be visible shows nothing.")
+        precondition(visibleRowLimit > 0, "The limit of visible rows must be at least 1.")
         self.records = records
         self.counts = PhotoStateCounts(of: records)
         self.versions = Array(repeating: latestVersion, count: records.count)

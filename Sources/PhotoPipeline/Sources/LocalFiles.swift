@@ -143,7 +143,7 @@ extension PhotoSourceError {
                 advice: "check the name")
         case EACCES, EPERM:
             self.init(
-                .notReadable, source: source, problem: "reading it is not permitted",
+                .notReadable, source: source, problem: "you have no permission to read it",
                 advice: "check its permissions")
         default:
             self.init(

@@ -62,7 +62,7 @@ struct ExternalPeer: Contender {
             try compile(source.path, program.path)
         } catch let failure as Failure {
             let reason = failure.description.split(separator: "\n").first ?? ""
-            throw Failure("its program does not build; perhaps it wants \(remedy): \(reason)")
+            throw Failure("its program does not build; it may need \(remedy): \(reason)")
         }
         return ExternalPeer(program: program.path)
     }

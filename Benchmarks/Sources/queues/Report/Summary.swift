@@ -3,7 +3,7 @@ enum Summary {
     static func text(_ tables: [Table], peers: [Peer]) -> String {
         let others = peers.filter { $0 != .operations }
         var lines = [
-            "How many times as much as ours each peer needs (above 1: ours is better)", "",
+            "Each peer's figures as multiples of ours (above 1: ours is better)", "",
             "".padded(6) + "N".padded(-11) + "ours".padded(-11)
                 + others.map { $0.title.padded(-11) }.joined(),
         ]

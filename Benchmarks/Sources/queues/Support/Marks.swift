@@ -23,7 +23,7 @@ struct Marks: @unchecked Sendable {
         for index in 0..<count where bytes[index] != times {
             fatalError(
                 "\(peer.title) ran piece of work \(index) \(bytes[index]) times instead of \(times): "
-                    + "what was measured means nothing")
+                    + "the measurement is invalid")
         }
         release()
     }

@@ -9,10 +9,10 @@ extension Workload {
         _ variant: String, _ make: @escaping @Sendable (Int) -> Graph
     ) -> Workload {
         Workload(
-            name: "W13", variant: variant, title: "\(variant) with somebody looking on",
+            name: "W13", variant: variant, title: "\(variant) with observers",
             sizes: [100_000],
             metrics: [
-                Metric(key: "alone_ns", title: "ns, nobody"),
+                Metric(key: "alone_ns", title: "ns, no observer"),
                 Metric(key: "timeline_ns", title: "ns, timeline"),
                 Metric(key: "statistics_ns", title: "ns, statistics"),
                 Metric(key: "both_ns", title: "ns, both"),

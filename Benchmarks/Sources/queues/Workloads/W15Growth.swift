@@ -25,13 +25,13 @@ enum Growth: String, CaseIterable, Sendable {
 
     var title: String {
         switch self {
-        case .operationTimeouts: "waits for an operation whose time is up"
-        case .queueTimeouts: "waits for a queue whose time is up"
+        case .operationTimeouts: "waits for an operation that time out"
+        case .queueTimeouts: "waits for a queue that time out"
         case .barriers: "barriers on a suspended queue, resumed"
-        case .nestedWaits: "operations that add one and wait for it"
-        case .nestedGroups: "groups inside of each other"
-        case .nestedProgress: "progresses inside of each other, cancelled"
-        case .observations: "observations, the newest ended first"
+        case .nestedWaits: "operations that add another and wait for it"
+        case .nestedGroups: "nested groups"
+        case .nestedProgress: "nested progress objects, cancelled"
+        case .observations: "observations, ended newest first"
         case .unequalKeys: "keys that are unequal to themselves"
         }
     }

@@ -6,8 +6,8 @@ extension Workload {
         name: "W7", title: "idle queue: from adding to the first instruction", sizes: [200],
         isScalable: false,
         metrics: [
-            Metric(key: "p50_us", title: "µs, half of all"),
-            Metric(key: "p99_us", title: "µs, 99 %"),
+            Metric(key: "p50_us", title: "µs, median"),
+            Metric(key: "p99_us", title: "µs, 99th percentile"),
         ],
         maximumRounds: 3, warmsUp: false
     ) { entrant, size in

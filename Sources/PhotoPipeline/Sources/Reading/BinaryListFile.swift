@@ -29,7 +29,7 @@ struct BinaryListFile {
             let count = Self.number(in: bytes, at: trailer + 8, width: 8),
             let top = Self.number(in: bytes, at: trailer + 16, width: 8),
             let table = Self.number(in: bytes, at: trailer + 24, width: 8)
-        else { throw Self.damaged("its trailer makes no sense") }
+        else { throw Self.damaged("its trailer is invalid") }
         let tableLength = count.multipliedReportingOverflow(by: offsetWidth)
         guard table >= headerLength, table <= trailer, !tableLength.overflow,
             tableLength.partialValue <= trailer - table
@@ -94,7 +94,7 @@ struct BinaryListFile {
             // A count of fifteen or more is stored as an integer object after this byte.
             guard first < tableStart, bytes[first] >> 4 == 0x1, bytes[first] & 0x0F <= 3,
                 let long = number(at: first + 1, width: 1 << Int(bytes[first] & 0x0F))
-            else { throw damaged("the length of an object makes no sense") }
+            else { throw damaged("the length of an object is invalid") }
             first += 1 + 1 << Int(bytes[first] & 0x0F)
             count = long
         }
