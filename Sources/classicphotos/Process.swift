@@ -9,8 +9,8 @@ struct Process: AsyncParsableCommand {
             Files appear completely or not at all, whatever stops the program. An existing file is \
             replaced only by a result of the same photo, unless --overwrite is given; a hidden \
             file in the folder records the photo behind each result. Exit codes: 0 if every photo \
-            was written; 1 if a photo, the timeline or the output could not be written; 2 if the work \
-            could not start; 130 if it was interrupted.
+            was written; 1 if a photo, the timeline or the output could not be written; 2 if the \
+            work could not start; 130 if it was interrupted.
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")

@@ -41,9 +41,6 @@ struct Film {
                     value.replace(with: 0, where: value .< 0)
                     value.replace(with: 255, where: value .> 255)
                     // Adding 2^23 rounds to an integer and leaves the integer in the lowest bits.
-                    //
-                    // Uses masks instead of the library's pointwise minimum and maximum, which are
-                    // not inlined and take as long as the rest of the development.
                     let whole = unsafeBitCast(value + 8_388_608, to: SIMD4<UInt32>.self)
                     out[0] = UInt8(truncatingIfNeeded: whole.x)
                     out[1] = UInt8(truncatingIfNeeded: whole.y)
@@ -55,10 +52,11 @@ struct Film {
         }
     }
 
-    /// Linear light to display values in 0 … 1: nothing burns out, mid-tones gain contrast.
+    /// Converts linear light to display values in 0 … 1 without clipping highlights, and raises the
+    /// contrast of mid-tones.
     ///
-    /// Masks rather than the library's pointwise minimum and maximum: those are not inlined, and
-    /// cost as much as all the rest of the development.
+    /// The code uses masks instead of the library's pointwise minimum and maximum, which are not
+    /// inlined and take as long as the rest of the development.
     @inline(__always)
     private func curve(_ light: Light) -> Light {
         let knee = Light(repeating: 0.62)
