@@ -1,9 +1,9 @@
 # The two commands of this project:
 #
-#   make run     installs what is missing, builds, and shows the demo (or SOURCE=… ) as a web page
-#   make test    installs what is missing, builds everything and runs every check
+#   make run     installs missing packages, builds, and shows the demo (or SOURCE=…) as a web page
+#   make test    installs missing packages, builds everything and runs every check
 #
-# Both need a Swift toolchain and, for what they install, apt. Running them again is quick.
+# Both need a Swift toolchain, and apt to install packages. Later runs are quick.
 
 SOURCE ?=
 PORT ?= 8080
@@ -11,8 +11,9 @@ ARGS ?=
 
 .PHONY: run test build install-run install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer stress screenshots clean
 
-# The shell of the recipe has SOURCE in its environment, so spaces and quotation marks arrive as they are. dash
-# and zsh pass `SOURCE=~/Pictures` on as it was typed; the recipe then puts the home folder in.
+# The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
+# escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
+# folder.
 run: install-run
 	swift build -c release --product classicphotos
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
@@ -24,15 +25,15 @@ build: install-run
 test: install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer
 	@echo "Everything passed."
 
-# Each check alone, for whoever works on one thing.
+# Single checks, for work on one part.
 
-# A test's limit of time counts from when it begins, and all of them would begin at once.
+# A test's time limit counts from its start, and without this limit all tests would start at once.
 unit-tests release-tests thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
 
-# The protocols of the scheduler, explored in full; about a minute.
+# Explores the scheduler's protocols completely; takes about a minute.
 model-check: install-test
 	Models/check
 
@@ -40,15 +41,16 @@ unit-tests: install-test
 	swift build --build-tests
 	Scripts/run-tests
 
-# The documentation of the libraries, in which a warning is an error. It says where it puts them; for a
-# browser: python3 -m http.server -d ….doccarchive, and then http://localhost:8000/documentation/operations
+# Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
+# view it in a browser: python3 -m http.server -d ….doccarchive, and then
+# http://localhost:8000/documentation/operations
 LIBRARIES = Operations OperationsTestKit OperationsTelemetry PhotoPipeline
 
 docs: install-run
 	swift package generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
 
-# The framework and its telemetry twice more, alone, so that the app's dependencies need no second build:
-# optimised, as people run it, and under the thread sanitizer.
+# Builds and tests the framework and its telemetry again, without the app and its dependencies:
+# optimised, as users run it, and with thread sanitizer.
 ALONE = OPERATIONS_ONLY=telemetry
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
@@ -57,7 +59,7 @@ release-tests:
 	$(ALONE) swift build --build-tests $(OPTIMISED)
 	$(ALONE) Scripts/run-tests $(OPTIMISED)
 
-# The programs of the documentation, and what they print.
+# Runs the documentation's programs and compares their output.
 snippets:
 	$(ALONE) swift build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
@@ -67,7 +69,8 @@ thread-sanitizer:
 	$(ALONE) swift build --build-tests $(SANITIZED)
 	$(ALONE) Scripts/run-tests $(SANITIZED)
 
-# The random graphs of the tests at the size of a night; OPERATIONS_STRESS_SEED=… repeats one round.
+# Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
+# round.
 STRESS_OPERATIONS ?= 10000000
 
 stress:
@@ -75,7 +78,7 @@ stress:
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		$(ALONE) Scripts/run-tests $(OPTIMISED) --filter StressTests
 
-# The pictures in the README: the page, seen by the tests' own browser.
+# Takes the README's pictures of the page, in the tests' own browser.
 screenshots: install-test
 	SCREENSHOTS="$(CURDIR)/docs/images" swift test --disable-xctest --filter PageTests
 

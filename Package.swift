@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Every Swift target is built the same way: Swift 6 mode, explicit about existentials and imports,
-// and a warning is an error.
+// All Swift targets use the same settings: Swift 6 mode, explicit existentials and imports, and
+// warnings as errors.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -11,8 +11,9 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// On Linux vips' own pkg-config file brings in flags of all that vips uses itself; one of them makes
-// the package manager print a warning for every target. Its headers need no more than GObject's flags.
+// On Linux, vips' own pkg-config file includes the flags of all its dependencies, and one of these
+// flags makes the package manager print a warning for every target. The headers need only GObject's
+// flags.
 #if os(Linux)
 let vips = "gobject-2.0"
 #else
@@ -175,12 +176,11 @@ let package = Package(
     ]
 )
 
-// A part of the package alone, for the checks that are run on it once more: nothing else needs a second
-// build then.
+// Reduces the package to a part, so that repeated checks of that part build nothing else.
 //
-//     OPERATIONS_ONLY=1            Operations and its test kit. It also shows that they need no other package
+//     OPERATIONS_ONLY=1            Operations and its test kit; also shows that they need no other
+//                                  package
 //     OPERATIONS_ONLY=telemetry    these and OperationsTelemetry
-//
 if let part = Context.environment["OPERATIONS_ONLY"] {
     let hasTelemetry = part == "telemetry"
     let names = ["Operations", "OperationsTestKit"] + (hasTelemetry ? ["OperationsTelemetry"] : [])

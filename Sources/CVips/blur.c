@@ -1,8 +1,8 @@
-// Gaussian blur over memory. libvips has one, but its fast integer path shifts flat areas by up to
-// two levels, and its exact path is several times slower than this.
+// Gaussian blur over memory. libvips has a Gaussian blur too, but its fast integer path shifts flat
+// areas by up to two levels, and its exact path is several times slower than this code.
 //
-// A wide blur is made on a smaller copy: the result has no detail that the copy lacks, and the time
-// no longer grows with sigma.
+// A wide blur works on a smaller copy. The blurred result has no detail that the copy lacks, and
+// the time no longer grows with sigma.
 
 #include "internal.h"
 
@@ -15,7 +15,7 @@ static uint8_t *row_at(const cvips_picture *picture, int y) {
     return picture->pixels + (size_t)CLAMP(y, 0, picture->height - 1) * (size_t)row_length(picture);
 }
 
-// Averages blocks of factor x factor; blocks at the right and bottom may be smaller.
+// Averages blocks of factor x factor pixels; blocks at the right and bottom may be smaller.
 static cvips_status shrink(
     const cvips_picture *in, int factor, const cvips_token *token, cvips_picture *out) {
     int width = (in->width + factor - 1) / factor, height = (in->height + factor - 1) / factor;
@@ -42,7 +42,7 @@ static cvips_status shrink(
     return status;
 }
 
-// 2 * radius + 1 weights that add up to 1.
+// Makes 2 * radius + 1 weights that add up to 1.
 static float *make_weights(double sigma, int *radius) {
     *radius = MAX(1, (int)ceil(3 * sigma));
     float *weights = g_try_new(float, 2 * (size_t)*radius + 1);
@@ -58,7 +58,7 @@ static void store(const float *sums, int count, uint8_t *out) {
     for (int i = 0; i < count; i++) out[i] = (uint8_t)(sums[i] + 0.5f);
 }
 
-// Tap by tap over whole rows and not pixel by pixel: the compiler makes that vector code.
+// Loops tap by tap over whole rows, not pixel by pixel, so that the compiler emits vector code.
 static void blur_row(
     const cvips_picture *in, int y, const float *weights, int radius, float *padded, float *sums,
     uint8_t *out) {
@@ -113,8 +113,8 @@ static cvips_status blur_exactly(
     return status;
 }
 
-// Linear interpolation back to full size. What it interpolates is smooth (its sigma is about 4), so
-// a better kernel would differ by less than one level.
+// Interpolates linearly back to full size. The interpolated picture is smooth (its sigma is about
+// 4), so a better kernel would change the result by less than one level.
 static cvips_status enlarge(
     const cvips_picture *in, int factor, const cvips_token *token, cvips_picture *out) {
     int bands = in->bands;
@@ -145,7 +145,7 @@ static cvips_status blur_small(
     const cvips_picture *in, double sigma, int factor, const cvips_token *token,
     cvips_picture *out) {
     cvips_picture small = {NULL, 0, 0, 0}, soft = {NULL, 0, 0, 0};
-    // Averaging blocks and interpolating blur a little themselves; variances add up.
+    // Averaging blocks and interpolating add a small blur of their own; variances add up.
     double variance = sigma * sigma - (factor * factor - 1) / 12.0 - factor * factor / 6.0;
     cvips_status status = shrink(in, factor, token, &small);
     if (status == CVIPS_STATUS_OK)
@@ -168,7 +168,7 @@ static cvips_status copy(const cvips_picture *in, cvips_picture *out) {
 cvips_status cvips_blurred(
     const cvips_picture *in, double sigma, const cvips_token *token, cvips_picture *out) {
     int factor = (int)(sigma / 4);
-    cvips_status status = sigma < 0.25 // A neighbour would weigh less than half a level.
+    cvips_status status = sigma < 0.25 // Each neighbour weighs less than half a level.
         ? copy(in, out)
         : factor > 1 ? blur_small(in, sigma, factor, token, out)
                      : blur_exactly(in, sigma, token, out);

@@ -1,5 +1,5 @@
-// Steps that look at one pixel at a time, as table lookups: for the sepia of Core Image that is
-// more than ten times faster than the same arithmetic as a chain of libvips' own operations.
+// Steps that read one pixel at a time, as table lookups. For Core Image's sepia, the lookups are
+// more than ten times faster than the same arithmetic as a chain of libvips operations.
 
 #include "internal.h"
 
@@ -7,14 +7,14 @@
 #include <pthread.h>
 #include <string.h>
 
-// Linear light is held in 14 bits; at the dark end, where sRGB is steepest, that is still five
-// steps for each 8-bit level.
+// Linear light has 14 bits. At the dark end, where sRGB is steepest, that still leaves five steps
+// for each 8-bit level.
 enum { LINEAR_STEPS = 1 << 14, LINEAR_MAXIMUM = LINEAR_STEPS - 1 };
 
-// What does not depend on parameters. Written once, before anybody reads it.
+// Tables that do not depend on parameters; written once, before any thread reads them.
 static struct {
     double linear[256];
-    // Each channel's share of luminance, with 8 more bits so that the sum rounds only once.
+    // Each channel's share of the luminance, with 8 extra bits so that the sum rounds only once.
     uint32_t luminance[3][256];
     uint8_t encoded[LINEAR_STEPS];
     double log2_of_step[LINEAR_STEPS];
@@ -101,7 +101,7 @@ static void recolour_row(
     const int32_t *m = tables->matrix;
     const uint8_t *p = in[0];
     for (int x = 0; x < width; x++, p += bands, out += bands) {
-        // Read first: `out` may be where `p` is.
+        // Read all channels first: `out` and `p` may be the same address.
         int32_t red = p[0], green = p[1], blue = p[2];
         for (int c = 0; c < 3; c++) {
             int32_t sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
@@ -129,9 +129,9 @@ enum { VIGNETTE_STEPS = 1024, VIGNETTE_ONE = 1 << 12 };
 
 typedef struct vignette_tables {
     double centre_x, centre_y;
-    // From squared pixels to table steps: the corner is the last step.
+    // Converts squared pixels to table steps; the last step is the corner.
     double scale;
-    // By squared distance, so that no pixel needs a square root.
+    // Indexed by squared distance, so that no pixel needs a square root.
     uint32_t factor[VIGNETTE_STEPS + 1];
 } vignette_tables;
 

@@ -6,8 +6,8 @@ cvips_status cvips_failure(const cvips_token *token, cvips_status otherwise) {
     return stopped == CVIPS_STATUS_OK ? otherwise : stopped;
 }
 
-// Runs on the thread that evaluates. The kill flag alone would not do: libvips clears it whenever
-// an evaluation starts, so a kill from another thread that comes too early is lost.
+// Runs on the evaluating thread. Setting the kill flag from another thread is not enough: libvips
+// clears the flag whenever an evaluation starts, so a kill that arrives too early is lost.
 static void on_evaluate(VipsImage *image, VipsProgress *progress, void *token) {
     (void)progress;
     CVIPS_ACQUIRE(token);
@@ -24,11 +24,11 @@ void cvips_watch(VipsImage *image, const cvips_token *token) {
 
 // --- Evaluation on the calling thread
 //
-// libvips' own sinks evaluate on a thread of theirs while their caller sleeps. To whoever counts
-// threads that work, the caller looks blocked; and the time that it waits says nothing about the
-// work. So this is a loop over tiles, from top to bottom as loaders want it, with a region that the
-// calling thread owns. The tiles are those that libvips' sinks use: where a tile begins decides how
-// resampling rounds.
+// libvips' own sinks evaluate on a libvips thread while the caller sleeps. A scheduler that counts
+// working threads would see a blocked caller, and the caller's waiting time would say nothing about
+// the work. So this file loops over tiles itself, from top to bottom as loaders expect, with a
+// region that the calling thread owns. The tiles are the same as those of libvips' sinks, because
+// the start of a tile decides how resampling rounds.
 
 typedef struct evaluation {
     VipsRegion *region;
@@ -52,7 +52,7 @@ static cvips_status for_each_tile(const evaluation *evaluation, tile_function wr
     return CVIPS_STATUS_OK;
 }
 
-// Straight into the picture.
+// Writes the tile directly into the picture.
 static cvips_status write_tile(VipsRegion *region, const VipsRect *tile, void *to) {
     return vips_region_prepare_to(region, to, tile, tile->left, tile->top) ? CVIPS_STATUS_FAILED
                                                                            : CVIPS_STATUS_OK;
@@ -71,7 +71,8 @@ static cvips_status write_upright(const evaluation *evaluation, const cvips_pict
     return status;
 }
 
-// Where the pixels of a stored picture go in the upright one: bytes from one to the next.
+// The layout of a stored picture's pixels in the upright picture: byte distances between
+// neighbours.
 typedef struct turn {
     uint8_t *origin;
     ptrdiff_t across;
@@ -79,8 +80,8 @@ typedef struct turn {
     int bands;
 } turn;
 
-// Orientations 5 to 8 swap the axes, 2, 3, 7 and 8 run backwards along a stored row, 3, 4, 6 and 7
-// from the last stored row to the first (EXIF 2.3, 4.6.4, tag 274).
+// Orientations 5 to 8 swap the axes. Orientations 2, 3, 7 and 8 run backwards along a stored row;
+// 3, 4, 6 and 7 run from the last stored row to the first (EXIF 2.3, 4.6.4, tag 274).
 static turn make_turn(int orientation, const cvips_picture *out) {
     ptrdiff_t pixel = out->bands, row = (ptrdiff_t)out->width * out->bands;
     bool swaps = orientation >= 5;
@@ -97,7 +98,8 @@ static turn make_turn(int orientation, const cvips_picture *out) {
     return turn;
 }
 
-// Down the tile first: with swapped axes these are neighbours in the upright picture.
+// Goes down the tile first: with swapped axes, pixels of a column are neighbours in the upright
+// picture.
 static cvips_status turn_tile(VipsRegion *region, const VipsRect *tile, void *data) {
     const turn *turn = data;
     if (vips_region_prepare(region, tile)) return CVIPS_STATUS_FAILED;

@@ -1,9 +1,9 @@
-// Tells whole JPEGs from damaged ones, which libvips does not.
+// Tells complete JPEGs from damaged ones, which libvips cannot do.
 //
-// Where data is missing, a JPEG decoder makes up grey, and writes a warning; but it warns too of a
-// few bytes too many before a marker, which cameras leave and nobody sees. libvips passes on that
-// there was a warning, not which. So a picture with a warning is decoded once more here, without
-// its colours, by a decoder whose warnings are ours.
+// A JPEG decoder fills missing data with grey and writes a warning. But the decoder also warns
+// about extra bytes before a marker, which some cameras write and which are invisible in the
+// picture. libvips reports that a warning occurred, but not which one. So a picture with a warning
+// is decoded again here, without its colours, by a decoder whose warnings we handle.
 //
 // Layout of the file: ISO/IEC 10918-1, annex B.
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include <jpeglib.h>
-// Its codes depend on what the one above says.
+// This header depends on the one above.
 #include <jerror.h>
 
 // --- Markers
@@ -50,11 +50,11 @@ static bool is_start_of_frame(int marker) {
         marker != MARKER_JPG && marker != MARKER_DAC;
 }
 
-// `p` has the segment behind its length.
+// `p` points to the segment's data, after the length field.
 static void read_frame(const uint8_t *p, size_t count, int marker, frame *frame) {
     if (frame->is_known || count < 6 || p[5] > COMPONENTS || count < 6 + 3 * (size_t)p[5]) return;
     frame->is_known = true;
-    // SOF2, 6, 10 and 14.
+    // SOF2, 6, 10 and 14 are progressive.
     frame->is_progressive = (marker & 3) == 2;
     frame->height = read_16(p + 1);
     frame->width = read_16(p + 3);
@@ -81,8 +81,8 @@ static void read_scan(const uint8_t *p, size_t count, frame *frame) {
                     frame->missing_bits[c][k] = (int8_t)missing;
 }
 
-// The next marker that is not part of compressed data, from `at` on; `at` is then behind it. -1 at
-// the end.
+// Finds the next marker from `at` on that is not part of compressed data, and moves `at` behind the
+// marker. Returns -1 at the end.
 static int next_marker(const uint8_t *bytes, size_t count, size_t *at) {
     while (*at < count) {
         const uint8_t *found = memchr(bytes + *at, 0xFF, count - *at);
@@ -112,8 +112,9 @@ static frame read_markers(const uint8_t *bytes, size_t count) {
     }
 }
 
-// All of a component's coefficients that were begun are there to the last bit, its mean among them.
-// A progressive file that was cut between two scans looks blurred or grey and is valid otherwise.
+// Whether every coefficient of the component that the file begins is complete to the last bit,
+// including the mean. A progressive file cut between two scans is otherwise valid, but looks
+// blurred or grey.
 static bool is_component_whole(const frame *frame, int component) {
     bool has_detail = !frame->is_progressive;
     const int8_t *missing = frame->missing_bits[component];
@@ -134,7 +135,7 @@ static int64_t coefficient_bytes(const frame *frame) {
     for (int i = 0; i < frame->components; i++) {
         int64_t width = ((int64_t)frame->width * frame->across[i] + most_across - 1) / most_across;
         int64_t height = ((int64_t)frame->height * frame->down[i] + most_down - 1) / most_down;
-        // Blocks of 8 x 8, 16 bits a coefficient, in rows and columns of whole macroblocks.
+        // Blocks of 8 x 8 coefficients of 16 bits, in rows and columns of whole macroblocks.
         sum += (width + 31) / 8 * ((height + 31) / 8) * 64 * 2;
     }
     return sum;
@@ -142,7 +143,7 @@ static int64_t coefficient_bytes(const frame *frame) {
 
 cvips_jpeg_layout cvips_jpeg_read_layout(const uint8_t *bytes, size_t count) {
     frame frame = read_markers(bytes, count);
-    // Of a file that is not understood here, the decoder knows more.
+    // If this code does not understand the file, the decoder decides.
     cvips_jpeg_layout layout = {
         .coefficient_bytes = 0, .has_all_scans = !frame.is_known || frame.scans > 0};
     for (int i = 0; i < frame.components; i++)
@@ -173,10 +174,10 @@ static void on_error(j_common_ptr decoder) {
 }
 
 static void on_message(j_common_ptr decoder, int level) {
-    // Others are notes, not warnings.
+    // Other levels are notes, not warnings.
     if (level >= 0) return;
     switch (decoder->err->msg_code) {
-    // The data stops, makes no sense, or goes on elsewhere.
+    // The data stops, is invalid, or continues elsewhere.
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
@@ -184,7 +185,7 @@ static void on_message(j_common_ptr decoder, int level) {
     case JWRN_JPEG_EOF:
         end_examination(decoder->client_data, CVIPS_STATUS_DAMAGED);
         break;
-    // Bytes too many, and headers that are not as they should be.
+    // Extra bytes, and headers that break the standard.
     default: break;
     }
 }
@@ -197,8 +198,8 @@ static void on_progress(j_common_ptr decoder) {
     if (stopped != CVIPS_STATUS_OK) end_examination(examination, stopped);
 }
 
-// An eighth of the size, and colours as they are stored: what is of interest is only whether the
-// data is there.
+// Decodes at an eighth of the size and in the stored colours: only the presence of the data
+// matters.
 static void read_all(examination *examination, const uint8_t *bytes, size_t count) {
     struct jpeg_decompress_struct *decoder = &examination->decoder;
     jpeg_mem_src(decoder, bytes, count);
@@ -227,7 +228,7 @@ cvips_status cvips_jpeg_examine(const uint8_t *bytes, size_t count, const cvips_
     examination->decoder.client_data = examination;
     if (!setjmp(examination->end)) {
         jpeg_create_decompress(&examination->decoder);
-        // Making the decoder clears all but its errors and its client's data.
+        // Creating the decoder clears all of its fields except the errors and the client data.
         examination->decoder.progress = &examination->progress;
         read_all(examination, bytes, count);
     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// Opens with the loader we chose by the magic bytes, so that libvips never guesses.
+// Opens the bytes with the loader chosen by the magic bytes, so that libvips never guesses.
 static int open_image(VipsSource *source, cvips_format format, VipsImage **out) {
     const VipsAccess access = VIPS_ACCESS_SEQUENTIAL;
     const VipsFailOn fail_on = VIPS_FAIL_ON_TRUNCATED;
@@ -28,8 +28,8 @@ static bool has_flag(VipsImage *image, const char *name) {
     return vips_image_get_typeof(image, name) && !vips_image_get_int(image, name, &value) && value;
 }
 
-// What the decoder holds of the whole picture beside the result. A bound from above where the
-// header that libvips shows does not say more.
+// The bytes that the decoder holds of the whole picture in addition to the result. An upper bound
+// where the header, as libvips presents it, does not say more.
 static int64_t buffered_bytes(
     VipsImage *image, cvips_format format, bool is_interlaced, const uint8_t *bytes, size_t count) {
     int64_t pixels = (int64_t)image->Xsize * image->Ysize;
@@ -37,13 +37,13 @@ static int64_t buffered_bytes(
     case CVIPS_FORMAT_JPEG: return cvips_jpeg_read_layout(bytes, count).coefficient_bytes;
     case CVIPS_FORMAT_PNG:
         return is_interlaced ? pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image) : 0;
-    // libwebp decodes lossless files in one piece of 4 bytes a pixel, lossy ones in less.
+    // libwebp decodes a lossless file in one piece of 4 bytes a pixel, a lossy file in less.
     case CVIPS_FORMAT_WEBP: return pixels * 4;
-    // The frame before, which this one may leave standing, and this one.
+    // The previous frame, which this frame may leave visible, and this frame.
     case CVIPS_FORMAT_GIF: return pixels * 8;
-    // One strip or row of tiles may be all of the picture.
+    // A single strip or row of tiles may contain the whole picture.
     case CVIPS_FORMAT_TIFF: return pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image);
-    // Planes as they are coded, and the colours made of them.
+    // The coded planes, and the colours made from them.
     case CVIPS_FORMAT_HEIF: return pixels * 10;
     }
     return 0;
@@ -76,8 +76,8 @@ cvips_status cvips_inspect(
     return CVIPS_STATUS_OK;
 }
 
-// Whether the embedded profile speaks of the pixels at hand. The shrinking step may already have
-// turned CMYK into RGB and left the old profile attached; using it then would be nonsense.
+// Whether the embedded profile describes the pixels at hand. The shrinking step may already have
+// turned CMYK into RGB and left the old profile attached; applying that profile would be wrong.
 static bool profile_applies(VipsImage *image, const uint8_t *profile, size_t count) {
     if (image->BandFmt != VIPS_FORMAT_UCHAR && image->BandFmt != VIPS_FORMAT_USHORT) return false;
     switch (cvips_profile_space(profile, count)) {
@@ -90,7 +90,7 @@ static bool profile_applies(VipsImage *image, const uint8_t *profile, size_t cou
     }
 }
 
-// To sRGB, 8 bits, 3 or 4 bands. A profile that lcms refuses is ignored, as browsers do.
+// Converts to sRGB, 8 bits, 3 or 4 bands. A profile that lcms rejects is ignored, as in browsers.
 static int to_srgb(VipsObject *owner, VipsImage *in, VipsImage **out) {
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 4);
     const void *profile = NULL;
@@ -102,7 +102,7 @@ static int to_srgb(VipsObject *owner, VipsImage *in, VipsImage **out) {
             in, &t[0], "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE,
             "black_point_compensation", TRUE, "depth", 8, NULL))
         in = t[0];
-    // Every step is a buffer for each tile, also one that changes nothing.
+    // Every step costs a buffer for each tile, even a step that changes nothing.
     if (in->Type != VIPS_INTERPRETATION_sRGB || in->Coding != VIPS_CODING_NONE) {
         if (vips_colourspace(in, &t[1], VIPS_INTERPRETATION_sRGB, NULL)) return -1;
         in = t[1];
@@ -121,8 +121,8 @@ static int to_srgb(VipsObject *owner, VipsImage *in, VipsImage **out) {
     return 0;
 }
 
-// Most pictures with an alpha band do not use it; without it they are a quarter smaller and every
-// later step is cheaper.
+// Most pictures with an alpha band do not use it. Without the band, they are a quarter smaller and
+// every later step is cheaper.
 static void drop_opaque_alpha(cvips_picture *picture) {
     if (picture->bands != 4) return;
     size_t count = (size_t)picture->width * (size_t)picture->height;
@@ -137,8 +137,8 @@ static void drop_opaque_alpha(cvips_picture *picture) {
 
 static int box_side(int32_t side) { return side > 0 ? side : VIPS_MAX_COORD; }
 
-// A JPEG or PNG that is to keep its size and is 8-bit RGB already. The shrinking call would only add
-// steps that change nothing, and each is a buffer for each tile. NULL for others.
+// Opens a JPEG or PNG that keeps its size and is already 8-bit RGB. The shrinking call would only
+// add steps that change nothing and cost a buffer for each tile. NULL for other pictures.
 static VipsImage *open_plain(
     VipsSource *source, cvips_format format, const cvips_info *info, int32_t box_width,
     int32_t box_height) {
@@ -163,12 +163,12 @@ static cvips_status decode_source(
     VipsSource *source, VipsObject *owner, cvips_format format, const cvips_info *info, int32_t box_width, int32_t box_height,
     const cvips_token *token, cvips_picture *out) {
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 2);
-    // The picture is turned upright when its pixels are written, so the box is turned instead:
-    // libvips would evaluate all of it into memory first, on a thread of its own.
+    // The picture is turned upright when its pixels are written, so the box is turned here.
+    // Otherwise libvips would first evaluate the whole picture into memory, on a thread of its own.
     bool swaps = info->orientation >= 5;
     t[0] = open_plain(source, format, info, box_width, box_height);
-    // The shrinking call ignores its own "fail on" setting, so it goes in as a loader option:
-    // without it half a download becomes a picture with a grey bottom, and success.
+    // The shrinking call ignores its own "fail on" setting, so the setting is passed as a loader
+    // option. Without it, half a download would decode successfully, with a grey bottom.
     if (!t[0] && vips_thumbnail_source(
             source, &t[0], box_side(swaps ? box_height : box_width), "height",
             box_side(swaps ? box_width : box_height), "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
@@ -185,7 +185,7 @@ static cvips_status decode(
     int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out) {
     VipsSource *source = cvips_source_new(bytes, count, token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
-    // Owns every intermediate image.
+    // The owner of all intermediate images.
     VipsObject *owner = VIPS_OBJECT(vips_image_new());
     cvips_status status =
         decode_source(source, owner, format, info, box_width, box_height, token, out);
@@ -194,7 +194,7 @@ static cvips_status decode(
     return status;
 }
 
-// A JPEG decoder fills with grey what is missing, and only warns.
+// Examines a JPEG with warnings: a JPEG decoder fills missing data with grey and only warns.
 static cvips_status examine_jpeg(
     const uint8_t *bytes, size_t count, unsigned warnings, const cvips_token *token) {
     if (!cvips_jpeg_read_layout(bytes, count).has_all_scans) return CVIPS_STATUS_DAMAGED;

@@ -1,6 +1,6 @@
-// Reads just enough of an ICC profile to see that it describes sRGB. Most photos that carry a
-// profile carry that one, and building a colour transform costs several milliseconds a photo.
-// Layout: ICC.1:2022, sections 7.2 (header), 7.3 (tag table), 10.6 (curve), 10.18 (parametric).
+// Reads just enough of an ICC profile to recognise sRGB. Most photos with a profile have an sRGB
+// profile, and building a colour transform costs several milliseconds a photo. Layout: ICC.1:2022,
+// sections 7.2 (header), 7.3 (tag table), 10.6 (curve), 10.18 (parametric).
 
 #include "internal.h"
 
@@ -42,7 +42,7 @@ static slice find_tag(slice profile, const char *name) {
     return (slice){NULL, 0};
 }
 
-// sRGB's primaries adapted to D50, as every sRGB profile stores them.
+// The primaries of sRGB adapted to D50, as every sRGB profile stores them.
 static bool has_srgb_colorants(slice profile) {
     static const struct { const char *name; double xyz[3]; } expected[3] = {
         {"rXYZ", {0.4361, 0.2225, 0.0139}},
@@ -62,7 +62,7 @@ static double srgb_to_linear(double v) {
     return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
 }
 
-// The stored curve at v, or -1 when it has a shape we do not read.
+// The value of the stored curve at v, or -1 for a type of curve that this code does not read.
 static double curve_at(slice tag, double v) {
     if (read_32(tag, 0) == signature("curv")) {
         size_t entries = read_32(tag, 8);
@@ -84,7 +84,8 @@ static bool has_srgb_curve(slice profile, const char *name) {
     slice tag = find_tag(profile, name);
     for (int i = 0; i <= 16; i++) {
         double v = i / 16.0;
-        // 0.002 of linear light is well under one 8-bit level wherever it could be seen.
+        // A difference of 0.002 in linear light is far below one 8-bit level wherever it could be
+        // visible.
         if (!(fabs(curve_at(tag, v) - srgb_to_linear(v)) < 0.002)) return false;
     }
     return true;

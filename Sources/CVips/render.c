@@ -8,7 +8,7 @@ static size_t byte_count(const cvips_picture *picture) {
 
 cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token) {
     cvips_render *render = g_try_new(cvips_render, 1);
-    // What it answers will be asked again by the first step.
+    // The status may be ignored: the first step checks the token again.
     cvips_token_enter(token);
     if (render) *render = (cvips_render){*in, {NULL, 0, 0, 0}, token};
     return render;
@@ -28,7 +28,7 @@ cvips_status cvips_render_rows(
     cvips_render *render, cvips_row_function row, const void *tables, const cvips_picture *first,
     const cvips_picture *second) {
     const cvips_picture in = *cvips_render_current(render);
-    // The first step makes a picture of its own, the others work in place.
+    // The first step allocates a picture; later steps work in place.
     if (!render->own.pixels) {
         cvips_status status = cvips_picture_new(in.width, in.height, in.bands, &render->own);
         if (status != CVIPS_STATUS_OK) return status;

@@ -3,12 +3,12 @@
 #include <pthread.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-// Set on each thread that has used libvips: its destructor frees what libvips keeps for the thread,
-// so that threads may come and go without anybody thinking of it.
+// Set on each thread that has used libvips. The key's destructor frees the memory that libvips
+// keeps for the thread, so that threads need no explicit cleanup.
 static pthread_key_t thread_key;
 static cvips_status setup_status = CVIPS_STATUS_UNAVAILABLE;
 
-// Written by the thread that libvips works on, which decodes on its caller's.
+// Written on the thread that runs libvips code; decoding runs on the caller's thread.
 static _Thread_local unsigned warnings;
 
 unsigned cvips_take_warnings(void) {
@@ -17,7 +17,7 @@ unsigned cvips_take_warnings(void) {
     return count;
 }
 
-// A damaged file is an answer, not a line on somebody's terminal.
+// Counts warnings instead of printing them: a damaged file is a result, not a line on the terminal.
 static void count_log(
     const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer data) {
     (void)domain;
@@ -36,13 +36,13 @@ static void set_up(void) {
         vips_error_clear();
         return;
     }
-    // Parallelism belongs to the caller's queues: one libvips thread for each picture.
+    // The caller's queues provide the parallelism: one libvips thread for each picture.
     vips_concurrency_set(1);
-    // The operation cache would keep other people's pictures alive and never hits here.
+    // The operation cache never hits here and would keep old pictures in memory.
     vips_cache_set_max(0);
     vips_cache_set_max_mem(0);
     vips_cache_set_max_files(0);
-    // SVG, PDF, ImageMagick and the like are never to see bytes from outside.
+    // Loaders such as SVG, PDF and ImageMagick must never read untrusted bytes.
     vips_block_untrusted_set(TRUE);
     g_log_set_handler(
         "VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, count_log, NULL);

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// Bytes are read through a custom source even though they are all in memory: the entropy decoding
-// of a progressive JPEG is one step to libvips, and its read callback is the only place where that
-// step can be stopped.
+// A custom source provides the bytes, although they are all in memory. libvips runs the entropy
+// decoding of a progressive JPEG as one step, and only the read callback can stop that step.
 typedef struct reader {
     const uint8_t *bytes;
     gint64 count;

@@ -1,7 +1,7 @@
-// Steps that look at neighbouring pixels.
+// Steps that read neighbouring pixels.
 //
-// With alpha they work on premultiplied colours, or the hidden colour of transparent pixels would
-// bleed into visible ones.
+// With alpha, the steps work on premultiplied colours. Otherwise the hidden colour of transparent
+// pixels would bleed into visible ones.
 
 #include "internal.h"
 
@@ -31,7 +31,7 @@ static void unpremultiply_row(
     }
 }
 
-// Before and after a step of this file.
+// Every step of this file starts with begin() and finishes with end().
 static cvips_status begin(cvips_render *render) {
     if (render->in.bands != 4) return CVIPS_STATUS_OK;
     return cvips_render_rows(render, premultiply_row, NULL, NULL, NULL);
@@ -60,8 +60,9 @@ cvips_status cvips_render_blur(cvips_render *render, double sigma) {
 enum { TILT_ONE = 256 };
 
 typedef struct tilt_tables {
-    // By row, 0 (sharp) ... 2 * TILT_ONE (fully blurred). Mixing sharp and fully blurred directly
-    // would show both at once, as a glow; a half blurred picture stands between them.
+    // A weight for each row, from 0 (sharp) to 2 * TILT_ONE (fully blurred). Mixing the sharp and
+    // the fully blurred picture directly would show both at once, as a glow, so a half-blurred
+    // picture stands between them.
     uint16_t weights[1];
 } tilt_tables;
 
@@ -106,13 +107,13 @@ cvips_status cvips_render_tilt_shift(
 // --- Sharpen
 
 typedef struct sharpen_tables {
-    // In 1/256.
+    // In units of 1/256.
     int32_t amount;
 } sharpen_tables;
 
 static int luma(const uint8_t *p) { return (54 * p[0] + 183 * p[1] + 19 * p[2] + 128) >> 8; }
 
-// The same difference goes to all three channels, so that edges get no coloured fringes.
+// Adds the same difference to all three channels, so that edges get no coloured fringes.
 static void sharpen_row(
     const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
     (void)y;

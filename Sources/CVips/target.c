@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-// Encoders write through here, not into libvips' own memory target, because compressing a strip of
-// PNG or TIFF can take longer than a cancellation may: every write is a chance to stop.
+// Encoders write through this target, not through libvips' own memory target, so that every write
+// can stop the encoder. Compressing a strip of PNG or TIFF can take longer than a cancellation may
+// take.
 typedef struct writer {
     GByteArray *bytes;
     gint64 position;
@@ -14,7 +15,7 @@ typedef struct writer {
 static gint64 write_bytes(writer *writer, const void *data, gint64 length) {
     if (cvips_token_check(writer->token) != CVIPS_STATUS_OK) return -1;
     gint64 end = writer->position + length;
-    // GByteArray counts in 32 bits and aborts beyond.
+    // GByteArray has a 32-bit length and aborts beyond it.
     if (length < 0 || end > G_MAXINT32) return -1;
     if (end > (gint64)writer->bytes->len) g_byte_array_set_size(writer->bytes, (guint)end);
     memcpy(writer->bytes->data + writer->position, data, (size_t)length);
@@ -22,7 +23,7 @@ static gint64 write_bytes(writer *writer, const void *data, gint64 length) {
     return length;
 }
 
-// TIFF goes back to what it has written.
+// The TIFF encoder reads back earlier output.
 static gint64 read_bytes(writer *writer, void *data, gint64 length) {
     gint64 left = (gint64)writer->bytes->len - writer->position;
     gint64 count = MAX(0, MIN(length, left));
@@ -38,7 +39,7 @@ static gint64 seek_bytes(writer *writer, gint64 offset, int whence) {
     else if (whence != SEEK_SET) return -1;
     gint64 position = base + offset;
     if (position < 0 || position > G_MAXINT32) return -1;
-    // A gap is filled with zeros, as in a file.
+    // Fills a gap with zeros, as in a file.
     guint old = writer->bytes->len;
     if (position > (gint64)old) {
         g_byte_array_set_size(writer->bytes, (guint)position);

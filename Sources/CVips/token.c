@@ -6,26 +6,26 @@
 
 struct cvips_token {
     atomic_bool cancelled;
-    // On the monotonic clock, in nanoseconds; INT64_MAX for none.
+    // On the monotonic clock, in nanoseconds; INT64_MAX for no deadline.
     int64_t deadline;
-    // In nanoseconds; INT64_MAX for none.
+    // In nanoseconds; INT64_MAX for no limit.
     int64_t processor_limit;
-    // What threads have reported of the processor time that they spent for the token.
+    // The processor time that threads have reported for the token, in nanoseconds.
     atomic_int_least64_t processor_time;
-    // Never 0, and never the same for two tokens, as an address may be.
+    // Unique for each token and never 0; an address may be reused.
     uint64_t number;
 };
 
-// What a thread has reported last. A thread works for one token at a time.
+// The last report of this thread. A thread works for one token at a time.
 static _Thread_local struct {
-    // The token's, or 0.
+    // The number of the token, or 0.
     uint64_t number;
     int64_t wall_time;
     int64_t processor_time;
 } meter;
 
-// Asking for a thread's processor time is a system call, so it is done this often at most, in
-// nanoseconds. Nothing is lost by that: the next report has the rest.
+// The minimum interval between reports, in nanoseconds: reading a thread's processor time is a
+// system call. No time is lost, because the next report includes it.
 enum { REPORT_INTERVAL = 2000000 };
 
 static int64_t now(clockid_t clock) {
@@ -69,10 +69,11 @@ static void start_meter(const cvips_token *token, int64_t wall_time) {
     meter.processor_time = now(CLOCK_THREAD_CPUTIME_ID);
 }
 
-// Reports what this thread has spent since the last time, and answers what all threads have.
+// Reports the time that this thread has spent since its last report; returns the total of all
+// threads.
 static int64_t measure(const cvips_token *token) {
     int64_t wall_time = now(CLOCK_MONOTONIC);
-    // A token lives in memory that is not constant; only its face to callers is.
+    // Tokens are never in constant memory; only the pointers that callers hold are const.
     atomic_int_least64_t *sum = &((cvips_token *)token)->processor_time;
     if (meter.number != token->number) {
         start_meter(token, wall_time);

@@ -1,30 +1,30 @@
-/// A landscape that exists nowhere: made from a number, the same every time.
+/// An imaginary landscape, generated from a number and the same every time.
 ///
-/// The index decides everything: what is shown, at which hour, its composition, its size and its
-/// name. Neighbours in a list differ in subject, brightness and shape, so that a list of the first
-/// few hundred looks like somebody's collection of photographs.
+/// The index determines everything: subject, time of day, composition, size and name. Neighbours in
+/// a list differ in subject, brightness and shape, so that the first few hundred pictures look like
+/// a person's collection of photographs.
 ///
-/// Callable from any thread; rendering keeps no state.
+/// Call from any thread; rendering keeps no state.
 public struct DemoPicture: Sendable, Hashable {
-    /// The place in the collection, from 0. Two pictures of one index and size are equal.
+    /// The index in the collection, from 0. Two pictures with the same index and size are equal.
     public let index: Int
-    /// What is shown.
+    /// The subject of the picture.
     public let subject: Subject
-    /// When.
+    /// The time of day.
     public let timeOfDay: TimeOfDay
-    /// Pixels across.
+    /// The width in pixels.
     public let width: Int
-    /// Pixels down.
+    /// The height in pixels.
     public let height: Int
-    /// A title in English, such as "Dawn over the Karst Ridges"; no two indices share one.
+    /// A title in English, such as "Dawn over the Karst Ridges", unique for each index.
     public let name: String
 
-    /// Describes a picture; nothing is rendered yet.
+    /// Describes a picture without rendering it.
     ///
     /// - Parameters:
-    ///   - index: which one; negative numbers count as their magnitude.
-    ///   - longestSide: scales the picture so that its longer side has this many pixels, at least 8;
-    ///     `nil` keeps the size of a camera's, 1.4 to 3.8 million pixels.
+    ///   - index: the index; a negative number counts as its magnitude.
+    ///   - longestSide: the length of the longer side in pixels, at least 8; `nil` for the size of
+    ///     a camera picture, 1.4 to 3.8 million pixels.
     public init(index: Int, longestSide: Int? = nil) {
         let plan = PicturePlan(index: Int(index.magnitude))
         self.index = Int(index.magnitude)
@@ -41,10 +41,11 @@ public struct DemoPicture: Sendable, Hashable {
         height = max((plan.size.height * side + longest / 2) / longest, 1)
     }
 
-    /// Renders the picture: packed RGB, 8 bits a channel, `width * height * 3` bytes, top row first.
+    /// Renders the picture as packed RGB, 8 bits a channel, `width * height * 3` bytes, top row
+    /// first.
     ///
-    /// - Complexity: about 60 ns a pixel on one core of a server of 2023, when optimised; unoptimised
-    ///   builds take some fifty times that, so tests ask for a small `longestSide`.
+    /// - Complexity: about 60 ns a pixel on one core of a 2023 server in an optimised build.
+    ///   Unoptimised builds take some fifty times as long, so tests use a small `longestSide`.
     public func rgb() -> [UInt8] {
         let seed = UInt64(index) &* 0x9E37_79B9_7F4A_7C15 &+ 0x5851_F42D
         let canvas = Canvas(width: width, height: height)

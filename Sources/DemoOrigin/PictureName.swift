@@ -1,6 +1,6 @@
-/// Titles for pictures, from what they show.
+/// Makes titles for pictures from their subjects.
 enum PictureName {
-    /// Unique for every pair of subject and round.
+    /// The title, unique for every pair of subject and round.
     static func title(_ subject: Subject, _ time: TimeOfDay, round: Int, number: Int) -> String {
         let place = places[(round * 23 + number * 11) % places.count]
         let hours = hours(time)
@@ -45,8 +45,8 @@ enum PictureName {
         }
     }
 
-    /// Invented or borrowed from plants, birds and winds; 59 of them, a prime, so that any stride
-    /// visits every one before it repeats.
+    /// Invented names, or names of plants, birds and winds. There are 59, a prime number, so that
+    /// any stride visits every name before it repeats.
     private static let places = [
         "Karst", "Alder", "Amber", "Arven", "Birka", "Bramble", "Calder", "Carrow", "Corrin",
         "Dunmore", "Eider", "Elster", "Falken", "Fenwick", "Garnet", "Glenmoor", "Hallow",

@@ -1,4 +1,4 @@
-/// What an index stands for, before anything is painted.
+/// The plan of a picture, made from its index before anything is painted.
 struct PicturePlan {
     let subject: Subject
     let timeOfDay: TimeOfDay
@@ -17,14 +17,14 @@ struct PicturePlan {
         name = PictureName.title(subject, timeOfDay, round: round, number: number)
     }
 
-    /// Every round shows each subject once, in an order of its own.
+    /// The order of the subjects in a round; each round contains every subject once.
     private static func order(round: Int) -> [Subject] {
         guard round > 0 else { return opening }
         var random = Random(seed: UInt64(round) &* 0xD134_2543_DE82_EF95 &+ 77)
         return Subject.allCases.shuffled(using: &random)
     }
 
-    /// The first screen is what people judge by: begin with contrasts.
+    /// Starts with contrasts, because people judge by the first screen.
     private static let opening: [Subject] = [
         .ridges, .shore, .balloons, .city, .lake, .wood, .seascape, .dunes, .aurora, .cloudSea,
         .fields, .forest, .lights, .alps, .canyon, .winter, .stars,

@@ -1,4 +1,4 @@
-/// What a demo picture shows.
+/// The subject of a demo picture.
 public enum Subject: String, Sendable, Hashable, CaseIterable {
     /// Mountain ridges, one behind the other, fading into haze.
     case ridges
@@ -35,7 +35,7 @@ public enum Subject: String, Sendable, Hashable, CaseIterable {
     /// Snow and firs.
     case winter
 
-    /// The hours at which this looks its best.
+    /// The times of day that suit this subject.
     var times: [TimeOfDay] {
         switch self {
         case .ridges: [.dawn, .sunset, .goldenHour, .dusk, .morning, .overcast]

@@ -1,4 +1,4 @@
-/// The hour a picture was "taken": it sets the palette and where the sun stands.
+/// The time of day at which a picture was "taken"; sets the palette and the position of the sun.
 public enum TimeOfDay: String, Sendable, Hashable, CaseIterable {
     /// Pink and still, before or at sunrise.
     case dawn

@@ -2,19 +2,21 @@ import CVips
 
 /// A decoded picture in memory: upright, sRGB, 8 bits a channel.
 ///
-/// Immutable, so any number of threads may read one at the same time. It holds ``byteCount`` bytes
-/// until the last reference goes.
+/// A bitmap is immutable, so any number of threads may read the same bitmap at once. It occupies
+/// ``byteCount`` bytes until its last reference is released.
 public final class Bitmap: Sendable {
-    /// Written before the bitmap is shared and never after.
+    /// The shim's picture; written before the bitmap is shared, never afterwards.
     nonisolated(unsafe) let picture: cvips_picture
 
-    /// Takes the ownership of `picture`.
+    /// Takes ownership of `picture`.
     init(owning picture: cvips_picture) { self.picture = picture }
 
-    /// A bitmap of the given pixels: rows from the top, without padding, three bytes a pixel (red,
-    /// green, blue), or four with straight (not premultiplied) alpha when `hasAlpha` is true.
+    /// Creates a bitmap from the given pixels.
     ///
-    /// - Throws: ``ImagingError/invalidArgument(_:)`` when the number of bytes does not fit `size`.
+    /// The rows run from top to bottom without padding. A pixel is three bytes (red, green, blue),
+    /// or four with straight (not premultiplied) alpha if `hasAlpha` is true.
+    ///
+    /// - Throws: ``ImagingError/invalidArgument(_:)`` if the number of bytes does not match `size`.
     public convenience init(
         size: PixelSize, pixels: [UInt8], hasAlpha: Bool = false
     ) throws(ImagingError) {
@@ -29,7 +31,7 @@ public final class Bitmap: Sendable {
     }
 
     private static func check(_ size: PixelSize, bands: Int, count: Int) throws(ImagingError) {
-        // libvips' own limit for a side.
+        // The longest side that libvips accepts.
         let sides = 1...10_000_000
         guard sides.contains(size.width), sides.contains(size.height) else {
             throw .invalidArgument("A bitmap's sides must be 1 to 10,000,000 pixels, not \(size).")
@@ -43,28 +45,31 @@ public final class Bitmap: Sendable {
 
     deinit { cvips_free(picture.pixels) }
 
-    /// Calls `body` with the picture for the shim, and keeps its pixels until `body` returns.
+    /// Calls `body` with the picture in the shim's form, and keeps the pixels alive until `body`
+    /// returns.
     func withPicture<Result>(_ body: (UnsafePointer<cvips_picture>) -> Result) -> Result {
         withExtendedLifetime(self) { withUnsafePointer(to: picture, body) }
     }
 
-    /// Its width and height.
+    /// The width and height in pixels.
     public var size: PixelSize {
         PixelSize(width: Int(picture.width), height: Int(picture.height))
     }
 
-    /// Whether it has an alpha channel. A decoded picture has one only if it shows somewhere.
+    /// Whether the bitmap has an alpha channel.
+    ///
+    /// A decoded picture has an alpha channel only if at least one pixel is not opaque.
     public var hasAlpha: Bool { picture.bands == 4 }
 
-    /// Bytes of memory that the pixels take.
+    /// The size of the pixels in bytes.
     public var byteCount: Int { size.width * size.height * Int(picture.bands) }
 
     /// A copy of the pixels, laid out as in ``init(size:pixels:hasAlpha:)``.
     public func pixels() -> [UInt8] { withPixels { Array($0) } }
 
-    /// Calls `body` with the pixels themselves, laid out as in ``init(size:pixels:hasAlpha:)``.
+    /// Calls `body` with the pixels in place, laid out as in ``init(size:pixels:hasAlpha:)``.
     ///
-    /// The pointer must not leave `body`.
+    /// The pointer is valid only until `body` returns.
     public func withPixels<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,9 +1,9 @@
-/// A picture as the bytes of a file.
+/// A picture encoded as the contents of a file.
 public struct EncodedImage: Sendable, Hashable {
-    /// The file.
+    /// The contents of the file.
     public var bytes: [UInt8]
 
-    /// What the bytes are.
+    /// The format of the bytes.
     public var format: ImageFormat
 
     /// The picture's size in pixels.

@@ -1,31 +1,32 @@
-// How much memory a call takes at most, for callers who share it out. Estimates from above, made of
-// the formats' and libvips' ways to work; they hold for the call's own buffers and its result, not
-// for its input.
+// Upper bounds on the memory that a call uses, for callers that share a memory budget. The bounds
+// follow from how the formats and libvips work. They cover the call's own buffers and its result,
+// but not its input.
 
 extension ImageEngine {
-    /// About how many bytes ``decode(_:fitting:limits:cancellation:)`` takes at most, its result
-    /// included.
+    /// The approximate maximum number of bytes that ``decode(_:fitting:limits:cancellation:)``
+    /// uses, including its result.
     ///
-    /// Counts what the decoder buffers (``ImageInfo/bufferedBytes``), the strips that are shrunk
-    /// one after the other, and the bitmap. Not the file.
+    /// The estimate covers the decoder's buffers (``ImageInfo/bufferedBytes``), the strips that are
+    /// shrunk one after another, and the bitmap. It does not cover the file.
     ///
     /// - Parameters:
-    ///   - info: what ``inspect(_:limits:)`` said of the file.
-    ///   - box: as it will be given to `decode`.
+    ///   - info: the result of ``inspect(_:limits:)`` for the file.
+    ///   - box: the box that will be passed to `decode`.
     public static func memoryToDecode(_ info: ImageInfo, fitting box: PixelSize?) -> Int {
         let result = bitmapBytes(info.size.shrunk(toFit: box), hasAlpha: info.hasAlpha)
-        // A line of a strip is at most 4 floats a pixel; resampling keeps some dozens of lines.
+        // A line of a strip takes at most 4 floats a pixel; resampling keeps several dozen lines.
         let strips = 4.0 * 4 * Double(info.size.longerSide) * 64
-        // A frame is decoded into memory at about the size asked for, and put on a canvas of that
-        // size.
+        // A WebP frame is decoded into memory at about the requested size, then placed on a canvas
+        // of that size.
         let frames = info.format == .webp ? 8.0 / 3 * result : 0
         return bytes(fixed + Double(info.bufferedBytes) + strips + frames + result)
     }
 
-    /// About how many bytes ``apply(_:to:cancellation:)`` takes at most, its result included.
+    /// The approximate maximum number of bytes that ``apply(_:to:cancellation:)`` uses, including
+    /// its result.
     ///
-    /// Counts the result and what a blur needs beside it. Not the bitmap that it is applied to. 0
-    /// if there are no filters.
+    /// The estimate covers the result and the extra buffers of a blur, but not the input bitmap.
+    /// Without filters it is 0.
     public static func memoryToApply(
         _ filters: [ImageFilter], to size: PixelSize, hasAlpha: Bool
     ) -> Int {
@@ -35,11 +36,11 @@ extension ImageEngine {
         return bytes(fixed + Double(1 + most) * bitmap)
     }
 
-    /// About how many bytes ``encode(_:as:quality:cancellation:)`` takes at most, its result
-    /// included.
+    /// The approximate maximum number of bytes that ``encode(_:as:quality:cancellation:)`` uses,
+    /// including its result.
     ///
-    /// Counts what the encoder keeps of the picture, and the file, which is in memory twice for a
-    /// moment. Not the bitmap.
+    /// The estimate covers the encoder's copy of the picture, and the file, which is briefly in
+    /// memory twice. It does not cover the bitmap.
     public static func memoryToEncode(
         _ size: PixelSize, hasAlpha: Bool, as format: ImageFormat
     ) -> Int {
@@ -55,19 +56,19 @@ extension ImageEngine {
         return bytes(fixed + working)
     }
 
-    /// Tables and small buffers of any call.
+    /// The tables and small buffers of any call, in bytes.
     private static let fixed = 4_000_000.0
 
     private static func bitmapBytes(_ size: PixelSize, hasAlpha: Bool) -> Double {
         Double(size.pixelCount) * (hasAlpha ? 4 : 3)
     }
 
-    /// Headers may claim sizes whose products no integer holds.
+    /// Clamps a count: a header may claim a size whose product overflows every integer type.
     private static func bytes(_ count: Double) -> Int { Int(min(count, 1e18)) }
 }
 
 extension FilterStep {
-    /// How many bitmaps the step needs beside the one that it starts from and its own.
+    /// The number of bitmaps that the step needs in addition to its input and its result.
     fileprivate var buffers: Int {
         switch self {
         case .tone, .recolour, .vignette: 0
@@ -78,8 +79,7 @@ extension FilterStep {
 }
 
 extension PixelSize {
-    /// The size of a picture of this size that is shrunk to fit a box; each side may be less by a
-    /// pixel.
+    /// This size, shrunk to fit a box; each side may be one pixel smaller than the exact value.
     public func shrunk(toFit box: PixelSize?) -> PixelSize {
         guard let box else { return self }
         let factor = max(

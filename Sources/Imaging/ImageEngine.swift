@@ -1,33 +1,35 @@
 import CVips
 
-/// Pictures in, pixels, pictures out.
+/// Decodes, filters and encodes pictures.
 ///
 ///     let bitmap = try ImageEngine.decode(bytes, fitting: PixelSize(width: 320, height: 320))
 ///     let sepia = try ImageEngine.apply([.sepia(intensity: 0.8)], to: bitmap)
 ///     let file = try ImageEngine.encode(sepia, as: .jpeg, quality: 80)
 ///
-/// Every call does its work on the calling thread and blocks it until the work is done, which can
-/// be seconds for a large picture. So call from threads that may block, not from Swift's
-/// cooperative pool or an event loop. Calls on different threads run at the same time; each uses
-/// one processor, and how many run at once is the caller's choice. As many as there are processors
-/// are enough: more take more memory and no less time. What a call takes of memory can be asked
-/// before it: ``memoryToDecode(_:fitting:)``, ``memoryToApply(_:to:hasAlpha:)`` and
-/// ``memoryToEncode(_:hasAlpha:as:)``.
+/// Every call works on the calling thread and blocks it until the work is done, which can take
+/// seconds for a large picture. Call from threads that may block, not from Swift's cooperative pool
+/// or an event loop.
 ///
-/// The one exception to "on the calling thread" is ``encode(_:as:quality:cancellation:)``: libvips
-/// runs its encoders on a thread of its own, for which the caller waits.
+/// Calls on different threads run in parallel. Each call uses one processor, and the caller chooses
+/// how many calls run at once. More calls than processors use more memory and save no time.
+/// ``memoryToDecode(_:fitting:)``, ``memoryToApply(_:to:hasAlpha:)`` and
+/// ``memoryToEncode(_:hasAlpha:as:)`` estimate the memory of a call in advance.
 ///
-/// libvips starts with the first call (some 30 ms; ``prepare()`` does it earlier). What it keeps
-/// for a thread is freed when the thread ends.
+/// ``encode(_:as:quality:cancellation:)`` is the one call that does not do all its work on the
+/// calling thread: libvips runs its encoders on a thread of its own, and the caller waits for that
+/// thread.
+///
+/// libvips starts with the first call, which takes some 30 ms; ``prepare()`` starts it earlier. The
+/// memory that libvips keeps for a thread is freed when the thread ends.
 public enum ImageEngine {
     /// Starts libvips now instead of with the first picture.
     ///
-    /// - Throws: ``ImagingError/engineUnavailable`` when it cannot be started.
+    /// - Throws: ``ImagingError/engineUnavailable`` if libvips cannot start.
     public static func prepare() throws(ImagingError) {
         guard cvips_setup() == .ok else { throw .engineUnavailable }
     }
 
-    /// Reads a picture's header and checks it against the limits. No pixel is decoded.
+    /// Reads a picture's header and checks it against the limits, without decoding any pixel.
     ///
     /// - Throws: ``ImagingError/emptyInput``, ``ImagingError/unknownFormat(looksLike:)``,
     ///   ``ImagingError/formatNotAllowed(_:allowed:)``, ``ImagingError/tooLarge(size:limit:)`` or
@@ -40,20 +42,21 @@ public enum ImageEngine {
 
     /// Decodes the first frame of a picture, turned upright and converted to sRGB.
     ///
-    /// With `fitting`, the picture is shrunk to fit that box with its proportions kept, and most
-    /// decoders then read only what is needed; it is never enlarged. With nil it has its full size.
+    /// With `fitting`, the picture is shrunk to fit the box and keeps its proportions; most
+    /// decoders then read only the data they need. A picture is never enlarged. If `fitting` is
+    /// nil, the picture keeps its full size.
     ///
-    /// Transparent pictures keep their alpha channel, unless it is opaque everywhere.
+    /// A transparent picture keeps its alpha channel, unless the channel is opaque everywhere.
     ///
-    /// `cancellation` takes effect within milliseconds, also in the middle of a progressive JPEG.
-    /// WebP, GIF and HEIF are decoded in one piece, though: there it is seen when the piece is
-    /// done, some 15 ms a megapixel later at worst.
+    /// `cancellation` takes effect within milliseconds, even in the middle of a progressive JPEG.
+    /// WebP, GIF and HEIF are exceptions: they are decoded in one piece and notice a cancellation
+    /// only at the end of the piece, at worst some 15 ms a megapixel later.
     ///
-    /// - Throws: what ``inspect(_:limits:)`` throws, ``ImagingError/cancelled``,
-    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box. A
-    ///   file that ends too early is refused: half a picture is never returned. So is a JPEG in
-    ///   whose data a part is missing or wrong, with an end mark or without; one with faults that
-    ///   do not show, such as bytes too many before a marker, is decoded.
+    /// - Throws: the errors of ``inspect(_:limits:)``, ``ImagingError/cancelled``,
+    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box. The
+    ///   call rejects a file that ends too early; it never returns half a picture. It also rejects
+    ///   a JPEG with missing or wrong data, with or without an end mark. A JPEG whose faults are
+    ///   invisible, such as extra bytes before a marker, is decoded.
     public static func decode(
         _ bytes: [UInt8], fitting box: PixelSize? = nil, limits: ImageLimits = .standard,
         cancellation: ImagingCancellation? = nil
@@ -76,10 +79,10 @@ public enum ImageEngine {
         return Bitmap(owning: picture)
     }
 
-    /// Applies filters, the first one first, and returns a new bitmap of the same size.
+    /// Applies filters in order and returns a new bitmap of the same size.
     ///
-    /// Sizes in filters (a blur's radius) are relative to the longer side, so a thumbnail and the
-    /// full picture look alike. Alpha is kept.
+    /// Sizes in filters, such as a blur's radius, are relative to the longer side, so a thumbnail
+    /// and the full picture look alike. Alpha is kept.
     ///
     /// - Throws: ``ImagingError/cancelled``, ``ImagingError/timedOut``,
     ///   ``ImagingError/outOfMemory`` or ``ImagingError/filterFailed(detail:)``.
@@ -95,17 +98,17 @@ public enum ImageEngine {
         return try render.finish()
     }
 
-    /// Writes a bitmap as a file in sRGB, without any metadata.
+    /// Encodes a bitmap as a file in sRGB, without any metadata.
     ///
-    /// `quality` is 1 to 100 for JPEG and WebP and is ignored by the others, which are lossless
-    /// (GIF: but for its palette). A transparent bitmap is put on white for JPEG; the other formats
+    /// `quality` is 1 to 100 for JPEG and WebP. The other formats ignore it: they are lossless,
+    /// except for the palette of GIF. JPEG puts a transparent bitmap on white; the other formats
     /// keep the transparency (GIF: on or off for each pixel).
     ///
-    /// `cancellation` takes effect within milliseconds for JPEG and PNG and about 0.1 s for TIFF;
-    /// WebP and GIF are encoded in one piece.
+    /// `cancellation` takes effect within milliseconds for JPEG and PNG, and within about 0.1 s for
+    /// TIFF. WebP and GIF are encoded in one piece.
     ///
-    /// - Throws: ``ImagingError/invalidArgument(_:)`` for a quality out of range, a format that is
-    ///   only read or a picture larger than the format can express; ``ImagingError/cancelled``,
+    /// - Throws: ``ImagingError/invalidArgument(_:)`` for a quality out of range, a read-only
+    ///   format, or a picture larger than the format can express; ``ImagingError/cancelled``,
     ///   ``ImagingError/timedOut`` or ``ImagingError/encodeFailed(detail:)``.
     public static func encode(
         _ bitmap: Bitmap, as format: ImageFormat, quality: Int = 80,
@@ -119,7 +122,7 @@ public enum ImageEngine {
             }
         }
         try check(status) {
-            .encodeFailed(detail: "libvips could not make a \(format.rawValue) file of it")
+            .encodeFailed(detail: "libvips could not make a \(format.rawValue) file")
         }
         defer { cvips_free(output.bytes) }
         let bytes = Array(UnsafeBufferPointer(start: output.bytes, count: output.count))

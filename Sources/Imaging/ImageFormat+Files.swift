@@ -1,8 +1,8 @@
-/// What is known of the files of a format. This is the only table of it.
+/// The file name extensions and signatures of a format; the only table of its kind.
 private struct FileTraits {
-    /// Endings of names, in lower case and without the dot; the usual one first.
+    /// File name extensions, in lower case and without the dot; the usual one first.
     let endings: [String]
-    /// How files begin. One of them has to match.
+    /// The signatures of the format; a file has to match at least one of them.
     let signatures: [FileSignature]
 
     init(_ endings: [String], _ signatures: [FileSignature]) {
@@ -33,27 +33,26 @@ private struct FileTraits {
             .init([0x49, 0x49, 0x2A, 0x00]), .init([0x4D, 0x4D, 0x00, 0x2A]),
             .init([0x49, 0x49, 0x2B, 0x00]), .init([0x4D, 0x4D, 0x00, 0x2B]),
         ])
-    /// Of the many files that are built like an ISO base media file, those whose main brand stands
-    /// for still pictures.
+    /// The still-picture brands among the many files built like an ISO base media file.
     static let heif = FileTraits(
         ["heif", "heic", "avif"],
         ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1", "avif", "avis"]
             .map { .init(ImageFormat.brandMark, at: 4, $0) })
 }
 
-/// The bytes that files of one kind begin with: one group, or two at different places.
+/// The bytes at the start of files of one kind: one group, or two groups at different offsets.
 private struct FileSignature {
     private let parts: [(offset: Int, bytes: [UInt8])]
 
     init(_ bytes: [UInt8]) { parts = [(0, bytes)] }
     init(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// `text` at the beginning, and `other` at an offset.
+    /// `text` at the start, and `other` at an offset.
     init(_ text: String, _ other: String, at offset: Int) {
         parts = [(0, Array(text.utf8)), (offset, Array(other.utf8))]
     }
 
-    /// `text` at an offset, and `other` right behind it.
+    /// `text` at an offset, directly followed by `other`.
     init(_ text: String, at offset: Int, _ other: String) {
         parts = [(offset, Array((text + other).utf8))]
     }
@@ -64,16 +63,17 @@ private struct FileSignature {
 }
 
 extension ImageFormat {
-    /// What stands before the brand in files that are built like an ISO base media file.
+    /// The mark before the brand in files built like an ISO base media file.
     fileprivate static let brandMark = "ftyp"
 
-    /// How many bytes at the beginning of a file tell its format.
+    /// The number of bytes at the start of a file that identify its format.
     public static let signatureLength = 12
 
-    /// The format that `bytes` begin with, or nil when it is none of ours.
+    /// Detects the format from the first ``signatureLength`` bytes; nil if this module does not
+    /// read the format.
     ///
-    /// Only the first ``signatureLength`` bytes count: neither a file's name nor a server's
-    /// `Content-Type` says what a file is. A match is no promise that the rest is sound.
+    /// Neither a file's name nor a server's `Content-Type` is reliable, so only the bytes count. A
+    /// match does not mean that the rest of the file is intact.
     public init?(detecting bytes: some Sequence<UInt8>) {
         let start = Array(bytes.prefix(Self.signatureLength))
         let match = Self.allCases.first { format in
@@ -83,7 +83,7 @@ extension ImageFormat {
         self = match
     }
 
-    /// The main brand of a file that is built like an ISO base media file (HEIF, AVIF, MP4, …).
+    /// The main brand of a file built like an ISO base media file (HEIF, AVIF, MP4, …).
     static func brand(of start: [UInt8]) -> String? {
         guard start.count >= signatureLength, start[4..<8].elementsEqual(brandMark.utf8) else {
             return nil
@@ -91,16 +91,17 @@ extension ImageFormat {
         return String(decoding: start[8..<12], as: UTF8.self)
     }
 
-    /// The usual ending of a file name, without the dot.
+    /// The usual file name extension, without the dot.
     public var fileExtension: String { fileExtensions[0] }
 
-    /// All endings of file names that stand for this format, in lower case and without the dot; the
-    /// usual one first.
+    /// All file name extensions of this format, in lower case and without the dot; the usual one
+    /// first.
     public var fileExtensions: [String] { FileTraits(self).endings }
 
-    /// The format that a file's name promises, or nil when its ending is none of ours.
+    /// The format that a file name extension stands for, or nil if this module does not read such
+    /// files.
     ///
-    /// Upper and lower case do not matter. What a file really is, its bytes decide:
+    /// The extension is not case-sensitive. The bytes of a file decide its real format:
     /// ``init(detecting:)``.
     public init?(fileExtension: some StringProtocol) {
         let ending = fileExtension.lowercased()

@@ -1,5 +1,6 @@
 extension ImageFormat {
-    /// What bytes of no known format look like, for an error message; nil when nobody can tell.
+    /// Describes bytes of an unknown format for an error message, or returns nil if nothing
+    /// matches.
     static func guess(_ bytes: [UInt8]) -> String? {
         let signatures: [(String, String)] = [
             ("%PDF-", "a PDF document"), ("%!PS", "a PostScript document"), ("BM", "a BMP picture"),
@@ -22,7 +23,8 @@ extension ImageFormat {
     }
 
     private static func guessText(_ start: ArraySlice<UInt8>) -> String? {
-        // A control character other than white space, or nothing but a byte order mark: not text.
+        // A control character other than white space, or a lone byte order mark, means that this is
+        // not text.
         let isText = start.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
         guard isText else { return nil }
         let text = String(decoding: start, as: UTF8.self).lowercased()

@@ -21,10 +21,10 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
 
     /// Whether this format can be written with an alpha channel.
     ///
-    /// A transparent picture is put on white when it is written as a format that cannot.
+    /// A transparent picture is put on white when it is written in a format without alpha.
     public var hasAlpha: Bool { self != .jpeg }
 
-    /// The longest side that the format's own file structure can express when written.
+    /// The longest side in pixels that a file of this format can express.
     var maximumEncodedSide: Int {
         switch self {
         case .webp: 16_383

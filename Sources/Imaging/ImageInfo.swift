@@ -1,26 +1,30 @@
-/// What a picture's header says, read without decoding a pixel.
+/// The contents of a picture's header, read without decoding a pixel.
 public struct ImageInfo: Sendable, Hashable {
-    /// What the bytes are.
+    /// The format of the bytes.
     public var format: ImageFormat
 
-    /// The size as it is displayed, after ``orientation`` has been applied.
+    /// The displayed size, with ``orientation`` applied.
     public var size: PixelSize
 
-    /// Whether there is an alpha channel. It may turn out to be opaque everywhere.
+    /// Whether the picture has an alpha channel; the channel may turn out to be opaque everywhere.
     public var hasAlpha: Bool
 
     /// The EXIF orientation, 1 (upright) to 8.
     public var orientation: Int
 
-    /// Frames of an animation or pages of a document; at least 1. Only the first is decoded.
+    /// The number of frames of an animation or pages of a document, at least 1.
+    ///
+    /// Only the first frame is decoded.
     public var frames: Int
 
     /// Whether this is a progressive JPEG or an interlaced PNG.
     public var isProgressive: Bool
 
-    /// How many bytes the decoder needs at most for the picture as a whole, beside its result and
-    /// whatever size it is shrunk to: the coefficients of a progressive JPEG, the pixels of an
-    /// interlaced PNG, the frame of a WebP. 0 for what is decoded line by line.
+    /// The maximum number of bytes that the decoder buffers for the whole picture, at any target
+    /// size and in addition to its result.
+    ///
+    /// The buffer holds the coefficients of a progressive JPEG, the pixels of an interlaced PNG, or
+    /// the frame of a WebP. The value is 0 if the decoder works line by line.
     public var bufferedBytes: Int
 
     /// A header with the given fields.

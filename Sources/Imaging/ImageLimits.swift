@@ -1,30 +1,31 @@
-/// What a picture may claim in its header before any of its pixels are decoded.
+/// Limits on the header of a picture, checked before any pixel is decoded.
 ///
-/// A few kilobytes can describe a picture that takes gigabytes. The limits are checked against the
-/// header alone, so such a file costs less than a millisecond.
+/// A few kilobytes can describe a picture that takes gigabytes. Only the header is checked against
+/// the limits, so rejecting such a file takes less than a millisecond.
 public struct ImageLimits: Sendable, Hashable {
-    /// Most pixels (width × height) of one frame. 100 million by default.
+    /// The maximum number of pixels (width × height) of one frame; 100 million by default.
     public var maximumPixels: Int
 
-    /// Most pixels of a progressive JPEG or an interlaced PNG. 60 million by default.
+    /// The maximum number of pixels of a progressive JPEG or an interlaced PNG; 60 million by
+    /// default.
     ///
-    /// These cannot be decoded in strips: the whole picture is in memory at once, about 3 bytes a
-    /// pixel for PNG and up to 6 for JPEG.
+    /// These pictures cannot be decoded in strips: the whole picture is in memory at once, about 3
+    /// bytes a pixel for PNG and up to 6 for JPEG.
     public var maximumProgressivePixels: Int
 
-    /// Longest side in pixels. 30,000 by default.
+    /// The maximum length of a side in pixels; 30,000 by default.
     public var maximumSide: Int
 
-    /// Formats that are read at all.
+    /// The formats that may be read.
     ///
-    /// HEIF and AVIF are not among the default ones: their decoders have the worst security record
-    /// of all, so reading them is a decision.
+    /// The default leaves out HEIF and AVIF: their decoders have the worst security record of all
+    /// formats, so an application has to enable them explicitly.
     public var allowedFormats: Set<ImageFormat>
 
     /// The default limits.
     public static let standard = ImageLimits()
 
-    /// Limits that differ from the default ones only in what is named.
+    /// Creates limits that differ from the default only in the given values.
     public init(
         maximumPixels: Int = 100_000_000,
         maximumProgressivePixels: Int = 60_000_000,

@@ -1,25 +1,26 @@
 import CVips
 
-/// A way to stop work on a picture from another thread, at once, at a deadline, or when it has used
-/// so much of a processor's time.
+/// Stops work on a picture from another thread: at once, at a deadline, or when it has used its
+/// processor time.
 ///
-/// Hand one to any call of ``ImageEngine``; the call asks it before every stage, while it reads and
-/// while it computes, and throws ``ImagingError/cancelled`` or ``ImagingError/timedOut``. One value
-/// may serve any number of calls, at the same time and in turn; once cancelled it stays so.
+/// Pass a cancellation to any call of ``ImageEngine``. The call checks it before every stage, while
+/// reading and while computing, and throws ``ImagingError/cancelled`` or ``ImagingError/timedOut``.
+/// One value may serve any number of calls, in parallel or one after another. A cancellation cannot
+/// be undone.
 ///
-/// Everything here may be called from any thread and takes nanoseconds.
+/// All methods are thread-safe and take nanoseconds.
 public final class ImagingCancellation: Sendable {
-    /// Atomic inside, and never replaced.
+    /// The shim's token; atomic inside, never replaced.
     nonisolated(unsafe) let token: OpaquePointer
 
-    /// Work that may be cancelled and, if it is said, stops by itself.
+    /// Creates a cancellation that may also stop the work by itself.
     ///
     /// - Parameters:
-    ///   - deadline: how long from now; nil for no end.
-    ///   - processorTime: how much time of processors the calls with this value may use together,
-    ///     in so far as they work on pixels; nil for any. Unlike a deadline this does not count the
-    ///     time in which a thread waits for a processor, so it says the same on a busy machine.
-    ///     Work is stopped within some 10 ms of it.
+    ///   - deadline: the time from now until the work stops; nil for no deadline.
+    ///   - processorTime: the processor time that the calls with this value may use together for
+    ///     work on pixels; nil for no limit. Unlike a deadline, it excludes the time in which a
+    ///     thread waits for a processor, so the limit means the same on a busy machine. Work stops
+    ///     within some 10 ms of the limit.
     public init(deadline: Duration? = nil, processorTime: Duration? = nil) {
         let token = cvips_token_new(
             deadline.map(Self.nanoseconds) ?? -1, processorTime.map(Self.nanoseconds) ?? -1)
@@ -29,15 +30,15 @@ public final class ImagingCancellation: Sendable {
 
     deinit { cvips_token_free(token) }
 
-    /// Stops the work that uses this value, now and for ever.
+    /// Stops the work that uses this value, permanently.
     public func cancel() { withExtendedLifetime(self) { cvips_token_cancel(token) } }
 
-    /// Whether ``cancel()`` was called. A deadline that passed does not count.
+    /// Whether ``cancel()`` was called; an expired deadline does not count.
     public var isCancelled: Bool {
         withExtendedLifetime(self) { cvips_token_is_cancelled(token) }
     }
 
-    /// Throws if the work should stop; for code between two calls.
+    /// Throws if the work should stop; for use between two calls.
     ///
     /// - Throws: ``ImagingError/cancelled`` or ``ImagingError/timedOut``.
     public func check() throws(ImagingError) {
@@ -49,14 +50,15 @@ public final class ImagingCancellation: Sendable {
         }
     }
 
-    /// Calls `body` with the token for the shim, and keeps its owner alive until `body` returns.
+    /// Calls `body` with the shim's token, and keeps the owner of the token alive until `body`
+    /// returns.
     static func withToken<Result>(
         of cancellation: ImagingCancellation?, _ body: (OpaquePointer?) -> Result
     ) -> Result {
         withExtendedLifetime(cancellation) { body(cancellation?.token) }
     }
 
-    /// At least 0, because a negative number means "no limit" to the shim.
+    /// The duration in nanoseconds, at least 0: the shim reads a negative number as "no limit".
     private static func nanoseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

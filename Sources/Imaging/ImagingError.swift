@@ -1,25 +1,30 @@
-/// Why a picture could not be read, filtered or written. Each description says what to do.
+/// The reason why a picture could not be read, filtered or written.
+///
+/// Each description says what to do.
 public enum ImagingError: Error, Sendable, Hashable {
     /// The ``ImagingCancellation`` was cancelled.
     case cancelled
 
-    /// The ``ImagingCancellation``'s deadline passed, or its processor time is used up.
+    /// The deadline of the ``ImagingCancellation`` has passed, or its processor time is used up.
     case timedOut
 
-    /// There were no bytes at all.
+    /// The input has no bytes.
     case emptyInput
 
-    /// The bytes begin like no format we read. `looksLike` is a guess, such as "an HTML page".
+    /// The bytes do not start like any format that this module reads.
+    ///
+    /// `looksLike` is a guess, such as "an HTML page".
     case unknownFormat(looksLike: String?)
 
-    /// A known format that ``ImageLimits/allowedFormats`` leaves out.
+    /// The format is known, but ``ImageLimits/allowedFormats`` does not include it.
     case formatNotAllowed(ImageFormat, allowed: Set<ImageFormat>)
 
-    /// The header claims more than ``ImageLimits`` allow; nothing was decoded. `limit` is the limit
-    /// in words, such as "100,000,000 pixels".
+    /// The header claims more than ``ImageLimits`` allows; nothing was decoded.
+    ///
+    /// `limit` is the limit in words, such as "100,000,000 pixels".
     case tooLarge(size: PixelSize, limit: String)
 
-    /// The bytes are truncated or corrupt; `detail` says what is known of it.
+    /// The bytes are truncated or corrupt; `detail` describes the damage.
     case decodeFailed(detail: String)
 
     /// A filter could not be computed.
@@ -28,24 +33,26 @@ public enum ImagingError: Error, Sendable, Hashable {
     /// The picture could not be written.
     case encodeFailed(detail: String)
 
-    /// The call itself was wrong: a size, a quality, a filter's text. `detail` names it.
+    /// An argument of the call is invalid: a size, a quality, or the text of a filter.
+    ///
+    /// The associated text names the argument.
     case invalidArgument(String)
 
-    /// There was no memory for the picture.
+    /// There is not enough memory for the picture.
     case outOfMemory
 
-    /// libvips is not usable in this process.
+    /// libvips cannot be used in this process.
     case engineUnavailable
 }
 
 extension ImagingError: CustomStringConvertible {
-    /// One or two sentences: what happened, and what to do about it.
+    /// One or two sentences: the cause, and what to do about it.
     public var description: String {
         switch self {
         case .cancelled: "The work on the picture was cancelled."
         case .timedOut:
             "The picture took longer than its time limit. Try again, or allow more time."
-        case .emptyInput: "The file is empty. Fetch or copy it again."
+        case .emptyInput: "The file is empty. Download or copy it again."
         case .unknownFormat(let looksLike):
             Self.unknownFormatSentence(looksLike)
         case .formatNotAllowed(let format, let allowed):
@@ -54,7 +61,7 @@ extension ImagingError: CustomStringConvertible {
             "The picture claims \(size) pixels; the limit is \(limit). "
                 + "Use a smaller picture, or raise the limit if you trust the source."
         case .decodeFailed(let detail):
-            "The picture cannot be decoded: \(detail). Fetch or copy the file again."
+            "The picture cannot be decoded: \(detail). Download or copy the file again."
         case .filterFailed(let detail): "The filter failed: \(detail)."
         case .encodeFailed(let detail): "The picture cannot be written: \(detail)."
         case .invalidArgument(let detail): detail

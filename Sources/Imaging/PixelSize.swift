@@ -12,7 +12,7 @@ public struct PixelSize: Sendable, Hashable, Codable, CustomStringConvertible {
         self.height = height
     }
 
-    /// How many pixels there are; `Int.max` when the product would not fit.
+    /// The number of pixels, or `Int.max` if the product overflows.
     public var pixelCount: Int {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow ? .max : product
@@ -21,9 +21,9 @@ public struct PixelSize: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The longer of the two sides.
     public var longerSide: Int { max(width, height) }
 
-    /// The same size turned by a quarter.
+    /// The size after a quarter turn.
     public var transposed: PixelSize { PixelSize(width: height, height: width) }
 
-    /// For people: `4000 × 3000`.
+    /// The size for display: `4000 × 3000`.
     public var description: String { "\(width) × \(height)" }
 }

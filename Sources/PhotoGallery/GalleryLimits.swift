@@ -1,31 +1,36 @@
-/// How much of a gallery's server its visitors may take up, and for how long.
+/// Limits on the resources that clients of a gallery's server may use, and for how long.
 ///
-/// Browsers stay far below these limits. A program that exceeds them has a fault or means harm.
+/// Browsers stay far below these limits. A program that exceeds them is faulty or malicious.
 public struct GalleryLimits: Sendable, Hashable {
-    /// Connections at the same time: 256. Others wait until one is closed.
+    /// The maximum number of simultaneous connections: 256. Further connections wait until one is
+    /// closed.
     public var connections = 256
-    /// Pages at the same time: 64.
+    /// The maximum number of simultaneous pages: 64.
     public var pages = 64
-    /// Streams of events at the same time: 128.
+    /// The maximum number of simultaneous event streams: 128.
     public var streams = 128
-    /// Streams of events of one page at the same time: 4. A page has one, and a second for a moment when it
-    /// reconnects.
+    /// The maximum number of simultaneous event streams of one page: 4.
+    ///
+    /// A page has one stream, and briefly a second one when it reconnects.
     public var streamsPerPage = 4
-    /// The rows that a page may call visible: 256, more than any screen has. If a page names more, the rows
-    /// in the middle count.
+    /// The maximum number of visible rows that a page may report: 256, more than fit on any screen.
+    ///
+    /// If a page reports more rows, the rows in the middle count.
     public var visibleRows = 256
-    /// How long a new connection may take until the head of its first request is there: 15 seconds.
+    /// The maximum time from a new connection to the head of its first request: 15 seconds.
     public var firstRequestTime: Duration = .seconds(15)
-    /// How long a connection may take from the end of an answer to the head of the next request: 75 seconds.
+    /// The maximum time from the end of a response to the head of the next request: 75 seconds.
     public var idleTime: Duration = .seconds(75)
-    /// How long a request's body may take: 10 seconds.
+    /// The maximum time to receive the body of a request: 10 seconds.
     public var bodyTime: Duration = .seconds(10)
-    /// How long a client may take to read a part of an answer, a picture or some events: 60 seconds.
+    /// The maximum time for a client to read a part of a response: 60 seconds.
+    ///
+    /// A part is a picture or several events.
     public var writeTime: Duration = .seconds(60)
-    /// How long a client may keep its side of a connection open after the server has closed its own:
-    /// 5 seconds.
+    /// The maximum time that a client may keep its side of a connection open after the server has
+    /// closed the other side: 5 seconds.
     public var closeTime: Duration = .seconds(5)
 
-    /// Makes the limits named above.
+    /// Creates limits with the default values above.
     public init() {}
 }

@@ -15,20 +15,20 @@ import Darwin
 
 /// Shows one list of photos to any number of pages, on this machine only.
 public struct GalleryServer: Sendable {
-    /// What is shown, and where.
+    /// The contents and the address of a gallery.
     public struct Configuration: Sendable {
-        /// What the page calls the list.
+        /// The title of the list on the page.
         public var title: String
         /// The photos.
         public var records: [PhotoRecord]
-        /// How they are worked on.
+        /// The options for processing the photos.
         public var options: PhotoListSession.Options
-        /// The port; 0 for any that is free.
+        /// The port; 0 for any free port.
         public var port: Int
-        /// How much of the server its visitors may take up.
+        /// The limits on the resources that clients may use.
         public var limits = GalleryLimits()
 
-        /// Makes a configuration.
+        /// Creates a configuration.
         public init(
             title: String, records: [PhotoRecord], options: PhotoListSession.Options, port: Int
         ) {
@@ -39,11 +39,11 @@ public struct GalleryServer: Sendable {
         }
     }
 
-    /// Why the server could not be started.
+    /// The reason why the server could not start.
     public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
         /// Another program listens on the port.
         case portTaken(Int)
-        /// The system does not let this program have the port.
+        /// The system does not allow this program to use the port.
         case portForbidden(Int)
 
         /// A sentence that says what to do.
@@ -61,7 +61,7 @@ public struct GalleryServer: Sendable {
     private let configuration: Configuration
     let pages: GalleryPages
 
-    /// Makes a server; nothing listens yet.
+    /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
         self.configuration = configuration
         self.pages = GalleryPages(
@@ -69,17 +69,17 @@ public struct GalleryServer: Sendable {
             limits: configuration.limits)
     }
 
-    /// Serves until the program is told to stop (SIGINT, SIGTERM) or the task is cancelled.
+    /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.
     ///
     /// - Parameter started: called with the port once pages can be opened.
-    /// - Throws: ``Failure`` if the port cannot be had.
+    /// - Throws: ``Failure`` if the port is not available.
     public func run(started: @escaping @Sendable (_ port: Int) async -> Void) async throws {
         let services = ServiceGroup(
             configuration: .init(
                 services: [application(started: started)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.logger))
-        // A task of its own: a server that is cancelled while it listens stops the program if it has just
-        // accepted a connection, https://github.com/apple/swift-nio/issues/3481.
+        // Run in a separate task: cancelling a server that listens crashes the program if the server
+        // has just accepted a connection, https://github.com/apple/swift-nio/issues/3481.
         let running = Task { try await services.run() }
         let result = await withTaskCancellationHandler {
             await running.result

@@ -1,11 +1,11 @@
-/// Arguments as the shell gave them.
+/// The arguments in their original bytes.
 ///
-/// The arguments that Swift hands out are texts: bytes that are not UTF-8 have been replaced in
-/// them, so that they name no file any more.
+/// The arguments that Swift provides are `String`s, in which bytes that are not UTF-8 have been
+/// replaced, so such an argument no longer names its file.
 enum RawArguments {
-    /// The bytes of an argument, or of an option's value, that the parser has as a text.
+    /// The original bytes of an argument, or of an option's value, that the parser has as text.
     ///
-    /// Of several that look the same as texts it is the first.
+    /// If several arguments have the same text, the first one is returned.
     static func bytes(of text: String) -> [UInt8] {
         let exact = Array(text.utf8)
         guard text.unicodeScalars.contains("\u{FFFD}") else { return exact }
@@ -17,7 +17,7 @@ enum RawArguments {
                 bytes.append(UInt8(bitPattern: byte.pointee))
                 byte += 1
             }
-            // As in --out=folder and -ofolder.
+            // The forms --out=folder and -ofolder.
             let value = bytes.drop { $0 != UInt8(ascii: "=") }.dropFirst()
             for candidate in [bytes[...], value, bytes.dropFirst(2)] {
                 if String(decoding: candidate, as: UTF8.self) == text { return Array(candidate) }

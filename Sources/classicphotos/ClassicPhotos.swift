@@ -1,6 +1,6 @@
-// classicphotos: the program. `serve` shows a list of photos as a web page, `process` puts a
-// filtered copy of each into a folder. Here are arguments, progress and exit codes; all work is
-// PhotoPipeline's.
+// classicphotos is the program. `serve` shows a list of photos as a web page; `process` writes a
+// filtered copy of each photo into a folder. This module contains arguments, progress and exit
+// codes; PhotoPipeline does all the work.
 
 import ArgumentParser
 
@@ -11,8 +11,8 @@ struct ClassicPhotos: AsyncParsableCommand {
         abstract: "Downloads, decodes and filters lists of photos.",
         discussion: """
             A SOURCE is a folder of pictures, one picture, or a list of them: a property list or \
-            JSON (name → URL, or an array of {name, url}), or a text with one URL a line; a path or \
-            an http(s) URL.
+            JSON (name → URL, or an array of {name, url}), or a text with one URL a line. \
+            It is given as a path or an http(s) URL.
             """,
         version: "0.1.0",
         subcommands: [Serve.self, Process.self],

@@ -1,14 +1,14 @@
 import ArgumentParser
 import PhotoPipeline
 
-/// What downloads may do that they otherwise may not.
+/// Options that permit additional downloads.
 struct DownloadOptions: ParsableArguments {
     @Option(
         name: .customLong("allow-host"),
         help: ArgumentHelp(
             """
-            A host, or host:port, that photos may come from although its address is not public, such \
-            as one of your own network. May be given more than once.
+            A host, or host:port, from which downloads are allowed although its address is not \
+            public, for example in your own network. May be given more than once.
             """,
             valueName: "name"),
         transform: { text in

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Imaging
 
-/// What both commands do to photos.
+/// The filter options of both commands.
 struct FilterOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -13,7 +13,7 @@ struct FilterOptions: ParsableArguments {
             valueName: "name=value"))
     var filter: [String] = ["sepia=0.8"]
 
-    /// The filters, in order; `none` alone means no filter.
+    /// The filters, in order; a lone `none` means no filter.
     func filters() throws -> [ImageFilter] {
         if filter == ["none"] { return [] }
         return try filter.map { text in

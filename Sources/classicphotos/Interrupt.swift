@@ -8,18 +8,18 @@ import Musl
 import Darwin
 #endif
 
-/// Ctrl-C and its like, as cancellation.
+/// Converts Ctrl-C and similar signals into cancellation.
 enum Interrupt {
-    /// Runs a body that is cancelled by SIGINT or SIGTERM, and says whether it was.
+    /// Runs a body that SIGINT or SIGTERM cancels, and returns whether a signal arrived.
     ///
-    /// A second signal ends the program at once.
+    /// A second signal ends the program immediately.
     static func run<Value: Sendable>(
         _ body: @escaping @Sendable () async -> Value
     ) async -> (value: Value, isInterrupted: Bool) {
         let signals = [SIGINT, SIGTERM]
         let (listens, listening) = AsyncStream<Void>.makeStream()
         let task = Task {
-            // A signal that comes before somebody listens would be lost.
+            // Wait until all handlers are installed: an earlier signal would be lost.
             for await _ in listens.prefix(signals.count) {}
             return await body()
         }

@@ -6,11 +6,11 @@ struct Process: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Puts a filtered copy of each photo into a folder.",
         discussion: """
-            Files appear complete or not at all, whatever stops the program. A file that exists in the \
-            folder is replaced only by a result of the same photo, unless --overwrite is given; a \
-            hidden file there is the record of what each result was made of. Exit codes: 0 if every \
-            photo was written, 1 if some were not, or the timeline or the output was not, 2 if nothing \
-            could be started, 130 if it was interrupted.
+            Files appear completely or not at all, whatever stops the program. An existing file is \
+            replaced only by a result of the same photo, unless --overwrite is given; a hidden \
+            file in the folder records the photo behind each result. Exit codes: 0 if every photo \
+            was written; 1 if a photo, the timeline or the output could not be written; 2 if the \
+            work could not start; 130 if it was interrupted.
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")
@@ -18,18 +18,18 @@ struct Process: AsyncParsableCommand {
 
     @OptionGroup var filtering: FilterOptions
 
-    @Option(name: .shortAndLong, help: "The folder for the results; made if need be.")
+    @Option(name: .shortAndLong, help: "The folder for the results; created if necessary.")
     var out: String
 
-    @Flag(help: "Replace files in that folder also if they are no results of the same photo.")
+    @Flag(help: "Also replace files in that folder that are not results of the same photo.")
     var overwrite = false
 
     @Option(
         help:
-            "The side of the square that pictures are shrunk to fit in, in pixels; else full size.")
+            "The side, in pixels, of the square that pictures shrink to fit; default: full size.")
     var size: Int?
 
-    @Option(help: "The format of the files: jpeg, png, webp, tiff or gif; else each photo's own.")
+    @Option(help: "The file format: jpeg, png, webp, tiff or gif; default: each photo's own.")
     var format: ImageFormat?
 
     @Option(help: "The quality of JPEG and WebP files, 1 to 100.")
@@ -39,8 +39,8 @@ struct Process: AsyncParsableCommand {
 
     @Option(
         help: """
-            How much memory pictures may take, in megabytes; else a quarter of the machine's, at \
-            most 1024.
+            The maximum memory for pictures, in megabytes; default: a quarter of the machine's, \
+            at most 1024.
             """)
     var memory: Int?
 
@@ -66,7 +66,7 @@ struct Process: AsyncParsableCommand {
     func run() async throws {
         let folder = RawArguments.bytes(of: out)
         let (failures, isInterrupted) = try await stopping {
-            // Before anything is fetched for nothing.
+            // Check the folder first: if it is unusable, nothing should be downloaded.
             try OutputFolder.check(folder)
             return try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                 let loaded = try await LoadedSource(source, with: downloader)
@@ -100,7 +100,7 @@ struct Process: AsyncParsableCommand {
         }
     }
 
-    /// What a person should know before the work.
+    /// The notes that a person should see before the work starts.
     private func notes(
         on loaded: LoadedSource, _ folder: OutputFolder, _ records: [PhotoRecord]
     ) -> [String] {

@@ -1,4 +1,4 @@
-/// The line with the bar: what is done, how fast, how long it will take.
+/// The progress bar's line: completed photos, speed and remaining time.
 struct ProgressLine {
     let total: Int
     let done: Int
@@ -19,7 +19,7 @@ struct ProgressLine {
         return "▕\(bar(width: room))▏\(facts)"
     }
 
-    /// Eighths of a character, so that it moves even if it is short.
+    /// Drawn in eighths of a character, so that a short bar moves too.
     private func bar(width: Int) -> String {
         let eighths = total == 0 ? 0 : (done + failed) * width * 8 / total
         let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]

@@ -1,6 +1,6 @@
 import PhotoPipeline
 
-/// Tells a person how far a batch is: a bar on a terminal, a line for each photo elsewhere.
+/// Reports the progress of a batch: a bar on a terminal, otherwise a line for each photo.
 actor ProgressReport {
     private let total: Int
     private let remark: String?
@@ -18,7 +18,7 @@ actor ProgressReport {
         self.start = clock.now
     }
 
-    /// Notes the end of one photo.
+    /// Records the result of one photo.
     func add(_ record: PhotoRecord, _ result: PhotoBatch.Result) {
         switch result {
         case .cancelled: return
@@ -41,12 +41,12 @@ actor ProgressReport {
 
     enum Ending {
         case complete
-        /// Every other photo would have failed as the last one did.
+        /// The batch stopped, because every remaining photo would fail like the last one.
         case stopped
         case interrupted
     }
 
-    /// Says how it ended and returns the number of failures.
+    /// Reports the end of the batch and returns the number of failures.
     func finish(folder: String, _ ending: Ending) -> Int {
         if showsBar { Terminal.writeError("\r\u{1B}[K") }
         for (name, failure) in failures {
@@ -62,7 +62,7 @@ actor ProgressReport {
         switch ending {
         case .complete: break
         case .stopped:
-            sentence += " Stopped there, since all others would fail in the same way."
+            sentence += " Stopped, because all other photos would fail in the same way."
         case .interrupted:
             sentence += " Interrupted: the same command does all of them again."
         }
@@ -87,7 +87,7 @@ actor ProgressReport {
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
-    /// A text that other people wrote, on one line and without anything a terminal would obey.
+    /// An untrusted text on one line, without control characters for the terminal.
     static func line(_ text: String) -> String {
         String(
             text.unicodeScalars.map {

@@ -8,8 +8,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a list of photos as a web page, on this machine only.",
         discussion: """
-            Without a SOURCE it shows a demo: the program itself hands out pictures that it paints, \
-            slowly, some of them broken.
+            Without a SOURCE it shows a demo: the program paints pictures and serves them itself, \
+            slowly, and some of them broken.
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")
@@ -20,13 +20,13 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The port of the page; 0 for any that is free.")
     var port: Int = 8080
 
-    @Option(help: "The side of the square that pictures are shrunk to fit in, in pixels.")
+    @Option(help: "The side, in pixels, of the square that pictures are shrunk to fit.")
     var size: Int = 320
 
-    @Option(help: "How many downloads run at the same time.")
+    @Option(help: "The maximum number of simultaneous downloads.")
     var downloads: Int = 6
 
-    @Option(help: "In the demo: the mean time that the origin takes to answer, in milliseconds.")
+    @Option(help: "In the demo: the mean response time of the origin, in milliseconds.")
     var latency: Int = 400
 
     @OptionGroup var downloading: DownloadOptions
@@ -71,7 +71,7 @@ struct Serve: AsyncParsableCommand {
         try await withDemoOrigin(configuration) { origin in
             StandardOutput.writeLine(
                 "No source was given: showing a demo. Its origin is \(origin.url)/")
-            // The demo may fetch from its own origin, and from nothing else on this machine.
+            // The demo may download from its own origin, but from no other host on this machine.
             let own = AllowedHost(host: "127.0.0.1", port: origin.port)
             try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {
                 downloader in
@@ -96,8 +96,8 @@ struct Serve: AsyncParsableCommand {
             try await gallery.run { port in
                 let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
                 StandardOutput.writeLine(
-                    "\(photos) at http://localhost:\(port)/ (Ctrl-C ends this.)")
-                // Nobody would know the address.
+                    "\(photos) at http://localhost:\(port)/ (Press Ctrl-C to stop.)")
+                // Without output, nobody would know the address.
                 StandardOutput.exitIfBroken()
             }
         }

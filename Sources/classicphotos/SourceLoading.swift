@@ -2,18 +2,18 @@ import ArgumentParser
 import FoundationEssentials
 import PhotoPipeline
 
-/// A list of photos and what to call it.
+/// A list of photos and its title.
 struct LoadedSource {
     let title: String
     let list: PhotoList
-    /// The folder that the list was made of; nil for all other sources.
+    /// The folder from which the list was made; nil for all other sources.
     let folder: URL?
 
-    /// Reads the source that a person named, or stops with a message.
+    /// Reads the source that the person named; otherwise ends the program with a message.
     init(_ argument: String, with downloader: PhotoDownloader) async throws {
         do {
             let bytes = RawArguments.bytes(of: argument)
-            // A path that is not UTF-8 is called by its last part, escaped, in messages.
+            // In messages, a path that is not UTF-8 is shown by its last component, escaped.
             let name = bytes.elementsEqual(argument.utf8) ? argument : nil
             let source =
                 name == nil ? try PhotoSource(path: bytes) : try PhotoSource(argument: argument)
@@ -43,7 +43,7 @@ struct LoadedSource {
         }
     }
 
-    /// A sentence about files that are no photos; nil if there are none.
+    /// A sentence about files that are not photos; nil if there are none.
     var remark: String? {
         switch list.skippedFileCount {
         case 0: nil
@@ -52,8 +52,7 @@ struct LoadedSource {
         }
     }
 
-    /// A line for each picture that was passed over because of its format; not for all of very
-    /// many.
+    /// A line for each picture that was skipped because of its format, up to a limit.
     var linesAboutUnreadFiles: [String] {
         let limit = 20
         let files = Dictionary(grouping: list.unreadFiles, by: \.format)
@@ -72,7 +71,8 @@ struct LoadedSource {
         url.lastPathComponent.isEmpty ? argument : url.lastPathComponent
     }
 
-    /// Reading a folder takes a while, and must not hold up a thread that others need.
+    /// Runs a read in a detached task: reading a folder takes a while and must not block the
+    /// caller's executor.
     private static func blocking(
         _ read: @escaping @Sendable () throws -> PhotoList
     ) async throws -> PhotoList {
@@ -80,7 +80,7 @@ struct LoadedSource {
     }
 }
 
-/// Ends the program with a message and exit code 2: what was asked for cannot be done at all.
+/// Ends the program with a message and exit code 2: the request cannot be carried out at all.
 struct Stop: Error, CustomStringConvertible {
     let description: String
 

@@ -8,27 +8,27 @@ import Musl
 import Darwin
 #endif
 
-/// Standard output, where what could not be written is an error of the program.
+/// Standard output that treats lost output as an error of the program.
 enum StandardOutput {
     private static let problem = Mutex<Int32?>(nil)
 
-    /// Prepares the program's three standard files; before anything else.
+    /// Prepares the three standard files; must be called first.
     ///
-    /// However the program ends, it then says that its output was lost, and its exit code does too.
+    /// However the program ends, it then reports lost output in a message and in its exit code.
     static func prepare() {
-        // A file that is opened later would get the number of one that is closed, and the output
-        // would go there.
+        // A file opened later would get the number of a closed standard file and receive its
+        // output.
         for file in STDIN_FILENO...STDERR_FILENO where fcntl(file, F_GETFD) == -1 {
             _ = open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
         atexit {
-            // What the argument parser has printed is still in a buffer.
+            // Output of the argument parser may still be in a buffer.
             if fflush(nil) != 0 { StandardOutput.note(errno) }
             StandardOutput.exitIfBroken()
         }
     }
 
-    /// Writes a line at once.
+    /// Writes a line immediately.
     static func writeLine(_ line: String) {
         problem.withLock { problem in
             guard problem == nil else { return }
@@ -45,7 +45,7 @@ enum StandardOutput {
         }
     }
 
-    /// Ends the program with a message and exit code 1 if something could not be written.
+    /// Ends the program with a message and exit code 1 if any output was lost.
     static func exitIfBroken() {
         guard let code = problem.withLock({ $0 }) else { return }
         Terminal.writeError(

@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// What is known of the terminal, if there is one.
+/// The properties of the terminal, if there is one.
 enum Terminal {
     /// Whether standard error is a terminal that can rewrite a line.
     static var canRewriteLines: Bool {
@@ -16,7 +16,7 @@ enum Terminal {
         return String(cString: name) != "dumb"
     }
 
-    /// Columns of the terminal; 80 if it does not say.
+    /// The width of the terminal in columns; 80 if unknown.
     static var width: Int {
         var size = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -29,7 +29,7 @@ enum Terminal {
     }
 }
 
-/// Runs a command's body and ends the program with exit code 2 if it could not even begin.
+/// Runs a command's body; ends the program with exit code 2 if the body could not even begin.
 func stopping<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
         return try await body()

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Operations
 
-/// A file for what ran when.
+/// The option for a file that records when each operation ran.
 struct TimelineOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file for a timeline of what ran when, which ui.perfetto.dev shows.",
+            "A file for a timeline of all operations, for ui.perfetto.dev.",
             valueName: "file"))
     var timeline: String?
 
@@ -13,14 +13,13 @@ struct TimelineOption: ParsableArguments {
         guard timeline != "" else { throw ValidationError("--timeline must name a file.") }
     }
 
-    /// Runs a closure with a timeline for queues, and writes what that recorded however the closure ends;
-    /// with nil if none was asked for.
+    /// Runs a closure with a timeline for queues, and writes the timeline however the closure ends.
+    /// Without the option, the closure gets nil.
     ///
-    /// An empty one is written first: a file that cannot be written is better known before the work than
-    /// after it.
+    /// An empty timeline is written first, so that an unwritable file is noticed before the work.
     ///
-    /// - Throws: ``Stop`` if the file cannot be written before the work; afterwards what the closure throws, or
-    ///   that the program failed.
+    /// - Throws: ``Stop`` if the file cannot be written before the work; otherwise the closure's
+    ///   error, or an exit code for failure if the final write fails.
     func recording<Value>(
         _ body: (OperationTimeline?) async throws -> Value
     ) async throws -> Value {

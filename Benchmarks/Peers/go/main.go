@@ -1,8 +1,9 @@
-// Go's side of the benchmarks. Arguments: workload, size, and a second number where the workload has one.
-// Writes nanoseconds in all (W1m: bytes an operation; W7: nanoseconds of each sample), or "-".
+// The Go programs of the benchmarks. Arguments: workload, size, and a second number for some
+// workloads. Output: total nanoseconds (W1m: bytes an operation; W7: nanoseconds of each sample),
+// or "-".
 //
-// A goroutine for each piece of work. In a graph each has a channel that it closes at its end, and
-// receives from the channels of those it depends on.
+// Each piece of work is a goroutine. In a graph each goroutine has a channel that it closes at its
+// end, and receives from the channels of its dependencies.
 package main
 
 import (
@@ -135,7 +136,7 @@ func resident() float64 {
 	return pages * float64(os.Getpagesize())
 }
 
-// Goroutines cannot be held back before they begin, so they block at once, with a stack each.
+// Go cannot delay the start of goroutines, so they block immediately, with a stack each.
 func bytesQueued(count int) float64 {
 	gate := make(chan struct{})
 	marks := make([]byte, count)

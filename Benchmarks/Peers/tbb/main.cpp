@@ -1,8 +1,9 @@
-// oneTBB's side of the benchmarks. Arguments: workload, size, and for W10 the number of threads.
-// Writes nanoseconds in all (W1m: bytes an operation; W7: nanoseconds of each sample), or "-".
+// The oneTBB programs of the benchmarks. Arguments: workload, size, and for W10 the number of
+// threads. Output: total nanoseconds (W1m: bytes an operation; W7: nanoseconds of each sample), or
+// "-".
 //
-// Independent work goes through task_group, graphs through flow::graph with a continue_node for each
-// node; making, linking, running and destroying are measured, as with the other peers.
+// Independent work uses task_group; graphs use flow::graph with a continue_node for each node. As
+// with the other peers, the time includes making, linking, running and destroying.
 
 #include <oneapi/tbb.h>
 #include <oneapi/tbb/flow_graph.h>
@@ -155,7 +156,7 @@ static double resident() {
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-// In an arena of one thread nothing runs before that thread waits.
+// An arena of one thread runs nothing before that thread waits.
 static double bytes_queued(size_t count) {
     std::vector<uint8_t> bytes(count, 1);
     tbb::task_arena arena(1);

@@ -1,4 +1,4 @@
-// queues: measures operation queues against each other. Here are the arguments and what goes where.
+// queues compares operation queues with each other. This file defines the program's commands.
 
 import ArgumentParser
 

@@ -8,27 +8,27 @@ import Musl
 import Darwin
 #endif
 
-/// Measures and prints.
+/// Measures workloads and prints the results.
 struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures workloads and prints medians and ratios. (default)")
 
-    @Option(help: "The workloads, such as W1,W2; all if not given.")
+    @Option(help: "The workloads, such as W1,W2; all by default.")
     var only: String?
 
-    @Option(help: "Who takes part, such as operations,tbb; all if not given.")
+    @Option(help: "The peers, such as operations,tbb; all by default.")
     var peers: String?
 
-    @Option(help: "How often each is measured; the slow ones fewer times.")
+    @Option(help: "The number of rounds; fewer for slow workloads.")
     var rounds = 5
 
-    @Option(name: .customLong("n"), help: "How many operations, where a workload lets you choose.")
+    @Option(name: .customLong("n"), help: "The number of operations, where it can vary.")
     var size: Int?
 
     @Flag(help: "Print one JSON object a line instead of tables.")
     var json = false
 
-    @Flag(help: "Print the workloads and end.")
+    @Flag(help: "Print the workloads and exit.")
     var list = false
 
     func validate() throws {
@@ -51,7 +51,7 @@ struct Measure: ParsableCommand {
         if let error = outcome.error { throw error }
     }
 
-    /// Unchecked: written before the thread ends, read after.
+    /// Unchecked: written before the thread ends, read afterwards.
     private final class Outcome: @unchecked Sendable {
         var error: (any Error)?
     }
@@ -81,7 +81,7 @@ struct Measure: ParsableCommand {
 
     private func entrants(_ peers: [Peer]) -> [Workload.Entrant] {
         peers.compactMap { peer in
-            showProgress("getting \(peer.title) ready")
+            showProgress("preparing \(peer.title)")
             defer { showProgress("") }
             do {
                 return Workload.Entrant(peer: peer, contender: try peer.contender())
@@ -114,7 +114,7 @@ struct Measure: ParsableCommand {
         let known = Peer.allCases.map(\.rawValue)
         for name in names where !known.contains(name) {
             throw ValidationError(
-                "There is no peer \(name); there are \(known.joined(separator: ", ")).")
+                "There is no peer \(name); the peers are \(known.joined(separator: ", ")).")
         }
         return Peer.allCases.filter { names.contains($0.rawValue) }
     }
@@ -123,7 +123,7 @@ struct Measure: ParsableCommand {
         Array(text.utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// One line that is written over and over, if somebody sees it.
+    /// Shows progress on a single line that is overwritten, if standard error is a terminal.
     private func showProgress(_ text: String) {
         if isatty(STDERR_FILENO) == 1 { say("\r\u{1B}[K\(text)") }
     }

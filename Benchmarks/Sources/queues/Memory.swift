@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// Measures a peer's memory in this process, which has done nothing else; started by ``Workload/memory``.
+/// Measures a peer's memory in this fresh process; started by ``Workload/memory``.
 struct Memory: ParsableCommand {
     static let configuration = CommandConfiguration(shouldDisplay: false)
 
@@ -18,7 +18,7 @@ struct Memory: ParsableCommand {
     func run() throws {
         let contender = try peer.contender()
         if let bytes = contender.bytesQueued(size) { print(bytes) }
-        // Without tidying up: what waits is never going to run.
+        // Exits without cleanup, because the waiting blocks will never run.
         fflush(nil)
         _exit(0)
     }

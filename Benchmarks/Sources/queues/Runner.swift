@@ -1,15 +1,15 @@
-/// Runs workloads, each with all peers in turn, round after round, so that what else the machine does
-/// meanwhile hits all of them alike.
+/// Runs workloads round by round, each round with all peers in turn, so that other activity on the
+/// machine affects all peers equally.
 struct Runner {
     let entrants: [Workload.Entrant]
     let rounds: Int
-    /// Told what is being done, for people who wait.
+    /// Receives progress messages for people.
     let progress: (String) -> Void
 
     /// Runs one workload at one size.
     ///
-    /// - Parameter smaller: the sizes at which the workload has been run already; a peer that has
-    ///   reached its limit there is not run again.
+    /// - Parameter smaller: the sizes already measured; a peer that has reached its limit there is
+    ///   not measured again.
     func run(_ workload: Workload, size: Int, smaller: [Int]) throws -> Table {
         var rows: [Peer: (size: Int, values: [[Double]])] = [:]
         var remarks: [String] = []
@@ -32,11 +32,11 @@ struct Runner {
                 return try workload.measure(entrant, min(limited, 1_000)) != nil
             }
         }
-        // So much work evens itself out.
+        // Large sizes average out, so few rounds are enough.
         let isLarge = size > 200_000
         let rounds = min(rounds, workload.maximumRounds, isLarge ? 2 : .max)
         for round in 0..<rounds {
-            // Each round begins with another peer.
+            // Each round begins with a different peer.
             for offset in active.indices {
                 let (entrant, limited) = active[(offset + round) % active.count]
                 progress("\(workload.name): round \(round + 1) of \(rounds), \(entrant.peer.title)")

@@ -1,6 +1,6 @@
-/// Bytes that call themselves a photo and are none.
+/// Bytes that are served as photos but are not pictures.
 enum BrokenFiles {
-    /// What a server sends under a photo's name when somebody moved the photo.
+    /// A typical response under the URL of a photo that has moved.
     static let htmlPage: [UInt8] = Array(
         """
         <!doctype html>
@@ -11,16 +11,17 @@ enum BrokenFiles {
 
         """.utf8)
 
-    /// 40,000 bytes of noise, the same for the same seed; never a picture's signature.
+    /// 40,000 bytes of noise, the same for the same seed; never starts with the signature of a
+    /// picture.
     static func noise(seed: UInt64) -> [UInt8] {
         var random = Random(seed: seed)
         return (0..<40_000).map { $0 == 0 ? 0 : UInt8(truncatingIfNeeded: random.next()) }
     }
 
-    /// The first two fifths of a file: enough for its header and some of the picture.
+    /// The first two fifths of a file: enough for its header and a part of the picture.
     static func truncated(_ file: [UInt8]) -> [UInt8] { Array(file.prefix(file.count * 2 / 5)) }
 
-    /// A baseline JPEG whose header promises 50,000 × 50,000 pixels: 7.5 GB for whoever believes it.
+    /// A baseline JPEG whose header claims 50,000 × 50,000 pixels, which would take 7.5 GB.
     static let hugeHeader: [UInt8] = {
         var file: [UInt8] = [0xFF, 0xD8]
         file += segment(0xE0, Array("JFIF".utf8) + [0, 1, 1, 0, 0, 1, 0, 1, 0, 0])
@@ -38,7 +39,7 @@ enum BrokenFiles {
         return [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)] + body
     }
 
-    /// The smallest legal table: one code of one bit, for "no more coefficients".
+    /// The smallest valid table: a single one-bit code for "no more coefficients".
     private static func huffmanTable(_ kind: UInt8) -> [UInt8] {
         [kind, 1] + [UInt8](repeating: 0, count: 15) + [0]
     }

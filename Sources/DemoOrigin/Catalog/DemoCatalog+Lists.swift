@@ -8,10 +8,10 @@ extension DemoCatalog {
 
     /// The list as an XML property list: an array of dictionaries with `name` and `url`.
     ///
-    /// An array, where the classic demo had one dictionary from name to address, because a
-    /// dictionary has no order and people expect the list to keep its own.
+    /// The classic demo had one dictionary from name to address. This list is an array, because a
+    /// dictionary has no order and people expect the list to keep its order.
     ///
-    /// - Parameter origin: what goes before each path, such as `http://127.0.0.1:8080`.
+    /// - Parameter origin: the prefix of each path, such as `http://127.0.0.1:8080`.
     public func propertyList(origin: String) -> String {
         var text = """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -37,8 +37,8 @@ extension DemoCatalog {
 
     /// The list as JSON: an array of objects with `name` and `url`.
     ///
-    /// - Parameter origin: what goes before each path, such as `http://127.0.0.1:8080`.
-    /// - Throws: nothing in practice; the encoder's error if it ever refused a string.
+    /// - Parameter origin: the prefix of each path, such as `http://127.0.0.1:8080`.
+    /// - Throws: the encoder's error if it rejects a string, which does not happen in practice.
     public func json(origin: String) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

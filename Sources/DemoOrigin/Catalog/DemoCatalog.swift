@@ -1,60 +1,60 @@
-/// The list that the demo's origin hands out: names, addresses, and what becomes of each.
+/// The list served by the demo's origin: the name, the address and the behaviour of each entry.
 ///
-/// Most entries are good. About one in twenty is bad in one of the ways photos on the web are bad,
-/// beginning within the first dozen, so that a person sees at once how failures look.
+/// Most entries are good. About one in twenty is bad in a way that is common on the web. The first
+/// bad entries are within the first dozen, so that a person sees early what failures look like.
 ///
-/// Equal arguments give equal catalogues; a value, callable from any thread.
+/// Equal arguments give equal catalogues. Catalogues are values; call from any thread.
 public struct DemoCatalog: Sendable, Hashable {
-    /// What becomes of a download.
+    /// The behaviour of a download.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// A picture, whole.
+        /// A complete picture.
         case good
-        /// The list misspells the name: 404.
+        /// The list misspells the name, so the response is 404.
         case missing
-        /// A file that stops in the middle of the picture, with a length to match.
+        /// A file that ends in the middle of the picture; the declared length matches.
         case truncated
         /// A page of HTML under a name that ends in `.jpg`.
         case htmlPage
-        /// A connection that closes before the promised length has come.
+        /// A connection that closes before the declared length has been sent.
         case closedMidway
-        /// Nothing at all, with status 200.
+        /// An empty response with status 200.
         case empty
-        /// A header that promises 50,000 × 50,000 pixels.
+        /// A header that claims 50,000 × 50,000 pixels.
         case hugeHeader
-        /// Noise that is no picture of any kind.
+        /// Noise that is not a picture in any format.
         case randomBytes
-        /// A good picture that comes in drops.
+        /// A good picture that arrives in small pieces.
         case verySlow
 
-        /// Whether a patient client ends up with a picture.
+        /// Whether a patient client eventually gets a picture.
         public var isPicture: Bool { self == .good || self == .verySlow }
     }
 
-    /// One line of the list.
+    /// One entry of the list.
     public struct Entry: Sendable, Hashable, Identifiable {
-        /// Its place in the list, from 0.
+        /// The index in the list, from 0.
         public let id: Int
-        /// The title that people see; unique in the list.
+        /// The title for display; unique in the list.
         public let name: String
-        /// What the list says where it is: `/photos/…jpg`, beginning at the origin's root.
+        /// The path in the list, starting at the origin's root: `/photos/…jpg`.
         public let path: String
-        /// What becomes of the download.
+        /// The behaviour of the download.
         public let kind: Kind
-        /// The picture behind it, even when no download ever shows it.
+        /// The picture of the entry, even if no download ever returns it.
         public let picture: DemoPicture
     }
 
-    /// The lines, in the order of the list.
+    /// The entries, in list order.
     public let entries: [Entry]
     private let places: [String: Int]
 
-    /// Makes a list.
+    /// Creates a list.
     ///
     /// - Parameters:
-    ///   - count: how many lines; negative counts as 0.
-    ///   - faults: whether some of them are bad.
-    ///   - longestSide: the pictures' longer side in pixels, or `nil` for that of a camera; see
-    ///     ``DemoPicture/init(index:longestSide:)``.
+    ///   - count: the number of entries; a negative number counts as 0.
+    ///   - faults: whether to include bad entries.
+    ///   - longestSide: the pictures' longer side in pixels, or `nil` for the size of a camera
+    ///     picture; see ``DemoPicture/init(index:longestSide:)``.
     public init(count: Int = 240, faults: Bool = true, longestSide: Int? = nil) {
         let bad = faults ? Self.badPlaces(count: count) : [:]
         entries = (0..<max(count, 0)).map { index in
@@ -70,10 +70,11 @@ public struct DemoCatalog: Sendable, Hashable {
             entries.map { ($0.path, $0.id) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The line whose address this is, if the list has one.
+    /// The entry with the given path, if there is one.
     public subscript(path path: String) -> Entry? { places[path].map { entries[$0] } }
 
-    /// Which lines are bad: the fifth and the tenth, then one in some 23, each kind in turn.
+    /// The positions of bad entries: the fifth and the tenth, then about one in 23, each kind in
+    /// turn.
     private static func badPlaces(count: Int) -> [Int: Kind] {
         let kinds = Kind.allCases.filter { $0 != .good }
         var random = Random(seed: 2015)
@@ -88,7 +89,7 @@ public struct DemoCatalog: Sendable, Hashable {
         return bad
     }
 
-    /// A title as the stem of a file name: lower case letters, digits and hyphens.
+    /// A title as the stem of a file name: lowercase letters, digits and hyphens.
     static func slug(_ name: String) -> String {
         var slug = ""
         for byte in name.lowercased().utf8 {
@@ -104,7 +105,7 @@ public struct DemoCatalog: Sendable, Hashable {
         return slug
     }
 
-    /// The slip of a hurried typist: two neighbouring letters swapped, the first pair that differs.
+    /// A typical typing error: swaps the first pair of neighbouring letters that differ.
     static func misspelt(_ slug: String) -> String {
         var letters = Array(slug)
         for place in 1..<max(letters.count - 1, 1)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Small things that give a scene its scale: birds, boats, balloons.
+/// Small objects that show the scale of a scene: birds, boats, balloons.
 struct Accents {
     let canvas: Canvas
 
-    /// A loose flock far away.
+    /// Paints a loose, distant flock of birds.
     func birds(around place: SIMD2<Float>, count: Int, colour: Light, random: inout Random) {
         for _ in 0..<count {
             let x = (place.x + random.between(-0.14, 0.14)) * canvas.scale
@@ -23,7 +23,7 @@ struct Accents {
         }
     }
 
-    /// A small sailing boat on the water line.
+    /// Paints a small sailing boat on the water line.
     func sailboat(at place: SIMD2<Float>, size: Float, hull: Light, sail: Light) {
         let x = place.x * canvas.scale
         let foot = place.y * canvas.scale
@@ -44,7 +44,7 @@ struct Accents {
         }
     }
 
-    /// A hot-air balloon in two colours, lit from `side` (-1 left, 1 right).
+    /// Paints a hot-air balloon in two colours, lit from `side` (-1 left, 1 right).
     func balloon(
         at place: SIMD2<Float>, size: Float, colours: (Light, Light), side: Float,
         haze: Light, hazeAmount: Float

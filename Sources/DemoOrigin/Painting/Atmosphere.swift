@@ -1,17 +1,17 @@
-/// The colours of one hour: what the sky, the distance and the light are made of.
+/// The colours of a time of day: sky, distance and light.
 struct Atmosphere {
     var zenith: Light
     var middle: Light
     var horizon: Light
     /// The halo around the sun or moon.
     var glow: Light
-    /// What far things fade into.
+    /// The colour that distant objects fade into.
     var haze: Light
-    /// The darkest, nearest silhouettes.
+    /// The colour of the nearest, darkest silhouettes.
     var near: Light
     var cloudLit: Light
     var cloudShade: Light
-    /// Direct light on the ground, and what the sky adds to it in the shade.
+    /// The direct light on the ground, and the sky light in the shade.
     var sunlight: Light
     var ambient: Light
 
@@ -31,7 +31,8 @@ struct Atmosphere {
         self.ambient = Light(ambient)
     }
 
-    /// One of the hour's palettes, slightly shifted so that no two pictures share one.
+    /// Picks a palette for the time of day and shifts it slightly, so that no two pictures look the
+    /// same.
     static func of(_ time: TimeOfDay, _ random: inout Random) -> Atmosphere {
         var chosen = random.pick(palettes(time))
         let warmth = random.between(-0.06, 0.06)

@@ -1,16 +1,16 @@
-/// The picture being painted: linear light, row by row.
+/// The picture being painted, in linear light, row by row.
 ///
-/// Positions come in two measures. *Pixels* are what they say. *Units* are pixels divided by `scale`,
-/// the geometric mean of width and height, so that a scene looks the same at every size and keeps
-/// its features' size from landscape to portrait.
+/// Positions are in pixels or in units. A unit is `scale` pixels, the geometric mean of width and
+/// height. So a scene looks the same at every size, and its features keep their size from landscape
+/// to portrait format.
 ///
-/// Not for sharing between threads: one painter owns it from the first stroke to `developed()`.
+/// Not thread-safe: one painter owns the canvas from the first stroke to `developed()`.
 final class Canvas {
     let width: Int
     let height: Int
-    /// Pixels in one unit.
+    /// The number of pixels in a unit.
     let scale: Float
-    /// Row-major, `width * height` of them. Uninitialised until the sky is painted over all of it.
+    /// The `width * height` pixels, row by row. Uninitialised until the sky has been painted.
     let pixels: UnsafeMutablePointer<Light>
 
     init(width: Int, height: Int) {
@@ -23,14 +23,14 @@ final class Canvas {
 
     deinit { pixels.deallocate() }
 
-    /// The picture's width and height in units.
+    /// The width and height of the picture in units.
     var frameWidth: Float { Float(width) / scale }
     var frameHeight: Float { Float(height) / scale }
 
     @inline(__always)
     func row(_ y: Int) -> UnsafeMutablePointer<Light> { pixels + y * width }
 
-    /// Puts light over a pixel; outside the picture nothing happens.
+    /// Blends light over a pixel; does nothing outside the picture.
     @inline(__always)
     func blend(_ x: Int, _ y: Int, _ light: Light, _ amount: Float) {
         guard x >= 0, y >= 0, x < width, y < height else { return }
@@ -38,7 +38,7 @@ final class Canvas {
         pixel.pointee = pixel.pointee.mixed(with: light, amount)
     }
 
-    /// Fills part of a row, its ends softened by what they cover of their pixels.
+    /// Fills a part of a row; anti-aliases both ends by coverage.
     @inline(__always)
     func span(from left: Float, to right: Float, y: Int, _ light: Light, _ amount: Float = 1) {
         guard y >= 0, y < height, right > left, right > 0, left < Float(width) else { return }
@@ -52,7 +52,7 @@ final class Canvas {
         }
     }
 
-    /// A disc with a soft edge, in pixels; `add` gives light instead of covering.
+    /// Paints a disc with a soft edge, in pixels; `add` adds light instead of covering.
     func disc(
         x cx: Float, y cy: Float, radius: Float, softness: Float, _ light: Light,
         _ amount: Float = 1, add: Bool = false

@@ -1,7 +1,7 @@
-/// A function over the picture, worked out on a coarse grid and read smoothly in between.
+/// A function over the picture, sampled on a coarse grid and interpolated smoothly in between.
 ///
-/// This is what keeps rendering fast: many octaves of noise cost one evaluation for every
-/// `cell * cell` pixels, and a pixel costs one interpolation.
+/// The grid keeps rendering fast: many octaves of noise take one evaluation for every `cell * cell`
+/// pixels, and a pixel takes one interpolation.
 struct Field {
     private let columns: Int
     private let cell: Int
@@ -9,9 +9,9 @@ struct Field {
     private let width: Int
 
     /// - Parameters:
-    ///   - cell: pixels between two samples.
-    ///   - rows: the pixel rows it is needed for; others must not be read.
-    ///   - sample: the function, given a position in units.
+    ///   - cell: the distance between two samples in pixels.
+    ///   - rows: the pixel rows of the field; other rows must not be read.
+    ///   - sample: the function of a position in units.
     init(
         _ canvas: Canvas, cell: Int, rows: Range<Int>? = nil,
         _ sample: (_ x: Float, _ y: Float) -> Float
@@ -33,7 +33,7 @@ struct Field {
         self.values = values
     }
 
-    /// Writes the values along pixel row `y` to `line`, which must have room for the whole width.
+    /// Writes the values along pixel row `y` to `line`, which must have space for the whole width.
     func read(row y: Int, into line: UnsafeMutablePointer<Float>) {
         let top = (y / cell) * columns
         let vertical = Float(y % cell) / Float(cell)
@@ -56,11 +56,11 @@ struct Field {
     }
 }
 
-/// Memory for one row of numbers while a closure runs.
+/// Allocates memory for one row of numbers while a closure runs.
 func withLine<Result>(_ width: Int, _ body: (UnsafeMutablePointer<Float>) -> Result) -> Result {
     withUnsafeTemporaryAllocation(of: Float.self, capacity: width) { buffer in
         buffer.initialize(repeating: 0)
-        // A canvas is never empty, so neither is its row.
+        // A canvas is never empty, so a row is never empty.
         guard let line = buffer.baseAddress else { preconditionFailure("a row without pixels") }
         return body(line)
     }

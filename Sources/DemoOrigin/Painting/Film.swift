@@ -1,14 +1,14 @@
-/// The last step from light to bytes: exposure, shoulder, contrast, vignette, grain.
+/// The conversion from light to bytes: exposure, shoulder, contrast, vignette, grain.
 struct Film {
     var exposure: Float = 1
-    /// 0 is straight; 1 is a strong S.
+    /// The strength of the S-curve; 0 is straight, 1 is strong.
     var contrast: Float = 0.35
-    /// Darkening of the corners, 0 … 1.
+    /// The darkening of the corners, 0 … 1.
     var vignette: Float = 0.25
-    /// Grain in display steps of 1/255. It is also what keeps wide gradients from banding.
+    /// The grain in display steps of 1/255; also prevents banding in wide gradients.
     var grain: Float = 2.2
 
-    /// Packed RGB8, `canvas.width * canvas.height * 3` bytes.
+    /// Converts the canvas to packed RGB8, `canvas.width * canvas.height * 3` bytes.
     func developed(_ canvas: Canvas, seed: UInt64) -> [UInt8] {
         let width = canvas.width
         let height = canvas.height
@@ -31,7 +31,8 @@ struct Film {
                     chance ^= chance >> 17
                     chance ^= chance << 5
                     let speck = Float(chance & 0xFFFF) * (1 / 32768) - 1
-                    // Neighbours share half a grain: film grain is softer than single pixels.
+                    // Neighbours share half of the grain, because film grain is softer than single
+                    // pixels.
                     let soft = speck + previous * 0.5
                     previous = speck
                     let level = shown.y
@@ -39,7 +40,7 @@ struct Film {
                     var value = shown * 255 + amount
                     value.replace(with: 0, where: value .< 0)
                     value.replace(with: 255, where: value .> 255)
-                    // Adding 2^23 rounds to a whole number and leaves it in the lowest bits.
+                    // Adding 2^23 rounds to an integer and leaves the integer in the lowest bits.
                     let whole = unsafeBitCast(value + 8_388_608, to: SIMD4<UInt32>.self)
                     out[0] = UInt8(truncatingIfNeeded: whole.x)
                     out[1] = UInt8(truncatingIfNeeded: whole.y)
@@ -51,10 +52,11 @@ struct Film {
         }
     }
 
-    /// Linear light to display values in 0 … 1: nothing burns out, mid-tones gain contrast.
+    /// Converts linear light to display values in 0 … 1 without clipping highlights, and raises the
+    /// contrast of mid-tones.
     ///
-    /// Masks rather than the library's pointwise minimum and maximum: those are not inlined, and
-    /// cost as much as all the rest of the development.
+    /// The code uses masks instead of the library's pointwise minimum and maximum, which are not
+    /// inlined and take as long as the rest of the development.
     @inline(__always)
     private func curve(_ light: Light) -> Light {
         let knee = Light(repeating: 0.62)

@@ -1,5 +1,5 @@
-/// Smooth randomness over the plane: gradient noise whose lattice is hashed, not tabulated, so that
-/// it neither repeats nor needs memory.
+/// Gradient noise over the plane. Its lattice is hashed, not tabulated, so it neither repeats nor
+/// needs memory.
 ///
 /// After Perlin, "Improving noise" (2002): quintic interpolation between lattice gradients.
 struct Noise {
@@ -7,7 +7,7 @@ struct Noise {
 
     init(seed: UInt32) { self.seed = seed }
 
-    /// One octave at a point; about -1 … 1, mean 0, features one unit wide.
+    /// One octave at a point: about -1 … 1, mean 0, with features one unit wide.
     @inline(__always)
     func value(_ x: Float, _ y: Float) -> Float {
         let cellX = Self.below(x)
@@ -37,20 +37,22 @@ struct Noise {
         return (top + (bottom - top) * sy) * 1.4
     }
 
-    /// The whole number at or below; rounding through the library is a call on older processors.
+    /// The floor of a value; the library's rounding would be a function call on older processors.
     @inline(__always)
     private static func below(_ value: Float) -> Int32 {
         let whole = Int32(value)
         return Float(whole) > value ? whole - 1 : whole
     }
 
-    /// The upper bits of each lane as -1 … 1: the bits become the fraction of a float in 2 ..< 4.
+    /// Converts the upper bits of each lane to -1 … 1: the bits become the fraction of a float in 2
+    /// ..< 4.
     @inline(__always)
     private static func signed(_ bits: SIMD4<UInt32>) -> SIMD4<Float> {
         unsafeBitCast((bits &>> 9) | 0x4000_0000, to: SIMD4<Float>.self) - 3
     }
 
-    /// Octaves of noise, each half as strong and about twice as fine as the one before.
+    /// The sum of several octaves; each octave is half as strong and about twice as fine as the
+    /// previous one.
     @inline(__always)
     func fractal(_ x: Float, _ y: Float, octaves: Int, gain: Float = 0.5) -> Float {
         var (px, py) = (x, y)
@@ -59,13 +61,13 @@ struct Noise {
         for _ in 0..<octaves {
             sum += value(px, py) * amplitude
             amplitude *= gain
-            // Turned by 37° each time, so that the lattices never line up.
+            // Each octave is rotated by 37°, so that the lattices never align.
             (px, py) = (1.61 * px - 1.2 * py + 17.3, 1.2 * px + 1.61 * py - 9.1)
         }
         return sum
     }
 
-    /// Octaves folded at zero: sharp crests and round valleys, 0 … about 1.6.
+    /// Octaves folded at zero, for sharp crests and round valleys: 0 … about 1.6.
     @inline(__always)
     func ridged(_ x: Float, _ y: Float, octaves: Int, gain: Float = 0.5) -> Float {
         var (px, py) = (x, y)
@@ -76,7 +78,7 @@ struct Noise {
             let fold = 1 - abs(value(px, py)) * 1.3
             let crest = max(fold, 0) * max(fold, 0)
             sum += crest * amplitude * weight
-            // Fine crests grow on coarse ones only: valleys stay smooth, as erosion leaves them.
+            // Fine crests grow only on coarse ones; valleys stay smooth, as after erosion.
             weight = clamp(crest * 1.6)
             amplitude *= gain
             (px, py) = (1.61 * px - 1.2 * py + 17.3, 1.2 * px + 1.61 * py - 9.1)

@@ -45,7 +45,8 @@ struct Painter {
     var width: Float { canvas.frameWidth }
     var height: Float { canvas.frameHeight }
 
-    /// Where the sun stands over a horizon at this hour, in units; often outside the frame.
+    /// The position of the sun above a horizon at this time of day, in units; often outside the
+    /// frame.
     mutating func sunPlace(horizon: Float) -> SIMD2<Float> {
         let x =
             width * (random.chance(0.5) ? random.between(0.14, 0.42) : random.between(0.58, 0.86))
@@ -61,7 +62,7 @@ struct Painter {
         }
     }
 
-    /// A sky for this hour; scenes change what they want before painting it.
+    /// A sky for this time of day; scenes adjust it before painting.
     mutating func sky(horizon: Float) -> Sky {
         var sky = Sky(atmosphere: atmosphere, horizon: horizon, sun: sunPlace(horizon: horizon))
         sky.cloudScale = random.between(0.8, 1.4)
@@ -94,7 +95,7 @@ struct Painter {
         return sky
     }
 
-    /// The direction of the sun for land lit from one side; -1 left, 1 right.
+    /// The direction of the sun for land that is lit from one side; -1 left, 1 right.
     mutating func sideLight(_ side: Float) -> SIMD3<Float> {
         let rise: Float =
             switch time {

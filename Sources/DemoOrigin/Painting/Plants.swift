@@ -1,6 +1,6 @@
 import Foundation
 
-/// Trees and grasses as silhouettes, in pixels.
+/// Trees and grasses as silhouettes; positions are in pixels.
 struct Plants {
     let canvas: Canvas
 
@@ -37,7 +37,7 @@ struct Plants {
         }
     }
 
-    /// A round-headed tree: a stem under a heap of leaf masses, lit from one side.
+    /// A round-headed tree: a stem below masses of leaves, lit from one side.
     func broadleaf(
         x: Float, foot: Float, height: Float, dark: Light, lit: Light, side: Float,
         random: inout Random

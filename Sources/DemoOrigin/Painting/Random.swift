@@ -1,4 +1,4 @@
-/// A small, fast source of chance that gives the same sequence for the same seed on every machine.
+/// A small, fast generator that gives the same sequence for the same seed on every machine.
 ///
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 struct Random: RandomNumberGenerator {
@@ -25,8 +25,9 @@ struct Random: RandomNumberGenerator {
 
     mutating func chance(_ probability: Float) -> Bool { unit() < probability }
 
-    /// One of the choices.
-    /// - Precondition: there is at least one.
+    /// Picks one of the choices.
+    ///
+    /// - Precondition: `choices` is not empty.
     mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
         choices[Int(next() % UInt64(choices.count))]
     }

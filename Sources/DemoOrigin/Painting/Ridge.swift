@@ -1,20 +1,20 @@
-/// One layer of land seen against what lies behind it: a skyline and the ground below it.
+/// A layer of land in front of the layers behind it: a skyline and the ground below the skyline.
 struct Ridge {
-    /// The skyline in pixels from the top, one number a column.
+    /// The skyline in pixels from the top, one number for each column.
     var skyline: [Float]
-    /// The colour just under the skyline.
+    /// The colour directly below the skyline.
     var colour: Light
-    /// What it fades into further down: the mist that fills the valley in front.
+    /// The colour further down: the mist in the valley in front.
     var mist: Light
-    /// How far down the mist is complete, in units.
+    /// The distance below the skyline at which the mist is complete, in units.
     var mistDepth: Float
-    /// How strong the mist gets, 0 … 1.
+    /// The maximum strength of the mist, 0 … 1.
     var mistStrength: Float = 0.8
-    /// Variation of the surface, 0 is flat as cut paper.
+    /// The variation of the surface; 0 is completely flat.
     var texture: Float = 0
     var textureSize: Float = 1
 
-    /// - Parameter bottom: the first pixel row that a nearer layer will hide anyway.
+    /// - Parameter bottom: the first pixel row that a nearer layer will hide.
     func paint(on canvas: Canvas, noise: Noise, bottom: Int? = nil) {
         let highest = Int((skyline.min() ?? 0).rounded(.down)) - 1
         let top = max(highest, 0)
@@ -46,7 +46,7 @@ struct Ridge {
         }
     }
 
-    /// The skyline without its teeth: mist lies level, it does not hang from every tooth.
+    /// The smoothed skyline: mist is level and does not follow every peak.
     private func smoothed() -> [Float] {
         var line = skyline
         let reach = max(skyline.count / 36, 1)
@@ -65,7 +65,7 @@ struct Ridge {
 }
 
 extension Noise {
-    /// A skyline of sharp mountains, in pixels; `height` and `base` in units.
+    /// A skyline of sharp mountains, in pixels; `height` and `base` are in units.
     func mountains(
         _ canvas: Canvas, base: Float, height: Float, width: Float, offset: Float, rough: Float
     ) -> [Float] {
@@ -89,7 +89,7 @@ extension Noise {
         }
     }
 
-    /// Any function of the horizontal position, in units, as a skyline in pixels.
+    /// Converts a function of the horizontal position, in units, to a skyline in pixels.
     func skyline(_ canvas: Canvas, _ function: (Float) -> Float) -> [Float] {
         (0..<canvas.width).map { function(Float($0) / canvas.scale) * canvas.scale }
     }

@@ -1,29 +1,29 @@
-/// A sky: a gradient, a sun or moon with its halo, and clouds lit from there.
+/// A sky: a gradient, a sun or moon with a halo, and clouds lit by the sun or moon.
 struct Sky {
     enum Clouds {
         case none
         /// Thin, combed veils.
         case cirrus
-        /// Heaps with bright edges and grey bellies.
+        /// Heaps with bright edges and grey undersides.
         case cumulus
         /// Long low banks.
         case banks
-        /// All closed.
+        /// A fully overcast sky.
         case cover
     }
 
     var atmosphere: Atmosphere
-    /// Where the sky ends, in units from the top.
+    /// The bottom of the sky, in units from the top.
     var horizon: Float
-    /// The sun or moon, in units; also lights the clouds when it is out of the frame.
+    /// The position of the sun or moon, in units; lights the clouds even outside the frame.
     var sun: SIMD2<Float>
-    /// Its radius in units; 0 hides the disc and keeps the halo.
+    /// The radius of the sun or moon in units; 0 hides the disc and keeps the halo.
     var sunRadius: Float = 0.018
     var haloStrength: Float = 1
     var clouds: Clouds = .none
-    /// How much of the sky is clouded, 0 … 1.
+    /// The share of the sky that is clouded, 0 … 1.
     var cover: Float = 0.5
-    /// How large the clouds are.
+    /// The size of the clouds.
     var cloudScale: Float = 1
 
     func paint(on canvas: Canvas, noise: Noise) {
@@ -132,7 +132,7 @@ struct Sky {
         }
     }
 
-    /// How much sun reaches a cloud here: less behind more cloud.
+    /// The sunlight that reaches a cloud at this point; clouds towards the sun reduce it.
     private func lit(_ noise: Noise, _ x: Float, _ y: Float) -> Float {
         let towards = sun - SIMD2(x, y)
         let length = max((towards * towards).sum().squareRoot(), 0.05)

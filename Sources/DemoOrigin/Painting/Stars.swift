@@ -1,7 +1,7 @@
 /// Stars, and the moon.
 struct Stars {
     var count = 900
-    /// How far down they reach, in units; they fade out towards it.
+    /// The lowest position of stars, in units; stars fade out towards it.
     var horizon: Float
     var tint = Light(0.9, 0.95, 1.1, 0)
 
@@ -11,7 +11,7 @@ struct Stars {
             let x = random.unit() * Float(canvas.width)
             let y = random.unit() * horizon * canvas.scale
             let fade = smoothstep(0, 0.3, horizon - y / canvas.scale)
-            // Few bright ones, many faint ones.
+            // A few bright stars and many faint ones.
             let magnitude = random.unit() * random.unit()
             let brightness = 0.08 + 1.5 * magnitude * magnitude
             let warm = random.between(-0.14, 0.14)
@@ -25,7 +25,7 @@ struct Stars {
         }
     }
 
-    /// A moon with its seas; `phase` -1 … 1 moves the shadow across, 1 is full.
+    /// Paints a moon with its maria; `phase` from -1 … 1 moves the shadow across, and 1 is full.
     static func moon(
         on canvas: Canvas, at place: SIMD2<Float>, radius: Float, phase: Float, noise: Noise,
         light: Light

@@ -1,43 +1,44 @@
 import Foundation
 
-/// Land in true perspective: a height for every place, lit by the sun, drawn from far to near.
+/// Land in true perspective: a height field, lit by the sun and drawn from far to near.
 ///
-/// The land is sampled where the camera needs it: a grid of columns across the picture and slices in
-/// depth, close together near the camera, far apart in the distance. Each slice is a skyline;
-/// drawing the strip between two of them from the farthest to the nearest hides what is hidden
-/// without any depth buffer.
+/// The land is sampled where the camera needs it: in columns across the picture and in slices of
+/// depth that are dense near the camera and sparse in the distance. Each slice is a skyline.
+/// Drawing the strips between slices from the farthest to the nearest hides all hidden parts
+/// without a depth buffer.
 struct Terrain {
-    /// What the shading is told about one place.
+    /// The data for shading one point.
     struct Place {
         var x: Float
         var z: Float
         var height: Float
-        /// 1 is level ground, 0 a wall.
+        /// The slope: 1 is level ground, 0 is a wall.
         var level: Float
-        /// Direct sun, 0 … 1, cast shadows included.
+        /// The direct sunlight with cast shadows, 0 … 1.
         var sun: Float
-        /// Sky light, 0 … 1.
+        /// The sky light, 0 … 1.
         var open: Float
     }
 
-    /// Where the camera stands, in the land's own measure: eye height, picture row of the horizon
-    /// (units) and focal length (units).
+    /// The camera: the eye height in the land's own measure, the picture row of the horizon in
+    /// units, and the focal length in units.
     var eye: Float
     var horizon: Float
     var focal: Float = 0.95
     var near: Float = 0.28
     var far: Float = 42
-    /// How the slices are spread: 1 is evenly over the picture's rows (open plains), towards 0 each
-    /// slice is the same part deeper than the one before (steep land far away).
+    /// The distribution of the slices: 1 spreads them evenly over the picture's rows (open plains);
+    /// towards 0 each slice is a constant factor deeper than the previous one (steep, distant
+    /// land).
     var spread: Float = 0.6
-    /// Unit vector to the sun: x to the right, y up, z away from the camera.
+    /// The unit vector towards the sun: x to the right, y up, z away from the camera.
     var sun: SIMD3<Float>
-    /// How fast the distance fades: the depth at which about two thirds are haze.
+    /// The depth at which haze covers about two thirds.
     var clarity: Float = 16
-    /// Haze lies low: it halves with every this much height.
+    /// The height over which the haze halves.
     var hazeHeight: Float = 3
     var atmosphere: Atmosphere
-    /// How far across the light the haze is tinted by the sun's halo, 0 … 1, from the sun's side.
+    /// The horizontal position, in units, at which the sun's halo tints the haze; nil for no tint.
     var glowSide: Float?
 
     private struct Grid {
@@ -104,7 +105,7 @@ struct Terrain {
                     sun: direct * shadow, open: 0.55 + 0.45 * normal.y)
                 let thin = expf(-max(height, 0) / hazeHeight * 0.69)
                 let amount = clamp(fade * (0.35 + 0.65 * thin))
-                // The last of the land is as bright as the sky behind it.
+                // At the far end, the land is as bright as the sky behind it.
                 var haze = atmosphere.haze.mixed(with: atmosphere.horizon, fade * fade * 0.8)
                 if let glowSide {
                     let distance = slope * focal + canvas.frameWidth / 2 - glowSide
@@ -127,7 +128,7 @@ struct Terrain {
         let width = Float((right - left) * step) / (canvas.scale * focal) * z
         let depth = grid.depths[back] - grid.depths[front]
         let slopeX = (grid.heights[line + right] - grid.heights[line + left]) / width
-        // A column leans outwards as it recedes; the sideways climb of that lean is not depth's.
+        // A column leans outwards with distance; subtract the sideways slope of that lean.
         let lean = across(column, step, canvas) * slopeX
         let slopeZ =
             (grid.heights[back * grid.columns + column]
@@ -136,7 +137,7 @@ struct Terrain {
         return SIMD3(-slopeX, 1, -slopeZ) / length
     }
 
-    /// 1 in the sun, 0 behind a mountain, soft in between.
+    /// 1 in the sun, 0 behind a mountain, with a soft transition.
     private func shadow(
         _ grid: Grid, _ canvas: Canvas, _ step: Int, _ column: Int, _ slice: Int
     ) -> Float {
@@ -182,7 +183,7 @@ struct Terrain {
                 let light = grid.lights[here].mixed(with: grid.lights[here + 1], part)
                 let y = middle + (eye - height) * rise
                 if farthest {
-                    // The land ends in haze, not in a gap below the sky.
+                    // The land ends in haze, without a gap below the sky.
                     behind[x] = min(y, middle)
                     behindLight[x] = rim
                 }

@@ -1,18 +1,18 @@
-/// Still or rough water: what stands above the shore, mirrored, bent by waves and tinted.
+/// Still or rough water: mirrors the picture above the shore, distorted by waves and tinted.
 ///
-/// On rough water the waves read the mirror far up and down, and that alone draws the glittering
-/// path under a low sun.
+/// On rough water, the waves sample the mirrored picture far up and down. This alone creates the
+/// glittering path under a low sun.
 struct Water {
     /// The first pixel row of water.
     var shore: Int
-    /// What one sees looking straight down.
+    /// The colour of the water seen from directly above.
     var deep: Light
-    /// 0 is a mirror, 1 a breezy sea.
+    /// The roughness: 0 is a mirror, 1 a breezy sea.
     var roughness: Float
-    /// How much is mirrored at the bottom of the picture, 0 … 1; at the shore it is nearly all.
+    /// The share of reflection at the bottom of the picture, 0 … 1; at the shore it is nearly 1.
     var clearness: Float = 0.5
     var waveSize: Float = 1
-    /// The path of light under a low sun: where it stands (units) and its light.
+    /// The path of light under a low sun: its position in units, and its light.
     var path: (x: Float, light: Light)?
 
     func paint(on canvas: Canvas, noise: Noise) {
@@ -42,7 +42,7 @@ struct Water {
                 fromY = min(fromY, shore - 1)
                 let fromX = min(max(x + Int(ripple * sway), 0), canvas.width - 1)
                 let light = canvas.pixels[fromY * canvas.width + fromX]
-                // A wave's near side shows the depth, its far side the sky.
+                // The near side of a wave shows the depth, the far side shows the sky.
                 let facing = clamp(share - tilt * roughness * 0.4, 0.03, 1)
                 line[x] = deep.mixed(with: light, facing)
                 guard let path else { continue }

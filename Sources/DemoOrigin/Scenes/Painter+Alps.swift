@@ -15,7 +15,7 @@ extension Painter {
         if random.chance(0.55) { fringe(from: height) }
     }
 
-    /// The mountains themselves; `valley` is how wide the way in is kept free.
+    /// Paints the mountains; `valley` is the width of the valley that stays clear.
     mutating func paintMassif(horizon: Float, side: Float, valley: Float) {
         let noise = noise
         let place = random.between(0, 80)
@@ -35,7 +35,7 @@ extension Painter {
             let hill = noise.fractal(x * 0.42, z * 0.42 + place, octaves: 3, gain: 0.4) * 0.26
             if rise == 0 { return hill - 0.15 }
             let wall = clamp(abs(x) / (valley * z + 0.6) - 0.35)
-            // Octaves finer than a slice is deep would come out as vertical streaks.
+            // Octaves finer than the depth of a slice would show as vertical streaks.
             let bend = noise.value(x * 0.21, z * 0.21 + place) * 0.25
             let crest = noise.ridged(
                 x * 0.085 + place + bend, z * 0.085 + place - bend, octaves: z < 9 ? 6 : 5,
@@ -60,7 +60,7 @@ extension Painter {
                 with: meadow * (1 + mottle * 0.35 + fine * 0.2), green)
             ground = ground.mixed(with: forest * (1 + fine * 0.5), trees * 0.9)
             ground = ground.mixed(with: Light(0.9, 0.93, 0.98, 0), snow)
-            // Gullies and boulders below the grid's own detail; the height keeps walls from streaking.
+            // Gullies and boulders finer than the grid; using the height prevents streaks on walls.
             let bump =
                 1 + 0.34
                 * noise.fractal(
@@ -71,7 +71,7 @@ extension Painter {
         }
     }
 
-    /// Grass for the season and hour.
+    /// The colour of grass for the season and the time of day.
     mutating func grass() -> Light {
         Light(random.pick([0x4F6B2E, 0x64752F, 0x3F5F35, 0x8A7A3A, 0x7D6A35]))
     }

@@ -19,7 +19,7 @@ extension Painter {
         ).paint(on: canvas, noise: noise)
     }
 
-    /// The light a city throws up into the haze.
+    /// The light of the city in the haze.
     private mutating func skyGlow(horizon: Float) {
         let light = Light(random.pick([0xC8783C, 0xB0645A, 0x9A6A8C])) * 0.5
         let middle = width * random.between(0.3, 0.7)
@@ -72,7 +72,7 @@ extension Painter {
         let tone = lamp.mixed(with: Light(random.pick([0xDFE9FF, 0xFFE9C8, 0xFFB45A])), 0.5)
         var y = top * unit + cell.y * 1.2
         while y < foot * unit - cell.y {
-            // Whole floors are often lit or dark together.
+            // Whole floors are often lit or dark.
             let floor = random.chance(0.12) ? 1.9 : random.between(0.3, 1.2)
             var x = left * unit + cell.x * 0.7
             while x < right * unit - cell.x {

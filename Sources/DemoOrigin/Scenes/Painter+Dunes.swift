@@ -25,7 +25,8 @@ extension Painter {
             let u = (x * cosf(turn) + z * sinf(turn)) * 0.34 + bend * 0.62 + place
             let along = (z * cosf(turn) - x * sinf(turn)) * 0.1
             let swell = noise.value(u * 0.8, along + place)
-            // Crests are sharp near by and round far away, where a slice cannot hold an edge.
+            // Crests are sharp nearby and rounded far away, where a slice is too coarse for an
+            // edge.
             let round = 0.0004 + z * z * 0.00006
             let fold = noise.value(u, along * 1.7 + 7)
             let fine = noise.value(u * 2.7 + 3, along * 3 + bend)

@@ -1,5 +1,5 @@
 extension Painter {
-    /// Firs, rank behind rank, the farther the paler.
+    /// Rows of firs that grow paler with distance.
     mutating func paintForest() {
         var sky = sky(horizon: height * 0.8)
         if sky.clouds == .cumulus || sky.clouds == .banks { sky.clouds = .none }
@@ -13,7 +13,7 @@ extension Painter {
         let tilt = random.between(-0.16, 0.16)
         for rank in 0..<ranks {
             let t = Float(rank) / Float(ranks - 1)
-            // Even the nearest trees keep some of the fog and some of their green.
+            // Even the nearest trees keep some fog and some green.
             let dark = green.mixed(with: atmosphere.near, 0.55) * 0.75
             let colour = fog.mixed(with: dark, 0.08 + 0.9 * powTo(t, 1.15))
             let base = mix(first, height * 1.02, powTo(t, 1.1))

@@ -143,7 +143,7 @@ extension Painter {
         }
     }
 
-    /// City lights out of focus: nothing but discs of colour.
+    /// City lights out of focus, as discs of colour.
     mutating func paintLights() {
         let themes: [(UInt32, UInt32, [UInt32])] = [
             (0x140C1C, 0x3A2030, [0xFFB45A, 0xFF8A3C, 0xFFD890, 0xFF5A4A, 0xFFC878]),
@@ -183,7 +183,7 @@ extension Painter {
         let y = place.y * canvas.scale
         let size = radius * canvas.scale
         canvas.disc(x: x, y: y, radius: size, softness: size * 0.03, light * 0.72, add: true)
-        // The brighter rim a real lens leaves.
+        // The brighter rim of a real lens.
         canvas.disc(x: x, y: y, radius: size, softness: size * 0.02, light * 0.4, add: true)
         canvas.disc(x: x, y: y, radius: size * 0.9, softness: size * 0.09, light * -0.4, add: true)
     }

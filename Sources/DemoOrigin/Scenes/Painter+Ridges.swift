@@ -1,5 +1,5 @@
 extension Painter {
-    /// Ridges in haze: the classic of Chinese ink and of early mornings in the mountains.
+    /// Ridges in haze, as in Chinese ink paintings and early mornings in the mountains.
     mutating func paintRidges() {
         let horizon = height * random.between(0.5, 0.72)
         let sky = sky(horizon: horizon)
@@ -17,7 +17,7 @@ extension Painter {
         }
     }
 
-    /// Layers of land from far and pale to near and dark.
+    /// Paints layers of land from far and pale to near and dark.
     mutating func paintLayers(
         _ count: Int, from first: Float, to last: Float, jagged: Float
     ) {
@@ -26,7 +26,7 @@ extension Painter {
             let t = Float(layer) / Float(count - 1)
             let dark = atmosphere.haze.mixed(with: atmosphere.near, powTo(t, 0.8) * 0.94 + 0.06)
             let tinted = dark.mixed(with: atmosphere.middle, 0.2 * (1 - t))
-            // What the next layer hides wholly need not be painted.
+            // Rows that the next layer hides completely need no paint.
             let hidden = layer + 1 < count ? skylines[layer + 1].max().map { Int($0) + 2 } : nil
             Ridge(
                 skyline: skylines[layer], colour: tinted,
@@ -57,7 +57,7 @@ extension Painter {
         }
     }
 
-    /// Dark firs along the bottom edge.
+    /// Paints dark firs along the bottom edge.
     mutating func fringe(from base: Float) {
         let plants = Plants(canvas: canvas)
         let side = random.chance(0.5)

@@ -50,7 +50,8 @@ extension Painter {
         var wet: Light
         var green: Light
 
-        /// `land` is 0 at the water's edge, negative in the sea.
+        /// The colour at a distance from the water's edge: `land` is 0 at the edge and negative in
+        /// the sea.
         func colour(_ land: Float, _ wave: Float, _ grain: Float) -> Light {
             if land < 0.012 {
                 let depth = -land + wave * 0.012

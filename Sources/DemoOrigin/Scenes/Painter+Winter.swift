@@ -1,5 +1,5 @@
 extension Painter {
-    /// Snow fields and laden firs.
+    /// Snow fields and snow-laden firs.
     mutating func paintWinter() {
         let horizon = height * random.between(0.42, 0.56)
         let sky = sky(horizon: horizon)
@@ -58,7 +58,7 @@ extension Painter {
         shade: Light
     ) {
         let unit = canvas.scale
-        // A blue shadow where the tree stands, then the tree, then snow on its tiers.
+        // First a blue shadow below the tree, then the tree, then snow on its tiers.
         for row in 0..<max(Int(tall * 0.05 * unit), 1) {
             let t = Float(row) / max(tall * 0.05 * unit, 1)
             let half = tall * 0.2 * (1 - t * t).squareRoot() * unit

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Painter {
-    /// Trunks in a wood, leaves between them out of focus.
+    /// Trunks in a wood, with leaves between them out of focus.
     mutating func paintWood() {
         let autumn: [(UInt32, UInt32, [UInt32])] = [
             (0xF2D9A0, 0xC88A3C, [0xE8A030, 0xD0702A, 0xF0C850, 0xB8502A]),

@@ -1,9 +1,9 @@
 import Hummingbird
 import NIOCore
 
-/// Responses, as the origin gives them.
+/// The responses of the origin.
 enum Answer {
-    /// Ends a response without its end; the server then closes the connection.
+    /// Aborts a response body, so that the server closes the connection.
     struct HungUp: Error {}
 
     static func file(_ bytes: ByteBuffer, type: String = "image/jpeg") -> Response {
@@ -21,7 +21,7 @@ enum Answer {
         Response(status: .found, headers: [.location: path])
     }
 
-    /// A file of which only the first bytes come, and then a closed connection.
+    /// A file that stops after the first bytes, followed by a closed connection.
     static func cut(_ file: ByteBuffer, after count: Int) -> Response {
         let body = ResponseBody(contentLength: file.readableBytes) { writer in
             let part = file.getSlice(
@@ -32,7 +32,7 @@ enum Answer {
         return Response(status: .ok, headers: [.contentType: "image/jpeg"], body: body)
     }
 
-    /// A file in small pieces with a wait before each.
+    /// A file in small pieces, with a pause before each piece.
     static func drip(_ file: ByteBuffer, chunk: Int, every pause: Duration) -> Response {
         let body = ResponseBody(contentLength: file.readableBytes) { writer in
             var rest = file
@@ -47,7 +47,7 @@ enum Answer {
         return Response(status: .ok, headers: [.contentType: "image/jpeg"], body: body)
     }
 
-    /// So many zeros, without holding them in memory.
+    /// The given number of zero bytes, streamed without holding them in memory.
     static func zeros(_ count: Int, declared: Bool) -> Response {
         let body = ResponseBody(contentLength: declared ? count : nil) { writer in
             let block = ByteBuffer(repeating: 0, count: 64 * 1024)

@@ -1,45 +1,46 @@
-/// A way to misbehave that the origin offers under `/faults/…`, for tests of clients.
+/// A faulty response that the origin serves under `/faults/…`, for tests of clients.
 ///
-/// ``path`` gives the address; the origin reads it back with ``init(path:)``, so the two cannot
-/// drift apart. Sizes are in bytes. Pictures are served as `image/jpeg` in all cases.
+/// ``path`` gives the address and ``init(path:)`` parses it, so the two cannot drift apart. Sizes
+/// are in bytes. Pictures are always served as `image/jpeg`.
 public enum DemoFault: Sendable, Hashable {
-    /// That many redirects (302), each to the next, then a good picture.
+    /// A chain of that many redirects (302), then a good picture.
     case redirects(Int)
     /// A redirect to itself.
     case redirectLoop
-    /// A redirect to ``list``, which lies in another folder.
+    /// A redirect to ``list``, which is in another folder.
     case movedList
-    /// A list of one photo, a text with a relative address; the photo is that of ``none``.
+    /// A text list with one photo at a relative address; the photo is that of ``none``.
     case list
-    /// A body of zeros with its length declared.
+    /// A body of zeros with a declared length.
     case huge(bytes: Int)
-    /// A body of zeros in chunks, its length unsaid, ending after so many bytes.
+    /// A body of zeros in chunks, without a declared length, that ends after the given number of
+    /// bytes.
     case endless(bytes: Int)
-    /// A good picture, of which `chunk` bytes come every `milliseconds`.
+    /// A good picture of which `chunk` bytes are sent every `milliseconds`.
     case drip(chunk: Int, milliseconds: Int)
-    /// A good picture whose connection closes after so many bytes of the body.
+    /// A good picture whose connection closes after the given number of bytes of the body.
     case closeEarly(after: Int)
-    /// A status such as 429 or 503 with `Retry-After` in seconds, `failures` times for each `key`;
-    /// from then on a good picture.
+    /// A status such as 429 or 503 with `Retry-After` in seconds, sent `failures` times for each
+    /// `key`; then a good picture.
     case flaky(status: Int, failures: Int, retryAfter: Int, key: String)
-    /// Always this status, with a short text.
+    /// The given status every time, with a short text.
     case status(Int)
     /// HTML under a photo's name.
     case htmlPage
-    /// Status 200 and nothing else.
+    /// An empty response with status 200.
     case empty
-    /// A picture cut short, with a length to match.
+    /// A truncated picture; the declared length matches.
     case truncated
     /// Noise.
     case randomBytes
-    /// A header that promises 50,000 × 50,000 pixels.
+    /// A header that claims 50,000 × 50,000 pixels.
     case hugeHeader
-    /// The request is taken, and no answer ever comes.
+    /// The server accepts the request but never responds.
     case neverAnswers
-    /// Nothing wrong at all, for comparison; with `ETag`, `Last-Modified` and `Cache-Control`.
+    /// No fault, for comparison; with `ETag`, `Last-Modified` and `Cache-Control`.
     case none
 
-    /// Its address, beginning at the origin's root.
+    /// The address, starting at the origin's root.
     public var path: String { "/faults/" + tail }
 
     private var tail: String {
@@ -65,7 +66,7 @@ public enum DemoFault: Sendable, Hashable {
         }
     }
 
-    /// The fault at an address, or `nil` if there is none.
+    /// Parses an address; `nil` if it is not the address of a fault.
     public init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 3, parts[0].isEmpty, parts[1] == "faults" else { return nil }

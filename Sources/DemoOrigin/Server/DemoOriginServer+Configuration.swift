@@ -1,37 +1,40 @@
 public import Logging
 
 extension DemoOriginServer {
-    /// What a server offers, and how slowly.
+    /// The contents and the speed of a server.
     public struct Configuration: Sendable {
-        /// The port, or 0 for any that is free.
+        /// The port, or 0 for any free port.
         public var port = 0
-        /// How many lines the list has.
+        /// The number of entries in the list.
         public var count = 240
-        /// Whether some lines of the list are bad.
+        /// Whether the list contains bad entries.
         public var faults = true
-        /// How long a photo waits before its first byte; each has its own wait in this range, the
-        /// same at every request. Lists and `/faults/…` do not wait.
+        /// The delay before the first byte of a photo.
+        ///
+        /// Each photo has its own delay in this range, the same for every request. Lists and
+        /// `/faults/…` have no delay.
         public var latency: ClosedRange<Duration> = .milliseconds(80) ... .milliseconds(400)
-        /// How long the list's very slow photos take from the first byte to the last.
+        /// The duration of the list's very slow transfers, from the first byte to the last.
         public var slowTransfer: Duration = .seconds(20)
-        /// The longer side of every picture in pixels, or `nil` for that of a camera. Unoptimised
-        /// builds want it small.
+        /// The longer side of every picture in pixels, or `nil` for the size of a camera picture.
+        ///
+        /// Use a small size in unoptimised builds.
         public var longestSide: Int?
-        /// How many bytes of finished files are kept.
+        /// The maximum size of the cache of finished files, in bytes.
         public var cacheBytes = 192 << 20
-        /// How many pictures are rendered at the same time.
+        /// The maximum number of pictures rendered at the same time.
         public var threads = 2
-        /// Where the server says what it does; silent unless told otherwise.
+        /// The logger of the server; only critical messages by default.
         public var logger: Logger
 
-        /// The demo as people see it: 240 lines, some of them bad, over a fair connection.
+        /// The demo for people: 240 entries, some of them bad, over a typical connection.
         public init() {
             logger = Logger(label: "demo-origin")
-            // The server below reports every stop as an error, because it sees a cancellation.
+            // The underlying server reports every stop as an error, because it sees a cancellation.
             logger.logLevel = .critical
         }
 
-        /// For tests: small pictures, no waiting.
+        /// A configuration for tests: small pictures and no delays.
         public static var quick: Configuration {
             var configuration = Configuration()
             configuration.latency = .zero ... .zero
@@ -40,7 +43,7 @@ extension DemoOriginServer {
             return configuration
         }
 
-        /// The wait of one line of the list.
+        /// The delay of an entry of the list.
         func delay(_ index: Int) -> Duration {
             var random = Random(seed: UInt64(index) &+ 0xA11CE)
             let span = latency.upperBound - latency.lowerBound
@@ -49,12 +52,12 @@ extension DemoOriginServer {
     }
 }
 
-/// Why an origin did not start.
+/// The reason why an origin did not start.
 public enum DemoOriginError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The port could not be opened; 0 stands for "any".
     case cannotListen(port: Int, reason: String)
 
-    /// For people: what happened and what to do.
+    /// A sentence for people: the cause and what to do.
     public var description: String {
         switch self {
         case .cannotListen(let port, let reason):

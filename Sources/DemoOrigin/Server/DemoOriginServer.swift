@@ -4,22 +4,21 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// A photo origin on this machine: a list of pictures and the pictures themselves, over HTTP.
+/// A photo origin on this machine: serves a list of pictures and the pictures themselves over HTTP.
 ///
-/// | Address | Answer |
+/// | Address | Response |
 /// |---|---|
 /// | `/photos.plist`, `/photos.json` | the list, see ``DemoCatalog`` |
 /// | `/photos/<name>.jpg` | a picture, or one of the list's deliberate failures |
-/// | `/faults/<kind>` | one failure on purpose, see ``DemoFault`` |
+/// | `/faults/<kind>` | a deliberate failure, see ``DemoFault`` |
 ///
-/// It listens on 127.0.0.1 only. Pictures are rendered when they are first asked for, on threads of
-/// their own, and kept up to ``Configuration/cacheBytes``.
+/// The server listens on 127.0.0.1 only. Pictures are rendered on first request, on separate
+/// threads, and cached up to ``Configuration/cacheBytes``.
 ///
-/// A program that runs for hours starts it, and stops it when it is done; a test writes
-/// ``withDemoOrigin(_:encoding:_:)``, which cannot forget to stop. Every method may be called from
-/// any thread.
+/// A long-running program starts the server and stops it when done. A test uses
+/// ``withDemoOrigin(_:encoding:_:)``, which always stops the server. All methods are thread-safe.
 public final class DemoOriginServer: Sendable {
-    /// Where it listens; never 0.
+    /// The port of the server; never 0.
     public let port: Int
     private let responder: OriginResponder
     private let darkrooms: [PhotoDarkroom]
@@ -37,7 +36,7 @@ public final class DemoOriginServer: Sendable {
         self.running = running
     }
 
-    /// Its address without a slash at the end: `http://127.0.0.1:…`.
+    /// The address without a trailing slash: `http://127.0.0.1:…`.
     public var url: String { "http://127.0.0.1:\(port)" }
 
     /// The address of the list as a property list.
@@ -46,21 +45,21 @@ public final class DemoOriginServer: Sendable {
     /// The address of the list as JSON.
     public var jsonURL: String { url + "/photos.json" }
 
-    /// What the list holds.
+    /// The contents of the list.
     public var catalog: DemoCatalog { responder.catalog }
 
     /// The address of a failure.
     public func url(for fault: DemoFault) -> String { url + fault.path }
 
-    /// How many requests came for an address that begins at the root, such as ``DemoFault/path``.
+    /// The number of requests for an address that starts at the root, such as ``DemoFault/path``.
     public func requestCount(for path: String) -> Int { responder.requestCount(path) }
 
-    /// Starts a server, and returns once it listens.
+    /// Starts a server and returns once it listens.
     ///
     /// - Parameters:
-    ///   - configuration: what it serves, and how slowly.
-    ///   - encoding: how pictures become files; JPEG unless a test wants it simpler.
-    /// - Throws: ``DemoOriginError/cannotListen(port:reason:)`` when the port is taken or forbidden.
+    ///   - configuration: the contents and the speed of the server.
+    ///   - encoding: encodes pictures as files; JPEG by default.
+    /// - Throws: ``DemoOriginError/cannotListen(port:reason:)`` if the port is taken or forbidden.
     public static func start(
         _ configuration: Configuration = Configuration(),
         encoding: any PhotoEncoding = JPEGPhotos()
@@ -69,7 +68,7 @@ public final class DemoOriginServer: Sendable {
             PhotoDarkroom(
                 encoding: encoding, threadCount: configuration.threads,
                 byteLimit: configuration.cacheBytes),
-            // The fault routes' one small picture must not wait behind a queue of large ones.
+            // The fault routes' small picture must not wait behind a queue of large ones.
             PhotoDarkroom(encoding: encoding, threadCount: 1, byteLimit: 4 << 20),
         ]
         let responder = OriginResponder(
@@ -107,11 +106,11 @@ public final class DemoOriginServer: Sendable {
             logger: configuration.logger)
     }
 
-    /// What runs the server, and stops it: first it stops listening, a moment later it cancels what is not
-    /// over by itself.
+    /// The services that run the server and stop it: first the server stops listening, then after a
+    /// moment it cancels the requests that remain.
     ///
-    /// A server that is cancelled while it listens stops the program if it has just accepted a connection:
-    /// <https://github.com/apple/swift-nio/issues/3481>.
+    /// Cancelling a server that listens crashes the program if the server has just accepted a
+    /// connection: <https://github.com/apple/swift-nio/issues/3481>.
     private static func services(of application: some ApplicationProtocol) -> ServiceGroup {
         var configuration = ServiceGroupConfiguration(
             services: [application], logger: application.logger)
@@ -119,19 +118,19 @@ public final class DemoOriginServer: Sendable {
         return ServiceGroup(configuration: configuration)
     }
 
-    /// Stops listening, closes every connection, and returns when all of it is over.
+    /// Stops listening, closes every connection, and returns when the server has stopped.
     ///
-    /// What is under way has a tenth of a second to come to its end; a rendering is finished first, which may
-    /// take as long. Calling it again does nothing.
+    /// Requests in progress have a tenth of a second to finish. A rendering in progress always
+    /// finishes, which may take as long. Further calls have no effect.
     public func stop() async {
         await services.triggerGracefulShutdown()
         _ = await running.result
         for darkroom in darkrooms { try? await darkroom.close() }
     }
 
-    /// Returns when the server has stopped, for a program that has nothing else to do.
+    /// Returns when the server has stopped; for a program without other work.
     ///
-    /// - Throws: what ended the server, unless it was ``stop()``.
+    /// - Throws: the error that ended the server, if any; ``stop()`` is not an error.
     public func waitUntilStopped() async throws {
         do {
             try await running.value
@@ -141,10 +140,10 @@ public final class DemoOriginServer: Sendable {
     }
 }
 
-/// Runs a server for as long as a closure needs it.
+/// Runs a server for the duration of a closure.
 ///
-/// - Throws: what ``DemoOriginServer/start(_:encoding:)`` throws, and what `body` throws.
-/// - Returns: what `body` returns; the server has stopped by then, whatever happened.
+/// - Throws: the errors of ``DemoOriginServer/start(_:encoding:)`` and of `body`.
+/// - Returns: the result of `body`. The server has stopped in every case.
 public func withDemoOrigin<Value: Sendable>(
     _ configuration: DemoOriginServer.Configuration = .init(),
     encoding: any PhotoEncoding = JPEGPhotos(),

@@ -1,22 +1,22 @@
 import Foundation
 import Hummingbird
 
-/// What tells caches that a picture is the one they have.
+/// The validators by which caches recognise a picture.
 struct Freshness {
-    /// A name for exactly these bytes: pictures are a function of index and size.
+    /// An entity tag for exactly these bytes, which depend only on index and size.
     let tag: String
-    /// When the picture was "taken".
+    /// The date at which the picture was "taken".
     let modified: String
 
     init(_ picture: DemoPicture) {
-        // To be raised when the painters change, so that caches of earlier versions let go.
+        // Increase this number when the painters change, to invalidate earlier caches.
         let edition = 1
         tag = "\"demo-\(edition)-\(picture.index)-\(picture.width)x\(picture.height)\""
-        // The day of the tutorial that this demo remembers, and a quarter of an hour a picture.
+        // The day of the original tutorial, plus a quarter of an hour for each picture.
         modified = Self.httpDate(1_422_981_660 + picture.index * 900)
     }
 
-    /// The date in the form HTTP wants (RFC 9110, 5.6.7).
+    /// The date in HTTP's format (RFC 9110, 5.6.7).
     static func httpDate(_ seconds: Int) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -25,7 +25,8 @@ struct Freshness {
         return formatter.string(from: Date(timeIntervalSince1970: TimeInterval(seconds)))
     }
 
-    /// Whether the client already has this picture (RFC 9110, 13.1: the tag decides if there is one).
+    /// Whether the client already has this picture (RFC 9110, 13.1: a tag takes precedence over a
+    /// date).
     func isKnown(to headers: HTTPFields) -> Bool {
         if let tags = headers[.ifNoneMatch] {
             return tags.split(separator: ",").contains { candidate in

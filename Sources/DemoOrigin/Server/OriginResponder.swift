@@ -2,7 +2,7 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// Decides what each request gets.
+/// Selects the response to each request.
 final class OriginResponder: Sendable {
     typealias Configuration = DemoOriginServer.Configuration
 
@@ -10,7 +10,7 @@ final class OriginResponder: Sendable {
     private let configuration: Configuration
     private let darkroom: PhotoDarkroom
     private let counts = RequestCounts()
-    /// What the fault routes serve where they serve a picture: a small one, quickly made.
+    /// The picture of the fault routes: small and fast to render.
     private let sample: DemoPicture
     private let samples: PhotoDarkroom
 
@@ -114,11 +114,11 @@ final class OriginResponder: Sendable {
             if counts[String(request.uri.path)] > failures {
                 return try await fresh(sample, request, samples)
             }
-            var response = Answer.text(.init(code: status), "Not now. Come back later.\n")
+            var response = Answer.text(.init(code: status), "Not now. Try again later.\n")
             response.headers[.retryAfter] = String(wait)
             return response
         case .status(let code):
-            return Answer.text(.init(code: code), "As you wished: \(code).\n")
+            return Answer.text(.init(code: code), "As requested: \(code).\n")
         case .htmlPage:
             return Answer.file(ByteBuffer(bytes: BrokenFiles.htmlPage), type: "text/html")
         case .empty:
@@ -136,7 +136,7 @@ final class OriginResponder: Sendable {
         }
     }
 
-    /// Waits until the client goes away or the server stops.
+    /// Waits until the client disconnects or the server stops.
     private func silence(_ request: Request) async throws -> Response {
         try await request.body.consumeWithCancellationOnInboundClose { _ in
             while true { try await Task.sleep(for: .seconds(3600)) }
@@ -144,7 +144,7 @@ final class OriginResponder: Sendable {
     }
 }
 
-/// How often each address was asked for, up to a number of addresses.
+/// Counts the requests for each address, up to a number of addresses.
 final class RequestCounts: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 
@@ -152,7 +152,7 @@ final class RequestCounts: Sendable {
 
     func add(_ path: String) {
         counts.withLock { counts in
-            // Whoever asks for ten thousand different addresses is not a test of ours.
+            // Our tests never request ten thousand different addresses.
             guard counts[path] != nil || counts.count < 10_000 else { return }
             counts[path, default: 0] += 1
         }

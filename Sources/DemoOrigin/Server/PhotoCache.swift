@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Rendered files by name, up to a number of bytes; what was not asked for longest goes first.
+/// Rendered files by index, up to a number of bytes; removes the least recently used files first.
 ///
-/// Pure: no lock, no clock. Finding the oldest is a walk over all entries, of which there are
-/// hundreds; the pictures themselves cost a million times as much.
+/// A pure value: no lock, no clock. Finding the oldest entry walks over all entries. There are
+/// hundreds of entries, and rendering a picture takes a million times as long.
 struct PhotoCache {
     private struct Slot {
         var file: ByteBuffer
@@ -26,7 +26,8 @@ struct PhotoCache {
         return file
     }
 
-    /// Keeps a file, at the cost of the oldest ones; one larger than the whole limit is not kept.
+    /// Stores a file and removes the oldest files if necessary; does not store a file larger than
+    /// the limit.
     mutating func insert(_ file: ByteBuffer, for key: Int) {
         guard file.readableBytes <= byteLimit else { return }
         remove(key)

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOPosix
 
-/// Renders and encodes pictures on threads of its own, and keeps the results.
+/// Renders and encodes pictures on its own threads, and caches the results.
 ///
-/// Requests for one picture that come together share one rendering. A rendering that began is
-/// finished even if nobody waits any more: the next visitor finds it done.
+/// Simultaneous requests for one picture share a rendering. A rendering that has begun is finished
+/// even if no request waits for it, so that a later request finds the result.
 actor PhotoDarkroom {
     private let encoding: any PhotoEncoding
     private let threads: NIOThreadPool
@@ -34,6 +34,6 @@ actor PhotoDarkroom {
         return file
     }
 
-    /// Ends the threads once the rendering they are at is done; later requests fail.
+    /// Ends the threads after their current renderings; later requests fail.
     func close() async throws { try await threads.shutdownGracefully() }
 }

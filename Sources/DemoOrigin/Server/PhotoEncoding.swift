@@ -1,25 +1,25 @@
 import Imaging
 
-/// Turns a rendered picture into the bytes of a file.
+/// Encodes a rendered picture as a file.
 ///
-/// Called on threads that may block, several at a time.
+/// The methods are called on threads that may block, several at a time.
 public protocol PhotoEncoding: Sendable {
-    /// The file for a picture.
+    /// Returns the file of a picture.
     ///
-    /// - Throws: whatever keeps the picture from being encoded; the origin answers 500.
+    /// - Throws: any error that prevents the encoding; the origin then responds with status 500.
     func encoded(_ picture: DemoPicture) throws -> [UInt8]
 }
 
-/// JPEG at the quality of a careful photographer.
+/// Encodes pictures as JPEG with high quality.
 public struct JPEGPhotos: PhotoEncoding {
     private let quality: Int
 
-    /// - Parameter quality: 1 … 100.
+    /// - Parameter quality: the JPEG quality, 1 … 100.
     public init(quality: Int = 88) { self.quality = quality }
 
-    /// The picture as a JPEG file.
+    /// Returns the picture as a JPEG file.
     ///
-    /// - Throws: `ImagingError` when the encoder cannot be started or refuses.
+    /// - Throws: `ImagingError` if the encoder cannot start or fails.
     public func encoded(_ picture: DemoPicture) throws -> [UInt8] {
         let size = PixelSize(width: picture.width, height: picture.height)
         let bitmap = try Bitmap(size: size, pixels: picture.rgb())

@@ -1,12 +1,12 @@
-/// A change of colours that treats every pixel alike: a 3 × 3 matrix on sRGB-encoded values, then
-/// a curve for each channel.
+/// A colour change that treats all pixels alike: a 3 × 3 matrix on sRGB-encoded values, then a
+/// curve for each channel.
 struct ColourLook: Sendable {
     typealias Curve = (Double) -> Double
 
-    /// Row by row; 9 numbers.
+    /// The 9 elements of the matrix, row by row.
     private(set) var matrix: [Double]
 
-    /// Red's 256 entries, then green's, then blue's.
+    /// The 256 entries of the red curve, then those of green and blue.
     private(set) var curves: [UInt8]
 
     /// The look at `intensity`: 0 is unchanged, 1 is the matrix and curves as given.
@@ -32,16 +32,18 @@ struct ColourLook: Sendable {
 
     static let identity: [Double] = [1, 0, 0, 0, 1, 0, 0, 0, 1]
 
-    /// 0 is grey by Rec. 709 luma, 1 unchanged, more is stronger.
+    /// A saturation matrix by Rec. 709 luma: 0 gives grey, 1 leaves colours unchanged, higher
+    /// values strengthen them.
     static func saturation(_ amount: Double) -> [Double] {
         let luma = [0.2126, 0.7152, 0.0722]
         return (0..<9).map { luma[$0 % 3] + amount * (identity[$0] - luma[$0 % 3]) }
     }
 }
 
-/// Darker below the middle, lighter above it; monotone while `strength` is 0 to 1.
+/// Darkens values below the middle and lightens values above it; monotone for a `strength` of 0 to
+/// 1.
 func contrastCurve(_ value: Double, strength: Double) -> Double {
-    // The cubic ease has slope 1.5 in the middle and keeps 0, 0.5 and 1.
+    // The cubic ease has slope 1.5 in the middle and leaves 0, 0.5 and 1 unchanged.
     let eased = value * value * (3 - 2 * value)
     return value + strength * (eased - value)
 }

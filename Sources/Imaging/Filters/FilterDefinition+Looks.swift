@@ -1,5 +1,5 @@
-/// Looks of our own in the spirit of Core Image's photo effects, whose tables are not published.
-/// All work on sRGB-encoded values.
+/// Our own looks, modelled on Core Image's photo effects, whose tables are not published. All looks
+/// work on sRGB-encoded values.
 extension FilterDefinition {
     private static func look(
         _ kind: ImageFilter.Kind, _ summary: String, source: String,

@@ -1,5 +1,6 @@
 extension FilterDefinition {
-    /// A radius in pixels would blur a thumbnail away and leave the full picture sharp.
+    /// The unit of all radii. A radius in pixels would blur a thumbnail beyond recognition but
+    /// leave the full picture sharp.
     private static let radiusUnit = "thousandths of the longer side"
 
     static let vignette = FilterDefinition(

@@ -1,7 +1,8 @@
 extension FilterDefinition {
-    /// A power law for each channel over luminance, fitted to pictures that Core Image rendered: of
-    /// 6,621 colours in a lossless pair none is off by more than 1.2 levels of 255. The tests hold
-    /// 200 of them.
+    /// A power law of luminance for each channel, fitted to pictures rendered by Core Image.
+    ///
+    /// Of 6,621 colours in a lossless pair, no colour differs by more than 1.2 levels of 255. The
+    /// tests check 200 of these colours.
     static let sepia = FilterDefinition(
         .sepia, "Shades of brown, as Core Image's sepia tone",
         [.strength(default: 0.8)],

@@ -1,18 +1,18 @@
-/// What a kind of filter is: for help texts, for a picker's sliders, and for the engine.
+/// The description of a kind of filter, for help texts, a picker's sliders and the engine.
 public struct FilterDefinition: Sendable {
     /// The name in text, such as `tilt-shift`.
     public let name: String
 
-    /// What it does, in one line.
+    /// The effect of the filter, in one line.
     public let summary: String
 
-    /// Its parameters; text without names gives them in this order.
+    /// The parameters, in the order in which text without parameter names lists their values.
     public let parameters: [FilterParameter]
 
-    /// Where the formula comes from.
+    /// The origin of the formula.
     public let source: String
 
-    /// The engine's steps for values in the order of ``parameters``.
+    /// Returns the engine's steps for values in the order of ``parameters``.
     let steps: @Sendable ([Double]) -> [FilterStep]
 
     init(
@@ -26,12 +26,12 @@ public struct FilterDefinition: Sendable {
         self.steps = steps
     }
 
-    /// Every filter there is.
+    /// The definitions of all filters.
     public static let all: [FilterDefinition] = ImageFilter.Kind.allCases.map(\.definition)
 }
 
 extension ImageFilter.Kind {
-    /// What this kind of filter does and takes.
+    /// The effect and the parameters of this kind of filter.
     public var definition: FilterDefinition {
         switch self {
         case .sepia: .sepia
@@ -53,7 +53,7 @@ extension ImageFilter.Kind {
 }
 
 extension FilterDefinition {
-    /// The place of a parameter.
+    /// The index of a parameter.
     func index(of parameter: String) throws(ImagingError) -> Int {
         guard let index = parameters.firstIndex(where: { $0.name == parameter }) else {
             throw .invalidArgument(
@@ -63,7 +63,7 @@ extension FilterDefinition {
     }
 
     func check(_ value: Double, for parameter: FilterParameter) throws(ImagingError) {
-        // NaN is in no range.
+        // No range contains NaN.
         guard parameter.range.contains(value) else {
             throw .invalidArgument(
                 "\(parameter.name) of \(name) must be \(parameter.rangeText), "
@@ -71,7 +71,7 @@ extension FilterDefinition {
         }
     }
 
-    /// For messages: `intensity (0 to 1)`.
+    /// The parameters for messages: `intensity (0 to 1)`.
     var parameterList: String {
         parameters.map { "\($0.name) (\($0.rangeText))" }.joined(separator: ", ")
     }

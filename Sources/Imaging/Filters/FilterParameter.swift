@@ -1,15 +1,15 @@
-/// What one parameter of a filter means.
+/// A parameter of a filter: its name, range, default and unit.
 public struct FilterParameter: Sendable, Hashable {
-    /// Its name in text and in ``ImageFilter/subscript(parameter:)``.
+    /// The name in text and in ``ImageFilter/subscript(parameter:)``.
     public let name: String
 
-    /// The values it may have.
+    /// The valid values.
     public let range: ClosedRange<Double>
 
-    /// Its value when none is given.
+    /// The value used when a filter does not give one.
     public let defaultValue: Double
 
-    /// What its values count, such as "share of the height".
+    /// The unit of the values, such as "share of the height".
     public let unit: String
 
     init(_ name: String, in range: ClosedRange<Double>, default value: Double, unit: String) {
@@ -19,7 +19,7 @@ public struct FilterParameter: Sendable, Hashable {
         self.unit = unit
     }
 
-    /// How much of a filter is mixed with the unchanged picture.
+    /// The strength of a filter: the share of the filtered picture in the result.
     static func strength(_ name: String = "intensity", default value: Double) -> FilterParameter {
         FilterParameter(name, in: 0...1, default: value, unit: "0 unchanged, 1 full")
     }

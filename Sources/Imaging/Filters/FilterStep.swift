@@ -1,20 +1,21 @@
-/// What the engine can compute; every filter is made of these.
+/// A step that the engine can compute; every filter is a sequence of steps.
 enum FilterStep: Sendable {
-    /// Linear light: `in + intensity * (gain * luminance^exponent - in)` for each channel.
+    /// Tone in linear light: `in + intensity * (gain * luminance^exponent - in)` for each channel.
     case tone(intensity: Double, gain: [Double], exponent: [Double])
 
-    /// sRGB-encoded values: a matrix, then a curve for each channel.
+    /// A matrix on sRGB-encoded values, then a curve for each channel.
     case recolour(ColourLook)
 
-    /// Darkens outwards from `start` to `1 - amount` in the corner.
+    /// Darkening that grows from `start` to the corner, which keeps `1 - amount` of its brightness.
     case vignette(amount: Double, start: Double)
 
-    /// Gaussian blur; `radius` in thousandths of the longer side, here and below.
+    /// A Gaussian blur. Here and below, `radius` is in thousandths of the longer side.
     case blur(radius: Double)
 
-    /// A sharp horizontal band; the others are shares of the height.
+    /// A blur outside a sharp horizontal band. `center`, `band` and `transition` are shares of the
+    /// height.
     case tiltShift(center: Double, band: Double, transition: Double, radius: Double)
 
-    /// Unsharp mask.
+    /// An unsharp mask.
     case sharpen(amount: Double, radius: Double)
 }

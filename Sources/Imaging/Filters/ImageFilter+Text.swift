@@ -1,12 +1,12 @@
 extension ImageFilter {
-    /// Reads a filter as written on a command line.
+    /// Parses a filter written as on a command line.
     ///
-    /// `name`, or `name=value` for the first parameter, or `name=value,value`, or with parameters
-    /// named: `tilt-shift=center:0.4,radius:12`. Parameters that are not given have their defaults.
-    /// Upper and lower case are the same in names.
+    /// The forms are `name`, `name=value` for the first parameter, `name=value,value`, and named
+    /// parameters: `tilt-shift=center:0.4,radius:12`. Omitted parameters take their defaults. Names
+    /// are not case-sensitive.
     ///
-    /// - Throws: ``ImagingError/invalidArgument(_:)``, whose text names the bad part and what would
-    ///   be right.
+    /// - Throws: ``ImagingError/invalidArgument(_:)``, whose text names the invalid part and the
+    ///   valid alternatives.
     public init(_ text: String) throws(ImagingError) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts[0].trimmed
@@ -33,7 +33,7 @@ extension ImageFilter {
 }
 
 extension ImageFilter: CustomStringConvertible {
-    /// Text that ``init(_:)-(String)`` reads back as an equal value, such as `sepia=0.8`.
+    /// Text that ``init(_:)-(String)`` parses into an equal value, such as `sepia=0.8`.
     public var description: String {
         let parameters = kind.definition.parameters
         if values.count == 1 { return "\(kind.rawValue)=\(FilterParameter.text(values[0]))" }
@@ -55,7 +55,7 @@ extension ImageFilter: Codable {
         }
     }
 
-    /// Writes the text form, which stays readable when parameters are added.
+    /// Writes the text form, which stays readable if later versions add parameters.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -63,7 +63,7 @@ extension ImageFilter: Codable {
 }
 
 extension FilterDefinition {
-    /// One argument of the text form: the parameter's place, and its value.
+    /// One argument of the text form: the index of the parameter and its value.
     fileprivate func parse(
         _ argument: Substring, at position: Int
     ) throws(ImagingError) -> (index: Int, value: Double) {

@@ -1,14 +1,16 @@
-/// One filter with its parameters, as a value: compare it, keep it, write it as text, apply it with
+/// A filter with its parameters, as a value.
+///
+/// Filters can be compared, stored, written as text, and applied with
 /// ``ImageEngine/apply(_:to:cancellation:)``.
 ///
 ///     let warm: [ImageFilter] = [.sepia(intensity: 0.8), .vignette()]
 ///     let fromCommandLine = try ImageFilter("sepia=0.8")
 ///
-/// ``Kind/definition`` describes each kind: its parameters, their ranges, defaults and units, and
-/// where its formula comes from. Parameters are always within their ranges: the factories clamp,
-/// the throwing initializers refuse.
+/// ``Kind/definition`` describes each kind: its parameters with their ranges, defaults and units,
+/// and the origin of its formula. Parameters are always within their ranges: the factories clamp
+/// values, and the throwing initializers reject them.
 public struct ImageFilter: Sendable, Hashable {
-    /// The filters there are. The raw value is the name used in text.
+    /// The kinds of filters; the raw value is the name used in text.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Core Image's sepia tone.
         case sepia
@@ -40,16 +42,16 @@ public struct ImageFilter: Sendable, Hashable {
         case sharpen
     }
 
-    /// Which filter it is.
+    /// The kind of the filter.
     public let kind: Kind
 
     /// Parameter values, in the order of the definition's parameters.
     let values: [Double]
 
-    /// A filter of `kind`; parameters not named in `values` have their defaults.
+    /// Creates a filter of `kind`; parameters missing in `values` take their defaults.
     ///
-    /// - Throws: ``ImagingError/invalidArgument(_:)`` for a parameter that the filter does not have
-    ///   or a value out of range.
+    /// - Throws: ``ImagingError/invalidArgument(_:)`` if the filter has no such parameter, or if a
+    ///   value is out of range.
     public init(_ kind: Kind, _ values: [String: Double] = [:]) throws(ImagingError) {
         let definition = kind.definition
         for name in values.keys.sorted() { _ = try definition.index(of: name) }
@@ -62,20 +64,20 @@ public struct ImageFilter: Sendable, Hashable {
         self.init(kind: kind, values: list)
     }
 
-    /// For values that are known to be right.
+    /// Creates a filter from values that are known to be valid.
     init(kind: Kind, values: [Double]) {
         self.kind = kind
         self.values = values
     }
 
-    /// For the factories: a value out of range becomes the nearest in range.
+    /// Creates a filter for a factory; clamps values that are out of range.
     init(clamping kind: Kind, _ values: Double...) {
         let parameters = kind.definition.parameters
         precondition(values.count == parameters.count, "a factory must name every parameter")
         self.init(kind: kind, values: zip(parameters, values).map { $0.clamp($1) })
     }
 
-    /// The value of a parameter, or nil when this filter has none of that name.
+    /// The value of a parameter, or nil if the filter has no parameter of that name.
     public subscript(parameter name: String) -> Double? {
         kind.definition.parameters.firstIndex { $0.name == name }.map { values[$0] }
     }

@@ -1,14 +1,14 @@
 import CVips
 
-/// Filters applied to one bitmap. Used by one thread, within one call.
+/// Applies filters to one bitmap; used by one thread, within one call.
 ///
-/// Every call into the shim is within `withExtendedLifetime(self)`: nothing else would keep the
-/// render, the pixels it reads and the token it asks alive until the call returns.
+/// Every call into the shim is within `withExtendedLifetime(self)`. Nothing else keeps the render,
+/// its source pixels and its token alive until the call returns.
 final class FilterRender {
     private let render: OpaquePointer
-    /// The render reads these pixels until it is freed.
+    /// The source pixels, which the render reads until it is freed.
     private let bitmap: Bitmap
-    /// The render asks its token until it is freed.
+    /// The owner of the token, which the render checks until it is freed.
     private let cancellation: ImagingCancellation?
 
     init(_ bitmap: Bitmap, cancellation: ImagingCancellation?) throws(ImagingError) {
@@ -47,7 +47,7 @@ final class FilterRender {
         }
     }
 
-    /// A length in thousandths of the longer side, in pixels of this bitmap.
+    /// Converts a length in thousandths of the longer side to pixels of this bitmap.
     private func pixels(_ radius: Double) -> Double {
         radius * Double(bitmap.size.longerSide) / 1000
     }

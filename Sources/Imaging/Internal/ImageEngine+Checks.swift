@@ -1,7 +1,7 @@
 import CVips
 
 extension ImageEngine {
-    /// What the shim says of a header that is within the limits, and what that means.
+    /// Reads a header and checks it against the limits; returns it in our form and in the shim's.
     static func readHeader(
         of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
     ) throws(ImagingError) -> (info: ImageInfo, header: cvips_info) {
@@ -21,7 +21,7 @@ extension ImageEngine {
         return (info, header)
     }
 
-    /// Throws what a status means; `failure` is for the case that the step itself went wrong.
+    /// Throws the error for a status; `failure` makes the error for a failure of the step itself.
     static func check(
         _ status: cvips_status, failure: () -> ImagingError
     ) throws(ImagingError) {
@@ -35,11 +35,11 @@ extension ImageEngine {
         }
     }
 
-    /// The box as the shim wants it: 0 means unbounded.
+    /// The box in the shim's form, in which 0 means unbounded.
     static func shimBox(_ box: PixelSize?) throws(ImagingError) -> (width: Int32, height: Int32) {
         guard let box else { return (0, 0) }
         guard box.width > 0, box.height > 0 else {
-            throw .invalidArgument("The box to fit a picture into must not be empty, as \(box) is.")
+            throw .invalidArgument("The box for a picture must not be empty, but is \(box).")
         }
         return (Int32(min(box.width, 10_000_000)), Int32(min(box.height, 10_000_000)))
     }
@@ -50,7 +50,8 @@ extension ImageEngine {
         guard format.canEncode else {
             let names = ImageFormat.allCases.filter(\.canEncode).map(\.rawValue)
             throw .invalidArgument(
-                "\(format.rawValue) is only read. To write, use \(names.joined(separator: ", ")).")
+                "\(format.rawValue) can be read but not written. "
+                    + "To write, use \(names.joined(separator: ", ")).")
         }
         guard (1...100).contains(quality) else {
             throw .invalidArgument("The quality must be 1 to 100, not \(quality).")
@@ -66,7 +67,7 @@ extension ImageEngine {
 extension ImageInfo {
     fileprivate init(format: ImageFormat, header: cvips_info) {
         let stored = PixelSize(width: Int(header.width), height: Int(header.height))
-        // Orientations 5 to 8 turn by a quarter.
+        // Orientations 5 to 8 include a quarter turn.
         let size = header.orientation >= 5 ? stored.transposed : stored
         self.init(
             format: format, size: size, hasAlpha: header.has_alpha,

@@ -1,18 +1,18 @@
 extension ImageFormat {
-    /// What is wrong with a file that could not be decoded, in words.
+    /// Describes the damage of a file that could not be decoded.
     ///
-    /// Judged from the bytes themselves and not from libvips' message: its error buffer is shared by
-    /// all threads, so under load it speaks of another picture.
+    /// The description is based on the bytes, not on libvips' message: all threads share its error
+    /// buffer, so under load the message may concern another picture.
     func damage(in bytes: [UInt8], reading part: String) -> String {
         endsEarly(bytes)
             ? "the \(rawValue) file ends too early, after \(bytes.count) bytes"
             : "the \(part) of the \(rawValue) file cannot be read"
     }
 
-    /// Whether the format's end mark is missing. Never true for formats without one.
+    /// Whether the format's end mark is missing; always false for formats without an end mark.
     private func endsEarly(_ bytes: [UInt8]) -> Bool {
         switch self {
-        // Some cameras and editors append data, so the mark may stand a little before the end.
+        // Some cameras and editors append data, so the mark may be a little before the end.
         case .jpeg: !contains([0xFF, 0xD9], in: bytes.suffix(4096))
         case .png: !contains(Array("IEND".utf8), in: bytes.suffix(4096))
         case .gif: !bytes.suffix(4096).contains(0x3B)

@@ -1,6 +1,6 @@
-// Requests to the server, and what its refusals look like.
+// Requests to the server, and errors for its refusals.
 
-/// An answer that is not a success, with the words the server gave for it.
+/// A response other than success, with the server's message.
 export class Refused extends Error {
   constructor(status, text) {
     super(text || `The server answered ${status}.`);
@@ -28,7 +28,7 @@ async function checked(response) {
   throw new Refused(response.status, words(await response.text()).slice(0, 300));
 }
 
-// The text itself, or the message inside an error object, whichever the server sends.
+// The text itself, or the message in an error object, depending on the response.
 function words(text) {
   try {
     const value = JSON.parse(text);

@@ -1,21 +1,22 @@
-// The gallery's page: how data flows in it.
+// The gallery's page and its data flow.
 //
 //    /api/events ──▶ events.js ──▶ records.js (state by row) ─┐
 //    /api/photos ──▶ names.js  (name by row, in pages) ───────┼─▶ list.js ─▶ cell.js ─▶ picture.js
 //    window's scroll ──▶ scroll.js (dragging … settled) ──────┘     │
-//                                                                   ▼ rows really on the screen
+//                                                                   ▼ rows visible on the screen
 //    /api/viewport ◀── viewport.js ◀────────────────────────────────┘
 //
-// - The server decides; the page shows. What a row is comes down as `row` events, which rows are
-//   looked at goes up as one small POST per change of scroll phase. No photo logic lives here.
-// - Data is kept by row number and never in elements. A few dozen row elements are bound to the
-//   rows on the screen (list.js) and rebuilt from the data when they are bound again, so a row
-//   that was scrolled away costs nothing and a late event for it changes only a map entry.
-// - Events may come in bursts: they change the maps at once and the screen once per frame.
-// - The page has a random identifier. When the server no longer knows it (410, 404, or a stream
-//   that was refused) the page takes a new one and starts over; nothing else needs repair, because
-//   `hello` is always followed by the states of all rows that are not new.
-// - Names and reasons are other people's text: they only ever reach `textContent` and attributes.
+// - The server decides; the page only displays. The states of rows arrive as `row` events; the
+//   visible rows go to the server in one small POST for each change of the scroll phase. The page
+//   contains no photo logic.
+// - Data is stored by row number and never in elements. A few dozen row elements are bound to the
+//   rows on the screen (list.js) and rebuilt from the data when they are bound again. So a row that
+//   has scrolled away costs nothing, and a late event for it changes only a map entry.
+// - Events may arrive in bursts: they change the maps immediately and the screen once per frame.
+// - The page has a random identifier. When the server no longer knows the page (410, 404, or a
+//   refused stream), the page takes a new identifier and starts over. No other state needs repair,
+//   because `hello` is always followed by the states of all rows that are not new.
+// - Names and reasons are untrusted text: they only ever reach `textContent` and attributes.
 
 import { Refused, postJSON } from "./api.js";
 import { EventStream } from "./events.js";
@@ -29,8 +30,8 @@ import { ViewportReporter } from "./viewport.js";
 
 const byID = (id) => document.getElementById(id);
 
-// How long rows keep what they show after a reconnection, waiting for the server to confirm it.
-// Forgetting at once would flash every picture on the screen back to its placeholder.
+// How long rows keep their contents after a reconnection until the server confirms them. Clearing
+// the rows immediately would flash every picture on the screen back to its placeholder.
 const confirmationTime = 1000;
 const longestWait = 10_000;
 
@@ -89,7 +90,7 @@ const stream = new EventStream({
     records.markUnconfirmed();
     clearTimeout(sweep);
     sweep = setTimeout(() => { records.dropUnconfirmed(); list.refreshAll(); }, confirmationTime);
-    // The server may have been started again with another list.
+    // The server may have restarted with another list.
     if (connectedBefore) names.reload();
     connectedBefore = true;
     setTotal(total);
@@ -113,7 +114,7 @@ function setTotal(total) {
 
 function report() {
   const range = list.visibleRange();
-  // Before `hello` the server does not know this page; `hello` reports.
+  // The server does not know this page before `hello`, which triggers the report.
   if (range && stream.isOpen) reporter.report(page, range, phases.phase);
 }
 
@@ -128,10 +129,10 @@ async function retry(row) {
 }
 
 function refused(error, asked) {
-  // A late answer for an identifier given up already must not give up the new one.
+  // A late response for an abandoned identifier must not abandon the new identifier.
   if (asked !== page) return;
   if (error instanceof Refused && error.pageIsGone) return startOver();
-  // Without a connection the notice about the connection says all there is to say.
+  // Without a connection, the notice about the connection is enough.
   if (error instanceof Refused) notice.show(error.message);
 }
 
@@ -157,7 +158,7 @@ function newPage() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// Coming back by the Back button: the browser kept the page but closed its stream.
+// Return by the Back button: the browser kept the page but closed its stream.
 window.addEventListener("pageshow", (event) => { if (event.persisted) startOver(); });
 
 document.documentElement.dataset.phase = phases.phase;

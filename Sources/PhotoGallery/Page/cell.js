@@ -1,4 +1,4 @@
-// One row element and what it shows.
+// A row element and its contents.
 
 import { Picture } from "./picture.js";
 
@@ -33,15 +33,15 @@ export class Cell {
     this.#parts.number.textContent = digits.format(row + 1);
   }
 
-  /// From here on nothing that was under way for the row can touch the element.
+  /// After this call, pending work for the row can no longer change the element.
   unbind() {
     this.row = -1;
     this.#picture.clear();
     this.#parts.name.textContent = "";
   }
 
-  /// - record: state, version, reason and whether work is in progress, of the bound row.
-  /// - withPictures: false while rows pass too fast to be looked at.
+  /// - record: state, version, reason and activity of the bound row.
+  /// - withPictures: false while rows scroll by too fast to be seen.
   show({ page, name, record }, withPictures) {
     const { state, version, reason, active } = record;
     const isRenamed = this.#parts.name.textContent !== "" && this.#parts.name.textContent !== name;
@@ -55,7 +55,8 @@ export class Cell {
     this.#parts.spinner.hidden = !(active || state === "new");
 
     const hasPicture = state === "downloaded" || state === "filtered";
-    // A row with another name is another photo (the list was reloaded): its picture goes at once.
+    // A row with a different name is a different photo (the list was reloaded): remove its picture
+    // now.
     if (!hasPicture || isRenamed) this.#picture.clear();
     if (hasPicture && withPictures) {
       this.#picture.show(state, `/api/pictures/${page}/${this.row}/${state}?v=${version}`, name ?? "");
@@ -67,7 +68,8 @@ export class Cell {
     this.#parts.reason.textContent = reason;
     this.#parts.reason.title = reason;
     this.#parts.reason.hidden = reason === "";
-    // A hidden button drops the focus to the top of the document; the row takes it instead.
+    // Hiding the focused button would move the focus to the top of the document; focus the row
+    // instead.
     if (!canRetry && document.activeElement === retry) this.element.focus({ preventScroll: true });
     retry.hidden = !canRetry;
     retry.removeAttribute("aria-disabled");

@@ -1,13 +1,14 @@
 // The stream of events from the server.
 //
-// EventSource reconnects by itself after a broken connection, but gives up for good when the server
-// answers with anything but a stream. The first is reported as `lost`, the second as `refused`.
+// EventSource reconnects by itself after a broken connection, but gives up permanently when the
+// server responds with anything but a stream. This class reports the first case as `lost` and the
+// second as `refused`.
 
 export class EventStream {
   #handlers;
   #source = null;
 
-  /// Between a `hello` and the next break.
+  /// True from a `hello` until the next disconnection.
   isOpen = false;
 
   constructor(handlers) { this.#handlers = handlers; }

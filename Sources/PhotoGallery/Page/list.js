@@ -1,11 +1,12 @@
-// The list: binds a few dozen row elements to the rows around the screen, and again to others.
+// The list: binds a few dozen row elements to the rows around the screen, and rebinds them on
+// scroll.
 
 import { Cell } from "./cell.js";
 import { Geometry, rowHeight, tallest, wholeRows } from "./geometry.js";
 
-// Rows bound above and below the screen, so that slow scrolling never meets an empty row.
+// Extra rows bound above and below the screen, so that slow scrolling never shows an empty row.
 const margin = 5;
-// Spare cells kept out of the document.
+// The number of spare cells kept outside the document.
 const spares = 24;
 
 export class VirtualList {
@@ -14,7 +15,7 @@ export class VirtualList {
   #cells = new Map();     // row → cell, only rows that are in the document
   #free = [];
   #geometry = new Geometry(0, 0, 0);
-  #offset = 0;            // rows' place minus document's place
+  #offset = 0;            // position of the rows minus position of the document
   #position = 0;          // scroll position at the last frame
   #frame = 0;
   #stale = new Set();
@@ -29,7 +30,7 @@ export class VirtualList {
     const observer = new ResizeObserver(measure);
     for (const bar of options.bars) observer.observe(bar);
     root.addEventListener("click", (event) => this.#clicked(event));
-    // A row that was kept only because it had the focus can go now.
+    // A row that stayed in the document only because it had the focus can now be removed.
     root.addEventListener("focusout", () => this.#schedule());
   }
 
@@ -54,7 +55,7 @@ export class VirtualList {
     this.#schedule();
   }
 
-  /// The rows a person sees at least a pixel of, measured now.
+  /// The rows with at least one visible pixel, measured now.
   visibleRange() {
     const [header, strip] = this.#options.bars;
     const top = header.getBoundingClientRect().bottom;
@@ -63,8 +64,8 @@ export class VirtualList {
     return this.#geometry.rows(top - start, bottom - start);
   }
 
-  /// Puts the document where the rows are by proportion; only lists beyond `tallest` ever need it.
-  /// Returns the scroll position it set, or nothing when it did not move.
+  /// Moves the document to the proportional position of the rows; needed only by lists beyond
+  /// `tallest`. Returns the new scroll position, or null if the document did not move.
   realign() {
     if (this.#geometry.surplus === 0) return null;
     this.#render();
@@ -94,7 +95,8 @@ export class VirtualList {
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => { this.#frame = 0; this.#render(); });
   }
 
-  // During small movements the rows move with the document, at jumps they go where the proportion says.
+  // During small movements the rows move with the document; jumps land at the proportional
+  // position.
   #currentOffset() {
     const isJump = Math.abs(window.scrollY - this.#position) > 2 * window.innerHeight;
     return isJump ? this.#geometry.offset(window.scrollY) : this.#offset;
@@ -103,7 +105,7 @@ export class VirtualList {
   #render() {
     const position = window.scrollY;
     const offset = this.#currentOffset();
-    // At this speed nobody sees pictures; asking for them would only load the server.
+    // Pictures are invisible at this speed; requesting them would only load the server.
     const isHurried = Math.abs(position - this.#position) > window.innerHeight;
     if (offset !== this.#offset) {
       this.#offset = offset;
@@ -147,7 +149,7 @@ export class VirtualList {
     cell.bind(row, this.#geometry.total);
     cell.show(this.#options.content(row), withPictures);
     cell.element.style.top = `${row * rowHeight - this.#offset}px`;
-    // In the document rows stand in their order, for the Tab key and for screen readers; elements
+    // Rows stand in the document in list order, for the Tab key and for screen readers. Elements
     // that stay are never moved, because a moved element loses the focus.
     this.#root.insertBefore(cell.element, this.#elementAfter(row));
     this.#cells.set(row, cell);
@@ -173,7 +175,8 @@ export class VirtualList {
   }
 
   #clicked(event) {
-    // A row has room for two lines of a reason; whoever has no pointer to hover with taps it.
+    // A row has space for two lines of a reason; without a hovering pointer, a tap shows the whole
+    // text.
     const reason = event.target.closest(".row-reason");
     if (reason) return this.#options.reasonAsked(reason.textContent);
     const button = event.target.closest(".row-retry");

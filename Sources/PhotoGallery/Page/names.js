@@ -1,12 +1,12 @@
-// The photos' names, fetched in pages as they come near the screen and kept from then on.
+// The photos' names, fetched in pages as rows approach the screen, and kept from then on.
 //
-// Only what is wanted now is ever requested: whoever flings through 100,000 rows leaves no queue of
-// requests behind for names that nobody looks at.
+// Only currently needed pages are requested: flinging through 100,000 rows leaves no queue of
+// requests for names that are off the screen again.
 
 import { getJSON } from "./api.js";
 
 const pageSize = 500;
-// Rows around the bound ones whose names are fetched ahead: a quarter of a page.
+// How many rows around the bound ones have their names fetched ahead: a quarter of a page.
 const ahead = 125;
 const requestsAtOnce = 2;
 
@@ -23,7 +23,7 @@ export class Names {
 
   constructor(handlers) { this.#handlers = handlers; }
 
-  /// The name, or nothing while it is not here yet.
+  /// The name, or undefined until it has arrived.
   name(row) { return this.#pages.get(Math.floor(row / pageSize))?.[row % pageSize]; }
 
   want(first, last) {
@@ -35,7 +35,7 @@ export class Names {
     this.#request();
   }
 
-  /// Fetches names again as they are wanted; the old ones are shown until then.
+  /// Fetches names again on demand; shows the old names until then.
   reload() {
     this.#current.clear();
     this.#underway.clear();

@@ -1,9 +1,9 @@
-// One line above the queues that says what went wrong, and goes by itself.
+// A line above the queues that reports an error and disappears by itself.
 //
-// A lost connection has precedence and stays until it is back.
+// A lost connection takes precedence, and its notice stays until the connection is back.
 
 const longEnoughToRead = 8000;
-// Most reconnections take less; they need not be mentioned.
+// Most reconnections are faster than this and need no notice.
 const patience = 600;
 
 export class Notice {

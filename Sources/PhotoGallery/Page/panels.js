@@ -1,15 +1,15 @@
-// The numbers around the list: title, photos by state, what the queues do.
+// The panels around the list: title, photos by state, activity of the queues.
 //
 // Numbers may change hundreds of times a second; the screen follows once per frame.
 
 const digits = new Intl.NumberFormat("en");
 const states = ["filtered", "downloaded", "new", "failed"];
-// More slots than this cannot be told apart.
+// More slots than this are hard to distinguish.
 const mostSlots = 16;
-// A screen reader hears the counts at most this often.
+// The minimum time between announcements of the counts by a screen reader.
 const announcementPause = 5000;
 
-// Wraps a function so that it runs once per frame, with the newest argument.
+// Wraps a function so that it runs once per frame, with the latest argument.
 function perFrame(draw) {
   let newest = null;
   return (value) => {
@@ -117,7 +117,7 @@ function status({ suspended, running, waiting }) {
   return running + waiting > 0 ? "Working" : "Idle";
 }
 
-// One mark for each operation the queue may run at once, lit when it does.
+// One mark for each operation that the queue may run at once, lit while an operation runs.
 function fillSlots(slots, { width, running }) {
   const wanted = width > 0 ? Math.min(width, mostSlots) : 0;
   while (slots.children.length > wanted) slots.lastElementChild.remove();

@@ -1,9 +1,9 @@
-// The picture of a row element: placeholder, then the photo, then the filtered photo in its place.
+// The picture of a row element: placeholder, then the photo, then the filtered photo.
 //
-// Each photo gets an `img` of its own that enters the document only when it is decoded. The element
-// under way is at the same time the generation check: whatever arrives for an `img` that is not
-// `#coming` any more belongs to a row or a version that has gone, and is dropped. So a recycled row
-// cannot show its former photo, not even for one frame.
+// Each photo gets its own `img`, which enters the document only once it is decoded. The `img` being
+// loaded also serves as the generation check: a result for an `img` other than `#coming` belongs to
+// a row or version that is gone, and is dropped. So a recycled row cannot show its former photo,
+// not even for one frame.
 
 const fade = { duration: 280, easing: "ease-out" };
 const retryDelays = [500, 2000, 8000];
@@ -18,7 +18,7 @@ export class Picture {
   #timer = null;
 
   /// - frame: the element that holds the photo and paints the placeholder under it.
-  /// - changed: told what is to be seen now: "none", "downloaded" or "filtered".
+  /// - changed: called with the visible picture: "none", "downloaded" or "filtered".
   constructor(frame, changed) {
     this.#frame = frame;
     this.#changed = changed;
@@ -28,7 +28,7 @@ export class Picture {
   show(kind, address, name) {
     const words = kind === "filtered" ? `${name}, filtered` : name;
     if (address === this.#address) {
-      // The name may have come after the picture.
+      // The name may arrive after the picture.
       this.#image.alt = words;
       return;
     }
@@ -47,7 +47,7 @@ export class Picture {
 
   #stop() {
     clearTimeout(this.#timer);
-    // Without an address the browser gives up the transfer.
+    // Removing the address makes the browser stop the transfer.
     this.#coming?.removeAttribute("src");
     this.#coming = null;
   }

@@ -1,4 +1,4 @@
-// What the page knows of each row's photo, by row number.
+// The state of each row's photo, by row number.
 
 const unknown = Object.freeze({ state: "new", version: 0, reason: "", active: false });
 
@@ -12,7 +12,7 @@ export class Records {
     this.#byRow.set(row, { state, version, reason, active, generation: this.#generation });
   }
 
-  /// After a reconnection: what is known holds only if the server says it again.
+  /// After a reconnection, stored records are valid only once the server repeats them.
   markUnconfirmed() { this.#generation += 1; }
 
   dropUnconfirmed() {

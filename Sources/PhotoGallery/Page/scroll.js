@@ -1,19 +1,20 @@
-// Scroll phases: the three a touch list has, read from what a browser tells.
+// Scroll phases: the three phases of a touch list, derived from browser events.
 //
 //                 scroll                    finger lifted while moving
 //    settled ───────────────▶ dragging ───────────────────────────────▶ decelerating
 //       ▲                        │ scrollend, no finger down                 │
 //       └────────────────────────┴───────────────────────────────────────────┘
 //
-// Wheel, keys, scroll bar and touch all reach the page as `scroll` within a frame of the first
-// movement, and only if something moves; so that one event begins a drag, and no list of input
-// devices has to be complete. `scrollend` waits for the finger, and for the mouse on the scroll bar.
-// Where it does not exist, 150 ms without movement count as the end; where it does, a longer silence
-// is the net under it, because a list that never settles would never load anything.
+// Wheel, keys, scroll bar and touch all cause a `scroll` event within a frame of the first
+// movement, and only if the list moves. So this one event begins a drag, and no list of input
+// devices has to be complete. `scrollend` waits until the finger, or the mouse button on the scroll
+// bar, is released. In browsers without `scrollend`, 150 ms without movement count as the end. In
+// browsers with it, a longer silence is the fallback, because a list that never settles would never
+// load anything.
 //
-// A wheel and the keys move in steps. Without smooth scrolling (a setting of the system) each step
-// has a `scrollend` of its own, and a list believing them would settle at every notch: so the end of
-// a step counts once 150 ms have passed without another.
+// The wheel and the keys move the list in steps. Without smooth scrolling (a system setting), each
+// step has its own `scrollend`, and the list would settle at every notch. So the end of a step
+// counts only after 150 ms without another step.
 
 const betweenSteps = 150;
 const silence = "onscrollend" in window ? 1000 : betweenSteps;
@@ -43,7 +44,7 @@ export class ScrollPhases {
     }
   }
 
-  /// Announces a scroll position that the page itself is about to reach: no drag.
+  /// Announces a scroll position that the page itself is about to set, which is not a drag.
   ignore(position) { this.#ignored = position; }
 
   #moved() {

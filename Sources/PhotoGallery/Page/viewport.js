@@ -1,4 +1,4 @@
-// Tells the server which rows are on the screen: one request in flight, the newest wins.
+// Reports the visible rows to the server: one request at a time, and the latest report wins.
 
 import { Refused, postJSON } from "./api.js";
 
@@ -24,7 +24,7 @@ export class ViewportReporter {
     this.#send();
   }
 
-  /// After a reconnection the same report is news again.
+  /// After a reconnection the same report has to be sent again.
   forget() { this.#last = ""; }
 
   async #send() {
@@ -42,8 +42,8 @@ export class ViewportReporter {
     this.#send();
   }
 
-  // A lost report would leave the screen without work until the next scroll, so it is sent again,
-  // unless there is a newer one or the page starts over anyway.
+  // A lost report would leave the screen without work until the next scroll. So it is sent again,
+  // unless there is a newer report or the page starts over.
   #failed(report, error) {
     this.#handlers.failed(error, report.page);
     if (this.#next !== null || (error instanceof Refused && error.pageIsGone)) return;

@@ -4,7 +4,7 @@ import Imaging
 import NIOCore
 import PhotoPipeline
 
-/// Everything under /api. Pages name a photo by its row; no route takes a URL or a path.
+/// The routes under /api. Pages identify a photo by its row; no route accepts a URL or a path.
 struct APIRoutes {
     private let configuration: GalleryServer.Configuration
     private let pages: GalleryPages
@@ -58,12 +58,12 @@ struct APIRoutes {
 
     private func page(_ request: Request) throws -> PageID {
         guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
-            throw HTTPError(.badRequest, message: "Name the page: 32 hexadecimal digits.")
+            throw HTTPError(.badRequest, message: "Give the page as 32 hexadecimal digits.")
         }
         return id
     }
 
-    /// Opens no stream, which would count as a page that listens.
+    /// Responds to HEAD without opening a stream, which would count as a listening page.
     @Sendable private func eventsHead(
         _ request: Request, _: GalleryRequestContext
     ) throws -> Response {
@@ -96,7 +96,7 @@ struct APIRoutes {
             })
     }
 
-    // MARK: What the page says
+    // MARK: Reports of the page
 
     private struct ViewportReport: Decodable {
         let page: PageID
@@ -111,7 +111,7 @@ struct APIRoutes {
     ) async throws -> HTTPResponse.Status {
         let report = try await request.decode(as: ViewportReport.self, context: context)
         guard report.first >= 0, report.last >= report.first, report.last < Int.max else {
-            throw HTTPError(.badRequest, message: "A viewport is from a first row to a last one.")
+            throw HTTPError(.badRequest, message: "A viewport needs a first and a last row.")
         }
         let rows = middle(of: report.first..<(report.last + 1))
         try await pages.report(report.page, sequence: report.sequence) { session in
@@ -120,7 +120,7 @@ struct APIRoutes {
         return .noContent
     }
 
-    /// The rows themselves, or those in the middle if no screen has so many.
+    /// The given rows, or the rows in the middle if the range exceeds the limit of visible rows.
     private func middle(of rows: Range<Int>) -> Range<Row> {
         let count = min(rows.count, max(configuration.limits.visibleRows, 1))
         let first = rows.lowerBound + (rows.count - count) / 2
@@ -151,7 +151,8 @@ struct APIRoutes {
                 PhotoListSession.PictureStage.init(rawValue:)),
             let (image, version) = try await pages.session(id).picture(Row(row), stage)
         else { throw HTTPError(.notFound, message: "There is no such picture.") }
-        // What a version shows never changes; asked for with another one, it is not kept.
+        // The picture of a version never changes. A request for another version gets the current
+        // picture, which must not be cached.
         let isCurrent = request.uri.queryParameters.get("v") == "\(version.number)"
         return Response(
             status: .ok,

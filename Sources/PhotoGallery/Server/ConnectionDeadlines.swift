@@ -1,14 +1,14 @@
 import NIOCore
 
-/// By when something has to happen on a connection, or it is closed.
+/// The deadlines of a connection; the connection is closed if one of them passes.
 ///
-/// A value without a clock: each event comes with its time.
+/// The value has no clock: each event comes with its time.
 struct ConnectionDeadlines {
-    /// For the head of the next request, or for the end of the one that is being read.
+    /// For the head of the next request, or for the end of the request being read.
     private var request: NIODeadline?
-    /// For the next part of an answer to have been read by the client.
+    /// For the client to read the next part of a response.
     private var write: NIODeadline?
-    /// For the client to close its side too.
+    /// For the client to close its side of the connection.
     private var closing: NIODeadline?
 
     private var isReading = false
@@ -19,7 +19,7 @@ struct ConnectionDeadlines {
 
     init(limits: GalleryLimits) { self.limits = limits }
 
-    /// The first of the deadlines; nil while the client has nothing to do.
+    /// The earliest deadline; nil while the server is not waiting for the client.
     var next: NIODeadline? { [request, write, closing].compactMap { $0 }.min() }
 
     mutating func opened(at now: NIODeadline) {
@@ -49,7 +49,7 @@ struct ConnectionDeadlines {
         write = writesPending == 0 ? nil : now + TimeAmount(limits.writeTime)
         guard isEndOfAnswer else { return }
         answersDue -= 1
-        // A body that nobody wanted still has to come to its end.
+        // The body of a rejected request still has to be read to its end.
         if !isReading { waitForRequest(at: now) }
     }
 

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection whose client lets a deadline pass.
+/// Closes a connection whose client misses a deadline.
 ///
-/// The deadlines are absolute: a byte now and then does not put them off. Everything here happens on the
-/// connection's event loop.
+/// The deadlines are absolute: single bytes do not extend them. All methods run on the connection's
+/// event loop.
 final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -57,13 +57,14 @@ final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandle
         context.close(mode: mode, promise: promise)
     }
 
-    /// Tells the deadlines of an event and sets the timer for the first of them.
+    /// Passes an event to the deadlines and sets the timer for the earliest deadline.
     private func note(
         _ context: ChannelHandlerContext, _ event: (inout ConnectionDeadlines, NIODeadline) -> Void
     ) {
         event(&deadlines, .now())
         guard context.channel.isActive, let next = deadlines.next else { return }
-        // A timer that fires too early looks again; most deadlines are put off, and few come.
+        // A timer that fires too early checks again: most deadlines are extended before they
+        // expire.
         if let timer, timer.deadline <= next { return }
         timer?.scheduled.cancel()
         setTimer(context, at: next)

@@ -2,24 +2,24 @@ import FoundationEssentials
 import NIOCore
 import PhotoPipeline
 
-/// Several server-sent events that go out together.
+/// Several server-sent events that are sent together.
 struct EventMessage {
     private(set) var buffer = ByteBuffer()
 
     var isEmpty: Bool { buffer.readableBytes == 0 }
 
-    /// What a page knows about the list as a whole; not told again while it stays the same.
+    /// The state of the list as a whole on a page; sent again only when it changes.
     struct Summary: Equatable {
         let counts: PhotoStateCounts
         let queues: [QueueGauge]
     }
 
-    /// The first event of every stream.
+    /// Adds the first event of every stream.
     mutating func addHello(total: Int) throws {
         try add("hello", ["total": total])
     }
 
-    /// Adds what is new in `news` and returns what the page then knows.
+    /// Adds the changes in `news` and returns the resulting state of the page.
     mutating func add(_ news: PhotoListSession.News, since told: Summary?) throws -> Summary {
         for row in news.rows { try add("row", RowEvent(row)) }
         if news.counts != told?.counts { try add("counts", CountsEvent(news.counts)) }
@@ -29,12 +29,12 @@ struct EventMessage {
         return Summary(counts: news.counts, queues: news.queues)
     }
 
-    /// A comment, which browsers pass over.
+    /// Adds a comment, which browsers ignore.
     mutating func addHeartbeat() {
         buffer.writeString(":\n\n")
     }
 
-    /// JSON has no line breaks in it, so one line of data is enough.
+    /// Encoded JSON has no line breaks, so one line of data is enough.
     private mutating func add(_ event: String, _ value: some Encodable) throws {
         buffer.writeString("event: \(event)\ndata: ")
         buffer.writeBytes(try JSONEncoder().encode(value))

@@ -3,17 +3,17 @@ import NIOCore
 import PhotoPipeline
 import ServiceLifecycle
 
-/// Tells one page what happens to its list, as server-sent events.
+/// Sends the changes of a page's list as server-sent events.
 ///
-/// A page that reads slowly is told less often, never more late: between two messages changes are
-/// gathered, and a row that changed twice is told once.
+/// A slow page receives fewer messages, but no outdated ones: changes between two messages are
+/// collected, and a row that changes twice is sent once.
 struct EventStream: Sendable {
     private let session: PhotoListSession
     private let total: Int
 
-    /// The shortest time between two messages: a screen shows no more anyway.
+    /// The minimum time between two messages: a screen cannot show more.
     private static let pause: Duration = .milliseconds(40)
-    /// How often something is sent if nothing happens, so that a dead connection is noticed.
+    /// The interval of heartbeats while nothing changes, which reveal a dead connection.
     private static let heartbeat: Duration = .seconds(15)
 
     init(session: PhotoListSession, total: Int) {
@@ -21,7 +21,7 @@ struct EventStream: Sendable {
         self.total = total
     }
 
-    /// Writes until the session is closed or the page is gone.
+    /// Writes events until the session is closed or the page is gone.
     func write(to writer: inout any ResponseBodyWriter) async throws {
         let changes = await session.listen()
         var message = EventMessage()
@@ -36,7 +36,8 @@ struct EventStream: Sendable {
             }
         }
         defer { heart.cancel() }
-        // Without this the program could not end while a page is open: the server waits for streams.
+        // Without the cancellation, the program could not end while a page is open, because the
+        // server waits for open streams.
         for await _ in changes.cancelOnGracefulShutdown() {
             var message = EventMessage()
             told = try message.add(await session.takeNews(), since: told)

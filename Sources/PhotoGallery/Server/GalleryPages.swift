@@ -3,23 +3,23 @@ import PhotoPipeline
 
 /// The open pages and their sessions.
 ///
-/// A page's session begins with its first stream of events. It ends some seconds after the last stream
-/// has, unless the page comes back: browsers reconnect by themselves after a break.
+/// A page's session begins with its first event stream. The session ends some seconds after the
+/// last stream ends, unless the page returns: browsers reconnect by themselves.
 actor GalleryPages {
     private struct Page {
         let session: PhotoListSession
         var streams = 0
-        /// The newest report of its viewport.
+        /// The sequence number of the latest viewport report.
         var sequence = 0
-        /// Whether a report is being acted on.
+        /// Whether a report is being processed.
         var isReporting = false
-        /// The newest report that came meanwhile; those before it are of no interest any more.
+        /// The latest report that arrived during processing; it replaces earlier ones.
         var nextReport: Report?
-        /// Tells closings that were called off from the one that counts.
+        /// Distinguishes the current closing from cancelled ones.
         var visits = 0
     }
 
-    /// What a report of a page makes its session do.
+    /// The effect of a page's report on its session.
     typealias Report = @Sendable (PhotoListSession) async -> Void
 
     private static let grace: Duration = .seconds(10)
@@ -40,26 +40,26 @@ actor GalleryPages {
         self.limits = limits
     }
 
-    /// A page begins to listen; its session is made if this is the first time.
+    /// Registers an event stream of a page; creates the session for the first stream.
     func streamOpened(_ id: PageID) throws -> PhotoListSession {
         guard pages.values.reduce(0, { $0 + $1.streams }) < limits.streams else {
             throw HTTPError(
                 .serviceUnavailable,
-                message: "\(limits.streams) streams of events are open already. Close a page.")
+                message: "\(limits.streams) event streams are already open. Close a page.")
         }
         var page: Page
         if let known = pages[id] {
             guard known.streams < limits.streamsPerPage else {
                 throw HTTPError(
                     .tooManyRequests,
-                    message: "This page has \(known.streams) streams of events already. Reload it.")
+                    message: "This page already has \(known.streams) event streams. Reload it.")
             }
             page = known
         } else {
             guard pages.count < limits.pages else {
                 throw HTTPError(
                     .serviceUnavailable,
-                    message: "\(limits.pages) pages are open already. Close one.")
+                    message: "\(limits.pages) pages are already open. Close one.")
             }
             page = Page(
                 session: PhotoListSession(
@@ -67,13 +67,13 @@ actor GalleryPages {
         }
         page.streams += 1
         page.visits += 1
-        // A page that was loaded anew counts from one again.
+        // A reloaded page starts its sequence numbers again.
         page.sequence = 0
         pages[id] = page
         return page.session
     }
 
-    /// A page's stream broke or ended.
+    /// Registers the end of a page's event stream.
     func streamClosed(_ id: PageID) {
         guard var page = pages[id] else { return }
         page.streams -= 1
@@ -100,13 +100,14 @@ actor GalleryPages {
         return page.session
     }
 
-    /// Acts on a report of a page, unless a newer one has come before it: reports can overtake each other.
+    /// Processes a report of a page, unless a later report has arrived first: reports may overtake
+    /// each other.
     ///
-    /// One report of a page is acted on at a time. Of those that come meanwhile only the newest is kept, so
-    /// that a page that reports faster than the work can follow gets the newest state, and costs no
-    /// memory. Such reports return at once.
+    /// Only one report of a page is processed at a time. Of the reports that arrive meanwhile, only
+    /// the latest is kept, so a page that reports faster than the session can follow still reaches
+    /// its latest state and costs no memory. The call returns immediately for such reports.
     ///
-    /// - Parameter sequence: the number of the report, which rises.
+    /// - Parameter sequence: the number of the report; later reports have greater numbers.
     func report(_ id: PageID, sequence: Int, _ report: @escaping Report) async throws {
         let session = try session(id)
         guard let page = pages[id], sequence > page.sequence else { return }
@@ -119,7 +120,8 @@ actor GalleryPages {
         var next: Report? = report
         while let report = next {
             await report(session)
-            // The page may have gone meanwhile, and another one may have come under its name.
+            // Meanwhile the page may have closed, and another page may have opened under the same
+            // identifier.
             guard pages[id]?.session === session else { return }
             next = pages[id]?.nextReport
             pages[id]?.nextReport = nil

@@ -1,12 +1,12 @@
 import Hummingbird
 import NIOCore
 
-/// What is known of a request beside the request.
+/// The context of a request: data that is not part of the request itself.
 struct GalleryRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The port on which the request came.
+    /// The port that received the request.
     let port: Int
-    /// The bytes that a request's body may have. Reports have a hundred.
+    /// The maximum size of a request's body, in bytes. Reports have about a hundred bytes.
     let maxUploadSize = 16 << 10
 
     init(source: ApplicationRequestContextSource) {

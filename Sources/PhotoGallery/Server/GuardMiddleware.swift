@@ -1,15 +1,17 @@
 import HTTPTypes
 import Hummingbird
 
-/// Who may ask, and what browsers are told about the answers.
+/// Checks requests and sets the security headers of responses.
 ///
-/// The server listens on loopback, yet any page that a browser on this machine has open can send
-/// requests here, and by a name that it controls (DNS rebinding) even read the answers. Hence:
+/// The server listens on loopback. Nevertheless, any page in a browser on this machine can send
+/// requests here, and with a name that the page controls (DNS rebinding) it can even read the
+/// responses. Therefore:
 ///
-/// - there must be one Host, and it must be this machine's own name or address with this server's port;
-/// - a request from a browser must come from this server's own page (`Sec-Fetch-Site`), and one that
-///   changes something must not carry another Origin;
-/// - pages load nothing from elsewhere and run no inline script, and nobody may frame them.
+/// - A request must have exactly one Host: this machine's own name or address with this server's
+///   port.
+/// - A request from a browser must come from this server's own page (`Sec-Fetch-Site`), and a
+///   request that changes state must not have a different Origin.
+/// - Pages load no external resources, run no inline scripts, and cannot be framed.
 struct GuardMiddleware: RouterMiddleware {
     typealias Context = GalleryRequestContext
 
@@ -33,9 +35,9 @@ struct GuardMiddleware: RouterMiddleware {
         to request: Request, context: Context,
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        // The first one has become the authority.
+        // The first Host has become the authority, so a remaining Host is a second one.
         guard !request.headers.contains(.host) else {
-            return refusal(.badRequest, "A request has one Host.")
+            return refusal(.badRequest, "A request must have exactly one Host.")
         }
         guard let host = request.head.authority, isOwn(host, port: context.port) else {
             return refusal(
@@ -50,12 +52,13 @@ struct GuardMiddleware: RouterMiddleware {
         } catch let error as HTTPError where error.status == .notFound && error.body == nil {
             return refusal(.notFound, "There is nothing here under that name.")
         } catch let error as any HTTPResponseError {
-            // Thrown errors would otherwise leave without the headers of the others.
+            // Thrown errors would otherwise bypass the headers that other responses get.
             return try error.response(from: request, context: context)
         }
     }
 
-    /// Compared as a whole, so that nothing around the name, such as `user@`, makes it another one.
+    /// Whether the host is this machine. The whole text is compared, so that additions such as
+    /// `user@` do not match.
     private func isOwn(_ host: String, port: Int) -> Bool {
         let host = host.lowercased()
         return Self.ownHosts.contains { host == "\($0):\(port)" || (port == 80 && host == $0) }
@@ -64,7 +67,7 @@ struct GuardMiddleware: RouterMiddleware {
     private func isFromOwnPage(_ request: Request, host: String) -> Bool {
         if let origin = request.headers[.origin], origin != "http://\(host)" { return false }
         guard let site = request.headers[.secFetchSite] else { return true }
-        // Somebody may follow a link to the page itself from anywhere.
+        // A link to the page itself may come from any site.
         return site == "same-origin" || site == "none" || request.uri.path == "/"
     }
 
@@ -86,7 +89,7 @@ struct GuardMiddleware: RouterMiddleware {
 extension HTTPField.Name {
     private static func named(_ text: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(text) else {
-            preconditionFailure("\(text) is no name of a header field")
+            preconditionFailure("\(text) is not the name of a header field")
         }
         return name
     }

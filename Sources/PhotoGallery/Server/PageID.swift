@@ -1,4 +1,4 @@
-/// The name of one open page, which it made up itself: 32 hexadecimal digits.
+/// The identifier of an open page, chosen by the page: 32 hexadecimal digits.
 struct PageID: Hashable, Sendable, Decodable {
     let text: String
 

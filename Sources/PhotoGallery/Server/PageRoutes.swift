@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// The page's own files, as they were built into the program.
+/// The routes of the page's own files, which are embedded into the program.
 struct PageRoutes {
     private struct File {
         let path: String

@@ -6,20 +6,21 @@ import Musl
 import Darwin
 #endif
 
-/// The system's calls that put results on the disk; tests take others, which fail or keep a record.
+/// The system calls that put results on the disk; tests replace them with calls that fail or
+/// record.
 ///
-/// Each returns what the system's call does, and sets `errno`.
+/// Each call returns the result of its system call and sets `errno`.
 struct FileCalls: Sendable {
-    /// Writes bytes at the end of a file and returns how many there was room for.
+    /// Writes bytes at the end of a file and returns how many were written.
     var write: @Sendable (_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
-    /// Returns when a file or folder is on the disk, and not only in memory.
+    /// Returns once a file or folder is on the disk, not only in memory.
     var sync: @Sendable (_ file: Int32) -> Int32
-    /// Gives a file a second name, which must be new; links in the first are followed.
+    /// Gives a file a second name, which must not exist yet; follows links in the source path.
     var link: @Sendable (_ source: LocalPath, _ target: LocalPath) -> Int32
-    /// Gives a file another name, which then no longer stands for what it stood for.
+    /// Renames a file; replaces an existing file of the new name.
     var rename: @Sendable (_ source: LocalPath, _ target: LocalPath) -> Int32
 
-    /// Those of the system.
+    /// The system's own calls.
     static let system = FileCalls(
         write: { file, bytes in
             #if canImport(Darwin)
@@ -50,9 +51,9 @@ struct FileCalls: Sendable {
             }
         })
 
-    /// Writes all bytes, in as many calls as it takes.
+    /// Writes all bytes, in as many calls as necessary.
     ///
-    /// - Returns: 0, or the error's number.
+    /// - Returns: 0, or the number of the error.
     func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32 {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
@@ -66,15 +67,15 @@ struct FileCalls: Sendable {
         }
     }
 
-    /// Returns when the names in a folder are on the disk.
+    /// Returns once the names in a folder are on the disk.
     ///
-    /// - Returns: 0, or the error's number.
+    /// - Returns: 0, or the number of the error.
     func syncFolder(_ folder: LocalPath) -> Int32 {
         let file = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        // A folder that may be written to, but not read, cannot be opened.
+        // A folder with write permission but no read permission cannot be opened.
         guard file >= 0 else { return errno == EACCES ? 0 : errno }
         defer { close(file) }
-        // Some file systems cannot sync a folder, and say so by EINVAL.
+        // Some file systems cannot sync a folder and return EINVAL.
         guard sync(file) != 0, errno != EINVAL else { return 0 }
         return errno
     }

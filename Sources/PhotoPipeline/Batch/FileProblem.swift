@@ -6,11 +6,11 @@ import Musl
 import Darwin
 #endif
 
-/// Why a file could not be written; a sentence for people.
+/// The reason why a file could not be written, as a sentence for people.
 struct FileProblem: Error, Equatable {
     let sentence: String
 
-    /// The error's number; nil for a file that is not written because of what is there already.
+    /// The number of the error; nil if an existing file prevents the write.
     let code: Int32?
 
     init(_ path: some CustomStringConvertible, errno code: Int32) {
@@ -19,7 +19,7 @@ struct FileProblem: Error, Equatable {
             switch code {
             case ENOSPC, EDQUOT: " Free some space, then run the same command again."
             case EACCES, EPERM, EROFS: " Choose a folder that you may write to."
-            case ENOTDIR: " Choose another folder; there is a file of that name."
+            case ENOTDIR: " Choose another folder; a file of that name exists."
             default: ""
             }
         sentence = "\(path) cannot be written: \(reason).\(advice)"
@@ -31,11 +31,11 @@ struct FileProblem: Error, Equatable {
         code = nil
     }
 
-    /// Whether every other file of the folder would fail in the same way: the disk is full, the
-    /// quota is used up, or nothing may be written to the file system.
+    /// Whether every other file in the folder would fail too: the disk is full, the quota is used
+    /// up, or the file system is read-only.
     var concernsAllFiles: Bool { [ENOSPC, EDQUOT, EROFS].contains(code) }
 
-    /// The same problem, said of something else.
+    /// The same problem for another path.
     func about(_ path: some CustomStringConvertible) -> FileProblem {
         code.map { FileProblem(path, errno: $0) } ?? self
     }

@@ -10,25 +10,24 @@ import Musl
 import Darwin
 #endif
 
-/// A folder for the results of a ``PhotoBatch``, with a record of what each result in it was made
-/// of.
+/// A folder for the results of a ``PhotoBatch``, with a record of the photo behind each result.
 ///
-/// A file that exists is replaced only by a result of the same photo as before, and only if it is
-/// still as this program wrote it; anything else stays, unless the folder was opened to overwrite.
-/// The record is a hidden file of the folder.
+/// An existing file is replaced only by a result of the same photo, and only if the file is
+/// unchanged since this program wrote it. All other files stay, unless the folder was opened to
+/// overwrite. The record is a hidden file in the folder.
 ///
-/// Results appear complete or not at all. They are on the disk before they have their names: those
-/// that are ready at the same time share one round of waiting for the disk. Once a problem has come
-/// up that every other result would have too, such as a full disk, the folder takes no more; open
-/// it again.
+/// Results appear completely or not at all. The contents of a result are on the disk before the
+/// result gets its name; results that are ready at the same time share one sync of the disk. After
+/// a problem that affects every result, such as a full disk, the folder accepts no more results
+/// until it is opened again.
 public final class OutputFolder: Sendable, CustomStringConvertible {
-    /// Why a folder cannot be used for results; a sentence that says what to do.
+    /// The reason why a folder cannot be used for results, as a sentence that says what to do.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The sentence.
+        /// The reason, as a sentence.
         public let description: String
     }
 
-    /// The folder as it was named; bytes that are not UTF-8 are escaped.
+    /// The folder's path as given; bytes that are not UTF-8 are escaped.
     public var description: String { path.description }
 
     let path: LocalPath
@@ -37,34 +36,34 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     private let canBeUnnamed: Bool
     private let calls: FileCalls
     private let state: Mutex<State>
-    /// One round of publishing after the other: what becomes ready during one waits for the next.
+    /// Runs one round of publishing at a time; results that become ready during a round wait for
+    /// the next round.
     let publishing: OperationQueue
 
-    /// The file of the log; only the rounds of publishing use it, so nobody ever waits for this
-    /// lock.
+    /// The file of the log. Only rounds of publishing use the file, so the lock is never contended.
     private let logFile: Mutex<ResultLogFile>
 
     private struct State {
         var log: ResultLog
-        /// What became ready since the last round of publishing began.
+        /// The results that became ready since the last round of publishing began.
         var ready: [ReadyResult] = []
-        /// The first problem that every other file would have too.
+        /// The first problem that affects every other file too.
         var problem: FileProblem?
     }
 
-    /// Opens a folder, which is made if need be.
+    /// Opens a folder; creates it if necessary.
     ///
-    /// Blocks while it looks at the disk.
+    /// Blocks while it accesses the disk.
     ///
     /// - Parameters:
-    ///   - path: an absolute path, or one that is relative to the process's own folder.
-    ///   - overwrites: whether files that are no results of the same photo are replaced too. A
-    ///   photo that lies in the folder is never replaced by its own result.
+    ///   - path: an absolute path, or a path relative to the process's working folder.
+    ///   - overwrites: whether to replace files that are not results of the same photo. A photo in
+    ///     the folder is never replaced by its own result.
     public convenience init(_ path: String, overwrites: Bool = false) throws(Problem) {
         try self.init(path: Array(path.utf8), overwrites: overwrites)
     }
 
-    /// Opens a folder whose path need not be UTF-8.
+    /// Opens a folder whose path may contain bytes that are not UTF-8.
     public convenience init(path: [UInt8], overwrites: Bool = false) throws(Problem) {
         try self.init(path: path, overwrites: overwrites, calls: .system)
     }
@@ -94,12 +93,12 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         publishing.maxConcurrentOperationCount = 1
     }
 
-    // MARK: Before the work
+    // MARK: Checks in advance
 
-    /// Finds out whether a folder can be written to, without making it.
+    /// Checks whether a folder can be written to, without creating it.
     ///
-    /// Asks the folder, or the one above it that exists, for some room on the disk, and gives it
-    /// back. Blocks while it looks at the disk.
+    /// Allocates some disk space in the folder, or in its nearest existing parent, and releases it
+    /// again. Blocks while it accesses the disk.
     public static func check(_ path: [UInt8]) throws(Problem) {
         let path = try checked(path)
         var existing = path
@@ -125,7 +124,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         return path
     }
 
-    /// Writes more than a disk has left that is full for pictures, and takes it back.
+    /// Writes and removes more bytes than the remains of a disk that is too full for pictures.
     private static func probe(_ folder: LocalPath, calls: FileCalls) throws(FileProblem) {
         let bytes = [UInt8](repeating: 0x5A, count: 64 << 10)
         do throws(FileProblem) {
@@ -135,16 +134,16 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the folder lies in another one, or is that one.
+    /// Whether this folder is the given folder or lies inside it.
     public func isInside(_ folder: URL) -> Bool {
         guard let other = LocalPath(folder)?.resolved else { return false }
         return resolved == other || resolved.suffix(below: other) != nil
     }
 
-    /// The photos of a list without those that are results of this folder.
+    /// Returns the photos of a list that are not results of this folder.
     ///
-    /// - Throws: ``Problem`` if a photo lies in the folder and is no result: originals and results
-    ///   are not mixed.
+    /// - Throws: ``Problem`` if a photo lies in the folder but is not a result: originals and
+    ///   results must not be mixed.
     public func recordsWithoutResults(
         of records: [PhotoRecord]
     ) throws(Problem) -> [PhotoRecord] {
@@ -173,7 +172,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         return rest
     }
 
-    /// Where in this folder a photo lies; nil if it lies elsewhere.
+    /// A photo's path in this folder and its size in bytes; nil if the photo lies elsewhere.
     private func place(of record: PhotoRecord) -> (name: ArraySlice<UInt8>, byteCount: Int)? {
         guard let url = record.url, url.isFileURL, let file = LocalPath(url)?.resolved,
             let name = file.suffix(below: resolved)
@@ -186,24 +185,24 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
 
     // MARK: Results
 
-    /// The first problem that every other file would have too, such as a full disk; nil if there is
+    /// The first problem that affects every other file too, such as a full disk; nil if there is
     /// none.
     var problem: FileProblem? { state.withLock { $0.problem } }
 
-    /// How many results wait for the next round of publishing, for tests.
+    /// The number of results that wait for the next round of publishing, for tests.
     var readyCount: Int { state.withLock { $0.ready.count } }
 
-    /// Puts a result into the folder; returns when it has its name and is on the disk.
+    /// Puts a result into the folder; returns once the result has its name and is on the disk.
     ///
-    /// - Throws: that the file could not be written, or, after a problem that all files have, that
-    ///   nobody wants it any more.
+    /// - Throws: the failure to write the file, or `cancelled` after a problem that affects every
+    ///   file.
     func write(
         _ bytes: [UInt8], to path: OutputPath, from source: URL
     ) async throws(PhotoStageStop) {
         if problem != nil { throw .cancelled }
         let file: StagedFile
         do throws(FileProblem) {
-            // Before the bytes are written, and once more when the file gets its name.
+            // Checked here before the bytes are written, and again when the file gets its name.
             _ = try mayReplace(path, from: source)
             file = try StagedFile(bytes, at: path.path, canBeUnnamed: canBeUnnamed, calls: calls)
         } catch {
@@ -218,7 +217,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
                 state.ready.append(result)
                 return state.ready.count == 1
             }
-            // The round that takes the first takes those that come until it begins.
+            // A round publishes its first result together with all results that arrive before the
+            // round begins.
             if isFirst {
                 let round = BlockOperation { self.publishReady() }
                 round.name = "Publish"
@@ -228,7 +228,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         if let problem = publication { throw stop(for: problem) }
     }
 
-    /// The failure of the photo, or, if the batch ends for the same reason, only that.
+    /// The failure of the photo, or `cancelled` if an earlier result already reported the problem
+    /// that ends the batch.
     private func stop(for problem: FileProblem) -> PhotoStageStop {
         guard problem.concernsAllFiles else { return .failed(problem.failure) }
         let isFirst = state.withLock { state in
@@ -238,7 +239,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         return isFirst ? .failed(problem.failure) : .cancelled
     }
 
-    /// One round: the contents to the disk, then the lines of the log, then the names.
+    /// Runs one round: syncs the contents to the disk, then appends the log lines, then sets the
+    /// names.
     private func publishReady() {
         var rest = state.withLock { state in
             defer { state.ready = [] }
@@ -276,7 +278,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         state.withLock { $0.log.add(missing) }
     }
 
-    /// The results with which a step succeeds; the others end.
+    /// Runs a step for each result; returns the results for which the step succeeds, and ends the
+    /// others.
     private static func keep(
         _ results: [ReadyResult], _ step: (ReadyResult) throws(FileProblem) -> Void
     ) -> [ReadyResult] {
@@ -296,16 +299,16 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             let replacing = try mayReplace(result.path, from: result.entry.source)
             switch try result.file.publish(replacing: replacing) {
             case .done: return
-            // Another program was quicker; what it put there is looked at.
+            // Another program took the name first; check that program's file.
             case .nameIsTaken: continue
             }
         }
         throw FileProblem(refusal: "\(result.path) is made again and again by another program.")
     }
 
-    /// Whether there is something to replace.
+    /// Whether there is a file to replace.
     ///
-    /// - Throws: that it may not be replaced.
+    /// - Throws: ``FileProblem`` if the file must not be replaced.
     private func mayReplace(_ path: OutputPath, from source: URL) throws(FileProblem) -> Bool {
         var status = stat()
         guard path.path.withCString({ lstat($0, &status) }) == 0 else {
@@ -315,7 +318,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             return false
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw FileProblem(refusal: "\(path) cannot be written: there is a folder of that name.")
+            throw FileProblem(refusal: "\(path) cannot be written: a folder of that name exists.")
         }
         var original = stat()
         if source.isFileURL, let file = LocalPath(source),
@@ -328,8 +331,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         if overwrites { return true }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FileProblem(
-                refusal: "\(path) exists, and is no file of this program. Move it, choose another "
-                    + "folder with --out, or replace such files with --overwrite.")
+                refusal: "\(path) exists and was not written by this program. Move it, choose "
+                    + "another folder with --out, or replace such files with --overwrite.")
         }
         let byteCount = Int(status.st_size)
         let checksums = state.withLock {
@@ -349,14 +352,14 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     }
 }
 
-/// A result that only needs its name.
+/// A staged result that waits for its name.
 private struct ReadyResult: Sendable {
     let file: StagedFile
     let path: OutputPath
     let entry: ResultLog.Entry
     let continuation: CheckedContinuation<FileProblem?, Never>
 
-    /// Resumes the stage that waits.
+    /// Resumes the waiting stage.
     ///
     /// - Parameter problem: nil if the result has its name.
     func end(_ problem: FileProblem?) { continuation.resume(returning: problem) }
@@ -373,9 +376,9 @@ extension OutputFolder.Problem {
         case .newer(let version):
             self.init(
                 description:
-                    "\(file) was written by a newer version of this program (its version is "
-                    + "\(version), and this program knows 1). Use that, or another folder with --out."
-            )
+                    "\(file) was written by a newer version of this program (format "
+                    + "\(version); this program knows 1). Use that program, or another folder "
+                    + "with --out.")
         }
     }
 }

@@ -1,32 +1,33 @@
 import Imaging
 
-/// The names of a batch's results. They depend on the list alone, so that a second run gives each
-/// photo the name that it has, whatever became of the photos before it and in whichever order they
-/// are done.
+/// The names of a batch's results.
 ///
-/// A photo keeps its name, and in a list made of a folder its place below it. Its ending is that of
-/// the format it is written in, which is known for certain only when the photo has been read.
-/// Photos whose names differ in their endings at most, or in upper and lower case, get -2, -3 and
-/// so on:
+/// The names depend only on the list. A second run therefore gives each photo the same name,
+/// whatever happened to other photos and in whatever order the photos are finished.
 ///
-/// - The first photo of each ending keeps the name as it is, as long as the ending told the truth.
-/// - All others, and those whose ending did not, have a number, which no other name of the list
-///   has.
+/// A photo keeps its name, and in a list made from a folder also its path below the folder. Its
+/// extension follows the output format, which is certain only after the photo has been read. Photos
+/// whose names differ only in extension or case are numbered -2, -3 and so on:
+///
+/// - The first photo of each extension keeps the plain name, provided that its extension is
+///   correct.
+/// - All other photos, and photos with a wrong extension, get a number that no other name in the
+///   list has.
 struct OutputNames: Sendable {
     private enum Naming {
-        /// The name as it is if the photo is written in the format that its name promises, else
-        /// with the number.
+        /// The plain name if the photo is written in the format of its extension, otherwise the
+        /// name with the number.
         case plain(as: ImageFormat, orNumber: Int)
         case numbered(Int)
     }
 
     private let folder: LocalPath
-    /// How photos are named that share a name with others, by their positions in the list.
+    /// The naming of photos that share a name with other photos, by position in the list.
     private let shared: [Int: Naming]
 
-    /// Decides the names of a list's photos.
+    /// Decides the names for the photos of a list.
     ///
-    /// - Parameter format: what all results are written as; nil for each photo's own format.
+    /// - Parameter format: the format of all results; nil if each photo keeps its own format.
     init(of records: [PhotoRecord], writtenAs format: ImageFormat?, in folder: LocalPath) {
         self.folder = folder
         var groups: [String: Group] = [:]
@@ -59,15 +60,15 @@ struct OutputNames: Sendable {
     private struct Group {
         var size = 0
         var lastNumber = 0
-        /// Whether a photo whose format nobody can expect has the plain name, with any ending.
+        /// Whether a photo of unknown format has the plain name, with any extension.
         var isTaken = false
-        /// The formats as which the plain name is taken.
+        /// The formats for which the plain name is taken.
         var formats: Set<ImageFormat> = []
     }
 
-    /// The name of a photo's result.
+    /// The path of a photo's result.
     ///
-    /// - Parameter position: the photo's place in the list.
+    /// - Parameter position: the photo's index in the list.
     func path(of record: PhotoRecord, at position: Int, writtenAs format: ImageFormat) -> OutputPath
     {
         let stem = Stem(of: record)
@@ -83,12 +84,12 @@ struct OutputNames: Sendable {
     }
 }
 
-/// A photo's name as a path without the ending of a picture format.
+/// A photo's name as a path, without the extension of a picture format.
 private struct Stem {
     let bytes: [UInt8]
-    /// Equal for names that are equal but for upper and lower case.
+    /// A key that ignores case.
     let key: String
-    /// What the photo is written as, if the ending of its name tells the truth; nil if it has none.
+    /// The format of the photo according to its extension; nil if the name has no such extension.
     let expectedFormat: ImageFormat?
 
     init(of record: PhotoRecord) {
@@ -109,7 +110,8 @@ private struct Stem {
 
     func key(_ number: Int) -> String { "\(key)-\(number)" }
 
-    /// The parts of a name that may be folders; none leads out, none is hidden or unprintable.
+    /// Splits a name into safe path components: no component is hidden, unprintable, or leads out
+    /// of the folder.
     private static func safeParts(of name: [UInt8]) -> [ArraySlice<UInt8>] {
         let parts = name.split(separator: UInt8(ascii: "/")).map { part in
             let dots = [UInt8(ascii: "."), UInt8(ascii: " ")]
@@ -120,7 +122,7 @@ private struct Stem {
     }
 
     private static func printable(_ part: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        // File systems allow 255 bytes; some are left for an ending and a number.
+        // File systems allow 255 bytes; the rest is reserved for an extension and a number.
         let limit = 200
         guard let text = String(validating: part, as: UTF8.self) else {
             return part.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "_") : $0 }.prefix(limit)

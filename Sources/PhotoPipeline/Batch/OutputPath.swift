@@ -1,28 +1,28 @@
 public import FoundationEssentials
 public import Imaging
 
-/// Where one output file goes.
+/// The destination of an output file.
 public struct OutputPath: Sendable, Hashable, CustomStringConvertible {
     /// The batch's folder.
     let folder: LocalPath
-    /// The path in it.
+    /// The path inside the folder.
     let below: [UInt8]
 
     var path: LocalPath { folder.appending(below) }
 
-    /// The file URL, which has every byte of the name.
+    /// The file URL, which preserves every byte of the name.
     public var url: URL { path.url }
 
-    /// The whole path, for people: bytes that are not UTF-8 are escaped, as in `caf\xE9.jpg`.
+    /// The full path for display; bytes that are not UTF-8 are escaped, as in `caf\xE9.jpg`.
     public var description: String { path.description }
 }
 
-/// A file that was written.
+/// An output file that was written.
 public struct OutputFile: Sendable, Hashable {
-    /// Where it is.
+    /// The path of the file.
     public let path: OutputPath
-    /// How large the picture is.
+    /// The size of the picture in pixels.
     public let size: PixelSize
-    /// How large the file is.
+    /// The size of the file in bytes.
     public let byteCount: Int
 }

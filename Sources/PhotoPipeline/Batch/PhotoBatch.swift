@@ -2,26 +2,26 @@ import FoundationEssentials
 public import Imaging
 public import Operations
 
-/// Works through a whole list of photos and puts the results into a folder.
+/// Processes a whole list of photos and writes the results into a folder.
 public struct PhotoBatch: Sendable {
-    /// How a batch works on photos.
+    /// How a batch processes photos.
     public struct Options: Sendable {
-        /// Applied in order.
+        /// The filters, applied in order.
         public var filters: [ImageFilter]
-        /// Pictures are shrunk to fit; nil keeps their size.
+        /// The box that pictures are shrunk to fit; nil keeps the original size.
         public var size: PixelSize?
-        /// The format of the files; nil keeps each photo's own where it can be written.
+        /// The format of the files; nil keeps the format of each photo if it can be written.
         public var format: ImageFormat?
-        /// 1 to 100 for JPEG and WebP.
+        /// The quality for JPEG and WebP, from 1 to 100.
         public var quality: Int
-        /// What is refused before it is decoded.
+        /// The limits that a picture must meet before it is decoded.
         public var limits: ImageLimits
-        /// Where the results go.
+        /// The folder for the results.
         public var folder: OutputFolder
-        /// How many photos are worked on at a time, by their number and by their memory.
+        /// The limits on simultaneous work, by number of photos and by memory.
         public var capacity = PixelCapacity.shared
 
-        /// Makes options.
+        /// Creates options.
         public init(
             filters: [ImageFilter], size: PixelSize?, format: ImageFormat?, quality: Int,
             limits: ImageLimits = .standard, folder: OutputFolder
@@ -35,13 +35,13 @@ public struct PhotoBatch: Sendable {
         }
     }
 
-    /// What became of one photo.
+    /// The result of the work on one photo.
     public enum Result: Sendable {
-        /// It is in the folder.
+        /// The result was written into the folder.
         case written(OutputFile)
-        /// It is not, and why.
+        /// The photo failed, for the given reason.
         case failed(PhotoFailure)
-        /// The batch was cancelled before it was done.
+        /// The batch was cancelled before the photo was done.
         case cancelled
     }
 
@@ -50,16 +50,16 @@ public struct PhotoBatch: Sendable {
     private let downloadQueue = OperationQueue()
     private let pixelQueue = OperationQueue()
     private let writeQueue = OperationQueue()
-    // Where photos wait for memory: one for their files, then for their pixels.
+    // The queues in which photos wait for memory: first for their files, then for their pixels.
     private let fileQueue = OperationQueue()
     private let memoryQueue = OperationQueue()
 
-    /// Makes a batch; nothing happens yet.
+    /// Creates a batch; no work starts before ``run(_:report:)``.
     ///
     /// - Parameters:
-    ///   - options: what is made of each photo, and where it goes.
-    ///   - downloader: gets the photos; the batch does not close it.
-    ///   - timeline: records the batch's queues; nil for none.
+    ///   - options: how to process each photo, and where to write the results.
+    ///   - downloader: downloads the photos; the batch does not shut it down.
+    ///   - timeline: records the batch's queues; nil for no recording.
     public init(
         options: Options, downloader: PhotoDownloader, timeline: OperationTimeline? = nil
     ) {
@@ -68,7 +68,8 @@ public struct PhotoBatch: Sendable {
         downloadQueue.name = "Download queue"
         downloadQueue.maxConcurrentOperationCount = 6
         pixelQueue.name = "Image Filtration queue"
-        // As many as there are processors: so what is begun is ended first, by its priority.
+        // The width equals the number of processors, so that priorities decide: photos in progress
+        // finish before new ones start.
         pixelQueue.maxConcurrentOperationCount = options.capacity.processors.units
         for (queue, name) in [(fileQueue, "Files in memory"), (memoryQueue, "Pixels in memory")] {
             queue.name = name
@@ -80,17 +81,16 @@ public struct PhotoBatch: Sendable {
         }
     }
 
-    /// Works through the list; returns when every photo is done, or the task was cancelled, or a
-    /// problem came up that every other photo would have too: the disk is full, or nothing may be
-    /// written to it any more.
+    /// Processes the list; returns when every photo is done, the task is cancelled, or a problem
+    /// affects every photo.
     ///
-    /// Only a few photos are in memory at a time, however long the list is.
+    /// A full disk or a read-only file system is such a problem. Only a few photos are in memory at
+    /// a time, however long the list is.
     ///
     /// - Parameters:
-    ///   - records: the photos to work on, as a ``PhotoList`` has them.
-    ///   - report: called with each photo's result, one at a time, in the order in which they are
-    ///     done.
-    /// - Returns: the failure after which the batch stopped; nil if it did not.
+    ///   - records: the photos, as in a ``PhotoList``.
+    ///   - report: called with each photo's result, one call at a time, in the order of completion.
+    /// - Returns: the failure that stopped the batch; nil if no failure stopped it.
     @discardableResult
     public func run(
         _ records: [PhotoRecord], report: @Sendable (PhotoRecord, Result) async -> Void
@@ -138,7 +138,7 @@ public struct PhotoBatch: Sendable {
         return result ?? .cancelled
     }
 
-    /// Download → inspect, and once there is enough memory for it: decode → filter → encode →
+    /// Runs download → inspect and, once enough memory is available, decode → filter → encode →
     /// write.
     private func process(
         _ url: URL, of record: PhotoRecord, at position: Int, _ names: OutputNames
@@ -155,7 +155,7 @@ public struct PhotoBatch: Sendable {
         let write = WriteOperation(after: encode, of: url, into: options.folder) { format in
             names.path(of: record, at: position, writtenAs: format)
         }
-        // What is begun is ended first, so that few photos are in memory.
+        // Later stages have higher priority, so that few photos are in memory.
         for (operation, priority) in zip(
             [decode, filter, encode] as [Operation], [.low, .normal, .high] as [Priority])
         {
@@ -177,8 +177,8 @@ public struct PhotoBatch: Sendable {
             }
             return Self.result(of: write)
         } onCancel: {
-            // Not the writing: it runs only if all of these have succeeded, and then to its end, so
-            // that each file in the folder is one that is reported.
+            // Writing is not cancelled: it runs only if all of these stages succeeded, and it
+            // always runs to its end. So every file in the folder is reported.
             for operation in [download, inspect, decode, filter, encode] { operation.cancel() }
         }
     }
@@ -193,12 +193,12 @@ public struct PhotoBatch: Sendable {
         }
     }
 
-    /// Of a stage that has not succeeded.
+    /// The result of a stage that did not succeed.
     private static func result(of stage: InspectOperation) -> Result {
         if case .failed(let failure) = stage.outcome { .failed(failure) } else { .cancelled }
     }
 
-    /// What is asked for, or the photo's own format, or JPEG where that is only read.
+    /// The requested format, otherwise the photo's own format, or JPEG if that format is read-only.
     private static func format(of inspect: InspectOperation, _ options: Options) -> ImageFormat {
         if let format = options.format { return format }
         guard case .produced(let info) = inspect.outcome, info.format.canEncode else {

@@ -8,26 +8,28 @@ import Musl
 import Darwin
 #endif
 
-/// The record, in an output folder, of what each result was made of: a hidden file with a line of
-/// JSON for each.
+/// The record of the photo behind each result in an output folder: a hidden file with one line of
+/// JSON for each result.
 ///
 ///     {"version":1,"result":"b/a.jpg","source":"file:///a.jpg","bytes":5123,"fnv1a":"00f3…"}
 ///
-/// `result` is the percent-encoded path in the folder, `source` the photo's URL, `bytes` and
+/// `result` is the percent-encoded path in the folder, and `source` is the photo's URL. `bytes` and
 /// `fnv1a` (64 bits, in hexadecimal) are the size and the hash of the result's content. Later
-/// versions of the program may add keys; a program that changes what these mean counts `version`
-/// up, and this one then touches nothing in the folder.
+/// versions of the program may add keys. A version that changes the meaning of a key increments
+/// `version`; this version then leaves the folder untouched.
 ///
-/// A line is written, and on the disk, before the result gets its name. (The name of the log itself
-/// gets there with the names of the results, which is soon enough.) A line without its result
-/// therefore does no harm, since an older file of that name has other content; a result without its
-/// line, which would be taken for somebody else's file, cannot be. Lines are only ever added. The
-/// last one of several for the same result is the newest, but whatever stops the program, one of
-/// the others may be the true one. A line that was not written to its end does not count.
+/// A line is on the disk before its result gets its name. (The name of the log itself reaches the
+/// disk together with the names of the results, which is soon enough.) A line without a result is
+/// harmless, because an older file of that name has different content. A result without a line
+/// would look like another program's file, but cannot occur.
+///
+/// Lines are only ever appended. If a result has several lines, the last line is the newest; but
+/// after a crash, an earlier line may describe the file on the disk. An incomplete last line is
+/// ignored.
 struct ResultLog {
     static let fileName = ".classicphotos-results.jsonl"
 
-    /// What a result was made of.
+    /// The source and the content of a result.
     struct Entry: Hashable {
         /// The path in the folder.
         let result: [UInt8]
@@ -36,15 +38,15 @@ struct ResultLog {
         let checksum: UInt64
     }
 
-    /// The log is there, and cannot be used.
+    /// The log exists but cannot be used.
     enum Problem: Error, Equatable {
         case unreadable(PhotoSourceError)
-        /// The log has a version that only a later program knows.
+        /// The log has a version that only a later program can read.
         case newer(version: Int)
     }
 
-    /// An entry without its result, with the source as a hash, so that a long log takes little
-    /// memory.
+    /// The rest of an entry for a known result. The source is stored as a hash, so that a long log
+    /// takes little memory.
     fileprivate struct Content: Hashable {
         let source: UInt64
         let byteCount: Int
@@ -53,9 +55,9 @@ struct ResultLog {
 
     private var contents: [String: [Content]] = [:]
 
-    /// Reads a folder's log; without a file it is empty.
+    /// Reads a folder's log; without a file, the log is empty.
     ///
-    /// - Returns: also the file, to which entries are added.
+    /// - Returns: the log, and its file for appending entries.
     static func read(in folder: LocalPath) throws(Problem) -> (log: ResultLog, file: ResultLogFile)
     {
         let file = folder.appending(fileName.utf8)
@@ -79,7 +81,7 @@ struct ResultLog {
         return (log, ResultLogFile(path: file, isTorn: isTorn))
     }
 
-    /// A line of the file. What else than the version is in it, only its version tells.
+    /// A line of the file. The version decides which other keys the line has.
     private struct Line: Decodable {
         let version: Int
         let entry: (result: String, content: Content)?
@@ -102,26 +104,26 @@ struct ResultLog {
         }
     }
 
-    /// Whether the log has an entry for a file of that name and size.
+    /// Whether the log has an entry for a file of the given name and size.
     func hasResult(_ result: some Sequence<UInt8>, byteCount: Int) -> Bool {
         contents[percentEncoded(result)]?.contains { $0.byteCount == byteCount } ?? false
     }
 
-    /// The hashes that a result of a source has, if it has that size.
+    /// The logged hashes for a result of the given source and size.
     func checksums(of result: [UInt8], from source: URL, byteCount: Int) -> [UInt64] {
         let source = fnv1a(source.absoluteString.utf8)
         return contents[percentEncoded(result), default: []]
             .filter { $0.source == source && $0.byteCount == byteCount }.map(\.checksum)
     }
 
-    /// Those of the entries that the log does not have yet.
+    /// Returns the entries that are not in the log yet.
     func missing(of entries: [Entry]) -> [Entry] {
         entries.filter { entry in
             contents[percentEncoded(entry.result)]?.contains(Content(entry)) != true
         }
     }
 
-    /// Takes entries in that are in the file.
+    /// Adds entries that are already in the file.
     mutating func add(_ entries: [Entry]) {
         for entry in entries {
             contents[percentEncoded(entry.result), default: []].append(Content(entry))
@@ -137,13 +139,13 @@ extension ResultLog.Content {
     }
 }
 
-/// The end of a ``ResultLog``'s file.
+/// The file of a ``ResultLog``, open for appending.
 struct ResultLogFile {
     let path: LocalPath
-    /// Whether the last line may have no end.
+    /// Whether the last line may be incomplete.
     var isTorn: Bool
 
-    /// Adds lines for entries, and returns when they are on the disk.
+    /// Appends lines for entries; returns once the lines are on the disk.
     mutating func append(
         _ entries: [ResultLog.Entry], calls: FileCalls
     ) throws(FileProblem) {
@@ -167,7 +169,8 @@ struct ResultLogFile {
         """
     }
 
-    /// URLs have neither quotation marks nor backslashes; nothing relies on it here.
+    /// Escapes a text for JSON. URLs contain neither quotation marks nor backslashes, but this
+    /// function does not rely on that.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

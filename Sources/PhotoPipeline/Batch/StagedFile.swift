@@ -8,31 +8,31 @@ import Musl
 import Darwin
 #endif
 
-/// A file that has its bytes, but not yet its name.
+/// A file that has its contents, but not yet its name.
 ///
-/// The bytes go into a file without a name, where the system offers that, and else into a hidden
-/// one beside the target. ``publish(replacing:)`` gives it the name in one step, so that the name
-/// never stands for half a content: whatever stops the program before that step, the target is as
-/// it was.
+/// The bytes go into an unnamed file if the system supports that, otherwise into a hidden file
+/// beside the target. ``publish(replacing:)`` gives the file its name in one step, so the name
+/// never stands for partial contents. If the program stops before that step, the target is
+/// unchanged.
 final class StagedFile: Sendable {
-    /// Names of files that were being written when the program was killed end like this.
+    /// The suffix of partial files, which remain if the program is killed while writing.
     static let partialSuffix = ".classicphotos-partial"
 
-    /// What became of giving the file its name.
+    /// The result of giving the file its name.
     enum Publication { case done, nameIsTaken }
 
     let path: LocalPath
-    /// The folders whose names have changed by making the file's own.
+    /// The folders whose entries changed when the file's own folder was created.
     let madeFolders: [LocalPath]
     private let calls: FileCalls
     private let file: Int32
-    /// The name that the file has meanwhile; nil if it has none.
+    /// The temporary name of the file; nil if it has none.
     private let partial: LocalPath?
     private let hasPartialName: Atomic<Bool>
 
-    /// Writes the bytes; nothing can be seen of them yet.
+    /// Writes the bytes to a file that is not visible yet.
     ///
-    /// - Parameter canBeUnnamed: false where ``canNameUnnamedFiles(in:calls:)`` says so.
+    /// - Parameter canBeUnnamed: the result of ``canNameUnnamedFiles(in:calls:)``.
     init(
         _ bytes: [UInt8], at path: LocalPath, canBeUnnamed: Bool = true,
         calls: FileCalls = .system
@@ -47,7 +47,8 @@ final class StagedFile: Sendable {
             file = unnamed
             self.partial = nil
         } else {
-            // What a killed run left may be a second name of a result, which is not to be emptied.
+            // A killed run may have left this name as a second name of a result, which must not be
+            // truncated.
             _ = partial.withCString { unlink($0) }
             file = partial.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
             guard file >= 0 else { throw FileProblem(path, errno: errno) }
@@ -68,14 +69,14 @@ final class StagedFile: Sendable {
         _ = partial.withCString { unlink($0) }
     }
 
-    /// Returns when the bytes are on the disk.
+    /// Returns once the bytes are on the disk.
     func sync() throws(FileProblem) {
         guard calls.sync(file) == 0 else { throw FileProblem(path, errno: errno) }
     }
 
     /// Gives the file its name.
     ///
-    /// - Parameter replacing: whether a file that has the name loses it.
+    /// - Parameter replacing: whether to replace an existing file of that name.
     func publish(replacing: Bool) throws(FileProblem) -> Publication {
         guard let partial else { return try publishUnnamed(replacing: replacing) }
         if !replacing {
@@ -83,7 +84,7 @@ final class StagedFile: Sendable {
                 removePartial()
                 return .done
             }
-            // Some file systems have no links.
+            // Some file systems do not support links.
             guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { return try whyNoLink() }
             var status = stat()
             if path.withCString({ lstat($0, &status) }) == 0 { return .nameIsTaken }
@@ -98,7 +99,7 @@ final class StagedFile: Sendable {
         guard replacing else {
             return calls.link(source, path) == 0 ? .done : try whyNoLink()
         }
-        // A link cannot replace a file; a rename can.
+        // A link cannot replace a file, but a rename can.
         let partial = Self.partial(for: path, in: path.folder ?? .workingFolder)
         _ = partial.withCString { unlink($0) }
         guard calls.link(source, partial) == 0 else { throw FileProblem(path, errno: errno) }
@@ -119,13 +120,13 @@ final class StagedFile: Sendable {
         folder.appending(".".utf8 + Array(path.name) + ".\(getpid())\(partialSuffix)".utf8)
     }
 
-    /// The names that the system has for this process's open files.
+    /// The folder in which the system lists this process's open files.
     private static let ownFiles = LocalPath.root.appending("proc/self/fd".utf8)
 
-    /// Nil if the file system has no unnamed files.
+    /// Opens an unnamed file; nil if the file system does not support unnamed files.
     private static func openUnnamed(in folder: LocalPath) -> Int32? {
         #if os(Linux)
-        // O_TMPFILE is __O_TMPFILE | O_DIRECTORY; the first is not imported.
+        // O_TMPFILE is __O_TMPFILE | O_DIRECTORY; Swift does not import __O_TMPFILE.
         let flags = O_WRONLY | O_CLOEXEC | 0o20000000 | O_DIRECTORY
         let file = folder.withCString { open($0, flags, 0o666) }
         return file >= 0 ? file : nil
@@ -134,8 +135,8 @@ final class StagedFile: Sendable {
         #endif
     }
 
-    /// Whether an unnamed file can get a name here, which takes /proc and a file system that has
-    /// both.
+    /// Whether an unnamed file in this folder can get a name: requires /proc, and a file system
+    /// that supports both unnamed files and links.
     static func canNameUnnamedFiles(in folder: LocalPath, calls: FileCalls = .system) -> Bool {
         guard let file = openUnnamed(in: folder) else { return false }
         defer { close(file) }
@@ -145,9 +146,9 @@ final class StagedFile: Sendable {
         return true
     }
 
-    /// Makes a folder, and those above it that do not exist yet.
+    /// Creates a folder and its missing parents.
     ///
-    /// - Returns: the folders in which one was made.
+    /// - Returns: the folders that got a new entry.
     static func makeFolder(_ folder: LocalPath) throws(FileProblem) -> [LocalPath] {
         let result = folder.withCString { mkdir($0, 0o777) }
         if result == 0 { return [folder.folder ?? .workingFolder] }

@@ -1,24 +1,24 @@
-/// A host from which downloads are allowed although its addresses are not public: one of this machine
-/// or of the network around it.
+/// A host on this machine or its local network from which downloads are allowed although its
+/// addresses are not public.
 ///
-/// It is a name or an address, with or without a port: `nas.local`, `192.168.1.5:8080`, `[::1]:8080`.
-/// It is compared with URLs by its letters, so `127.0.0.1` does not allow `localhost`. Without a port it
-/// stands for all ports.
+/// The host is a name or an address, with or without a port: `nas.local`, `192.168.1.5:8080`,
+/// `[::1]:8080`. URLs are compared by spelling, so `127.0.0.1` does not allow `localhost`. A host
+/// without a port stands for all ports.
 public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
     /// The name or address, in lower case and without brackets.
     public let host: String
-    /// The port; nil for all.
+    /// The port; nil for all ports.
     public let port: Int?
 
-    /// Makes a host from its parts.
+    /// Creates a host from its parts.
     public init(host: String, port: Int?) {
         self.host = Self.plain(host)
         self.port = port
     }
 
-    /// Reads `host`, `host:port`, `[IPv6]:port` or `IPv6`.
+    /// Parses `host`, `host:port`, `[IPv6]:port` or `IPv6`.
     ///
-    /// - Returns: nil if the text is none of them.
+    /// - Returns: nil if the text has none of these forms.
     public init?(_ text: String) {
         let isBracketed = text.hasPrefix("[")
         var host = text[...]
@@ -49,22 +49,22 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
         self.port = number
     }
 
-    /// As it is written: `host`, or `host:port`.
+    /// The text form: `host` or `host:port`.
     public var description: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port.map { "\(name):\($0)" } ?? name
     }
 
-    /// Whether it stands for that host and port of a URL.
+    /// Whether this value allows the given host and port of a URL.
     func matches(host other: String, port otherPort: Int) -> Bool {
         host == Self.plain(other) && (port ?? otherPort) == otherPort
     }
 
-    /// A host in the form in which two are compared.
+    /// The form in which hosts are compared.
     static func plain(_ host: String) -> String {
         var name = host.lowercased()
         if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
-        // The dot that ends a whole name says nothing else.
+        // The final dot of a fully qualified name makes no difference.
         if name.hasSuffix("."), name.count > 1 { name.removeLast() }
         return name
     }

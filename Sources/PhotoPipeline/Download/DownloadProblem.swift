@@ -12,13 +12,14 @@ import Musl
 import Darwin
 #endif
 
-/// How one attempt at a download ended badly.
+/// The failed end of a download attempt.
 enum DownloadProblem: Error {
-    /// `retry` is nil if the same answer is to be expected; a person may still ask for another try.
+    /// `retry` is nil if another attempt would give the same result; a person may still request
+    /// one.
     case failed(PhotoFailure, retry: Retry?)
     case cancelled
 
-    /// A second attempt may succeed, not before that time if the server named one.
+    /// A second attempt may succeed, but not before the delay that the server requested, if any.
     struct Retry: Equatable {
         var after: Duration?
     }
@@ -28,9 +29,9 @@ enum DownloadProblem: Error {
             "The file is larger than \(limit >> 20) MiB. Use a smaller one, or raise the limit.")
     }
 
-    /// The server answered, but not with the photo.
+    /// Creates the problem for a response that does not contain the photo.
     init(answer status: HTTPResponseStatus, headers: HTTPHeaders) {
-        // Those that say "not now"; the others would be said again.
+        // These statuses mean "not now"; other statuses would repeat.
         let mayPass = status.code == 429 || status.code == 408 || (500...599).contains(status.code)
         let wait = RetryAfter.wait(in: headers, now: Int(Date.now.timeIntervalSince1970))
         let failure = PhotoFailure(
@@ -39,7 +40,7 @@ enum DownloadProblem: Error {
         self = .failed(failure, retry: mayPass ? Retry(after: wait) : nil)
     }
 
-    /// A limit of time was exceeded.
+    /// Creates the problem for an expired time limit.
     init(_ expiry: DownloadWatch.Expiry, host: String, limits: DownloadLimits) {
         switch expiry {
         case .firstByte:
@@ -49,14 +50,14 @@ enum DownloadProblem: Error {
             self = .because(
                 "\(host) sent nothing for \(limits.idleTimeout.inWords).", mayPass: true)
         case .total:
-            // A server that was slow for so long will not be fast at once.
+            // A server that was slow for so long will not be fast now.
             self = .because("The download took longer than \(limits.totalTimeout.inWords).")
         }
     }
 
     // MARK: Addresses
 
-    /// Nothing is fetched from there, because the address is not a public one.
+    /// The address is not public, so nothing is downloaded from it.
     static func forbidden(_ address: NetworkAddress, host: String, port: Int, scheme: String)
         -> Self
     {
@@ -74,7 +75,7 @@ enum DownloadProblem: Error {
         .because("There is no host named \(host).", mayPass: true)
     }
 
-    /// A URL that stays refused, however often it is tried.
+    /// The program rejects the URL, so retrying cannot help.
     static func refused(_ reason: String) -> DownloadProblem {
         .failed(
             PhotoFailure(stage: .download, reason: reason, isRetryable: false), retry: nil)
@@ -93,7 +94,7 @@ enum DownloadProblem: Error {
         .because("\(host) redirects, but \(problem).")
     }
 
-    /// The client gave up.
+    /// Creates the problem for an error of the HTTP client.
     init(_ error: any Error, url: WebURL, limits: DownloadLimits) {
         let host = url.host
         switch error {
@@ -132,7 +133,7 @@ enum DownloadProblem: Error {
         }
     }
 
-    /// What the system says when nobody can be connected to.
+    /// The system's error numbers for a failed connection.
     private static let unreachable: Set<Int32> = [
         ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, EADDRNOTAVAIL,
     ]

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Ends a piece of a download that takes longer than its limits allow.
+/// Ends a part of a download that exceeds its time limits.
 ///
-/// The HTTP client's own limits are not enough: its deadline ends with the head of an answer, and its
-/// limit for silence is renewed by every interim answer.
+/// The HTTP client's own limits are not enough: its deadline covers only the head of a response,
+/// and every interim response restarts its idle timeout.
 final class DownloadWatch: Sendable {
-    /// Which limit was exceeded.
+    /// The limit that was exceeded.
     enum Expiry: Error, Equatable {
         case firstByte
         case idle
@@ -16,7 +16,7 @@ final class DownloadWatch: Sendable {
     private let end: ContinuousClock.Instant
     private let state: Mutex<(deadline: ContinuousClock.Instant, expiry: Expiry)>
 
-    /// - Parameter remaining: what is left of the whole attempt's time.
+    /// - Parameter remaining: the time left for the whole attempt.
     private init(limits: DownloadLimits, remaining: Duration) {
         self.limits = limits
         let now = ContinuousClock.now
@@ -24,14 +24,15 @@ final class DownloadWatch: Sendable {
         state = Mutex((now + limits.firstByteTimeout, .firstByte))
     }
 
-    /// The head of the answer or a part of its body has come.
+    /// Restarts the idle limit after the head of the response or a part of its body has arrived.
     func bytesArrived() {
         state.withLock { $0 = (.now + limits.idleTimeout, .idle) }
     }
 
-    /// Runs a closure for as long as the limits allow.
+    /// Runs a closure within the limits.
     ///
-    /// - Throws: ``Expiry`` if the closure took longer and was cancelled, or what the closure throws.
+    /// - Throws: ``Expiry`` if the closure took too long and was cancelled, or the error of the
+    ///   closure.
     static func run<Value: Sendable>(
         limits: DownloadLimits, remaining: Duration,
         _ body: @escaping @Sendable (DownloadWatch) async throws -> Value
@@ -46,14 +47,14 @@ final class DownloadWatch: Sendable {
         }
     }
 
-    /// Waits for the first of the limits to be exceeded.
+    /// Waits until the first of the limits expires.
     private func expire() async throws -> Never {
         while true {
             let (deadline, expiry) = state.withLock { $0 }
             let (next, reason) = deadline < end ? (deadline, expiry) : (end, .total)
             let now = ContinuousClock.now
             if next <= now { throw reason }
-            // Bytes that arrive meanwhile may bring an earlier deadline, but none before this one.
+            // New bytes may set an earlier deadline, but none before this time.
             try await Task.sleep(until: min(next, now + limits.idleTimeout), clock: .continuous)
         }
     }

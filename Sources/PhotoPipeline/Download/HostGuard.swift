@@ -2,16 +2,16 @@ import AsyncHTTPClient
 import NIOCore
 import Synchronization
 
-/// Keeps downloads away from this machine and the network around it.
+/// Keeps downloads away from this machine and its local network.
 ///
-/// A list of photos is often somebody else's; without this it could make the program ask a router or a
-/// database for things. The rule is checked twice:
+/// A list of photos often comes from a stranger. Without this guard, a list could make the program
+/// send requests to a router or a database. The guard checks twice:
 ///
-/// - before anything is connected to, all addresses behind the name must be public;
-/// - when a connection has been made, and before a byte of a request is sent, the address at its other
-///   end must be public too: a name server may have given another answer by then (DNS rebinding).
+/// - Before connecting, all addresses of the name must be public.
+/// - After connecting and before sending a byte, the address at the other end must be public too:
+///   by then a name server may have given a different answer (DNS rebinding).
 final class HostGuard: Sendable {
-    /// The address is not a public one.
+    /// The address is not public.
     struct Forbidden: Error, Equatable {
         let address: NetworkAddress
     }
@@ -20,7 +20,7 @@ final class HostGuard: Sendable {
 
     private let allowed: [AllowedHost]
     private let lookup: Lookup
-    /// Until when names that were found to be public need not be looked up again.
+    /// The names known to be public, with the time until which they need no new lookup.
     private let known = Mutex<[String: ContinuousClock.Instant]>([:])
 
     private static let knownLimit = 1_024
@@ -32,14 +32,15 @@ final class HostGuard: Sendable {
         self.lookup = lookup ?? { try await system($0) }
     }
 
-    /// Whether the rule has been lifted for this host.
+    /// Whether the user has allowed this host.
     func isAllowed(_ url: WebURL) -> Bool {
         allowed.contains { $0.matches(host: url.host, port: url.port) }
     }
 
-    /// Checks the addresses behind a name.
+    /// Checks the addresses of a URL's host.
     ///
-    /// - Throws: ``Forbidden``; a ``DownloadProblem`` if there is no such host; `CancellationError`.
+    /// - Throws: ``Forbidden``; a ``DownloadProblem`` if the host does not exist;
+    ///   `CancellationError`.
     func check(_ url: WebURL) async throws {
         let host = AllowedHost.plain(url.host)
         if let address = NetworkAddress(host) { return try Self.check(address) }
@@ -54,7 +55,7 @@ final class HostGuard: Sendable {
         }
     }
 
-    /// Called with a new connection before it is used: closes one that leads to a forbidden address.
+    /// Checks a new connection before its first use; closes a connection to a forbidden address.
     static let checkConnection: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
         do {
             guard let remote = channel.remoteAddress, let address = NetworkAddress(remote) else {

@@ -9,10 +9,10 @@ import Musl
 import Darwin
 #endif
 
-/// Asks the system for the addresses of hosts.
+/// Looks up the addresses of hosts through the system.
 struct HostLookup: Sendable {
-    /// A lookup blocks its thread, for many seconds if a name server is silent. The width of the queue
-    /// is how many lookups may be without an answer before others have to wait.
+    /// A lookup blocks its thread, for many seconds if a name server does not respond. The width of
+    /// the queue is the number of unanswered lookups after which further lookups wait.
     private let queue = OperationQueue()
 
     init() {
@@ -20,11 +20,11 @@ struct HostLookup: Sendable {
         queue.maxConcurrentOperationCount = 16
     }
 
-    /// The addresses behind a name, or the one that the text spells in any of its ways (`127.1`); none
-    /// if there is no such host.
+    /// Returns the addresses of a name, or the address that the text spells in any notation
+    /// (`127.1`); empty if the host does not exist.
     ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled. The lookup then goes on, and its
-    ///   answer is dropped.
+    /// - Throws: `CancellationError` as soon as the task is cancelled. The lookup continues in the
+    ///   background, and its result is discarded.
     func callAsFunction(_ host: String) async throws -> [NetworkAddress] {
         let answer = Answer()
         return try await withTaskCancellationHandler {
@@ -40,7 +40,7 @@ struct HostLookup: Sendable {
         }
     }
 
-    /// The first answer counts, whether it comes before or after the task begins to wait.
+    /// Keeps the first result, which may arrive before or after the task begins to wait.
     private final class Answer: Sendable {
         typealias Continuation = CheckedContinuation<[NetworkAddress], any Error>
         typealias Outcome = Result<[NetworkAddress], any Error>

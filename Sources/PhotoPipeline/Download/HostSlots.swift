@@ -1,32 +1,33 @@
 import Synchronization
 
-/// Lets a number of downloads from each host run at the same time; the others wait in line.
+/// Limits the simultaneous downloads from each host; further downloads wait in line.
 ///
-/// A wait has no limit of time, because a long wait says nothing about the host: the downloads in front
-/// may be of large files. A wait ends when its task is cancelled.
+/// The wait has no time limit, because a long wait says nothing about the host: earlier downloads
+/// may be large files. Cancelling the task ends its wait.
 final class HostSlots: Sendable {
     private struct Line {
         var free: Int
-        /// In order of arrival. There are few enough to be searched.
+        /// In order of arrival. Linear search is fine, because the line is short.
         var waiting: [(number: UInt64, turn: CheckedContinuation<Bool, Never>)] = []
     }
 
     private struct State {
         var lines: [String: Line] = [:]
         var lastNumber: UInt64 = 0
-        /// The numbers of waits that were cancelled before they stood in line.
+        /// The numbers of waits that were cancelled before they joined the line.
         var cancelled: Set<UInt64> = []
     }
 
     private let width: Int
     private let state = Mutex(State())
 
-    /// - Parameter width: how many run at the same time from one host, at least 1.
+    /// - Parameter width: the maximum number of simultaneous downloads from one host, at least 1.
     init(width: Int) { self.width = max(width, 1) }
 
-    /// Runs a closure when it is its turn at a host.
+    /// Waits for a slot at a host, then runs a closure.
     ///
-    /// - Throws: `CancellationError` if the task was cancelled while it waited, or what `body` throws.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits, or the error of
+    ///   `body`.
     func withSlot<Value: Sendable>(
         at host: String, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -35,7 +36,7 @@ final class HostSlots: Sendable {
         return try await body()
     }
 
-    /// False if the task was cancelled first.
+    /// Waits for a slot; returns false if the task was cancelled first.
     private func take(at host: String) async -> Bool {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -69,7 +70,7 @@ final class HostSlots: Sendable {
             }
             turn?.resume(returning: false)
         }
-        // A cancellation that came after the turn has left the number behind.
+        // If the cancellation came after the slot was taken, the number is still in the set.
         state.withLock { _ = $0.cancelled.remove(number) }
         return isTaken
     }
@@ -85,7 +86,7 @@ final class HostSlots: Sendable {
         next?.resume(returning: true)
     }
 
-    /// How many tasks wait at a host, for tests.
+    /// The number of tasks that wait for a slot at a host, for tests.
     func waitingCount(at host: String) -> Int {
         state.withLock { $0.lines[host]?.waiting.count ?? 0 }
     }

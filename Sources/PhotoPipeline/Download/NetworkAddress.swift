@@ -8,17 +8,17 @@ import Musl
 import Darwin
 #endif
 
-/// An IP address, and whether it is one of the public internet.
+/// An IP address, with the check whether it belongs to the public internet.
 ///
-/// The ranges are those of IANA's registries of special-purpose addresses (RFC 6890) and the multicast
-/// ranges. Of IPv6 only 2000::/3 has been given out, so all else is refused. An IPv6 address that stands
-/// for an IPv4 address is judged by that one.
+/// The ranges are IANA's registries of special-purpose addresses (RFC 6890) and the multicast
+/// ranges. In IPv6 only 2000::/3 is allocated, so all other ranges are rejected. An IPv6 address
+/// that embeds an IPv4 address is judged by the IPv4 address.
 enum NetworkAddress: Hashable, Sendable {
     case v4(UInt32)
     /// The upper and the lower 64 bits.
     case v6(UInt64, UInt64)
 
-    /// The address at which a channel's other end is; nil if it is none of the internet.
+    /// The address of a channel's other end; nil if it is not an IP address.
     init?(_ address: SocketAddress) {
         guard let found = address.withSockAddr({ address, _ in NetworkAddress(address) }) else {
             return nil
@@ -26,9 +26,10 @@ enum NetworkAddress: Hashable, Sendable {
         self = found
     }
 
-    /// The address in the system's form; nil if it is none of the internet.
+    /// The address from the system's form; nil if it is not an IP address.
     init?(_ address: UnsafePointer<sockaddr>) {
-        // The port lies before an IPv4 address, port and flow before an IPv6 address, on every system.
+        // On every system, the port comes before an IPv4 address, and the port and flow label come
+        // before an IPv6 address.
         let memory = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
         case AF_INET: self = .v4(UInt32(bigEndian: memory.load(fromByteOffset: 4, as: UInt32.self)))
@@ -37,7 +38,7 @@ enum NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// An address as people write it, without brackets; nil if the text is none.
+    /// Parses an address in text form, without brackets; nil if the text is not an address.
     init?(_ text: String) {
         var four: UInt32 = 0
         var six: (UInt64, UInt64) = (0, 0)
@@ -56,8 +57,7 @@ enum NetworkAddress: Hashable, Sendable {
             UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// What keeps the address from being a public one, in words such as "a private address"; nil if it
-    /// is public.
+    /// The reason why the address is not public, such as "a private address"; nil if it is public.
     var peculiarity: String? {
         switch self {
         case .v4(let bits): Self.peculiarity(of: bits)
@@ -108,7 +108,7 @@ enum NetworkAddress: Hashable, Sendable {
         let value: UInt64
         let name: String
 
-        /// All ranges are told by the upper 64 bits.
+        /// The upper 64 bits are enough to distinguish all ranges.
         init(_ value: UInt64, length: UInt64, _ name: String) {
             mask = ~0 << (64 - length)
             self.value = value
@@ -140,7 +140,7 @@ enum NetworkAddress: Hashable, Sendable {
         }
         if let range = ranges6.first(where: { high & $0.mask == $0.value }) { return range.name }
         guard high >> 61 == 1 else { return "a reserved address" }
-        // 6to4 has the IPv4 address behind its first 16 bits, ISATAP in its last 32.
+        // 6to4 has the IPv4 address after its first 16 bits, ISATAP in its last 32 bits.
         if high >> 48 == 0x2002 {
             return peculiarity(of: UInt32(truncatingIfNeeded: high >> 16))
         }
@@ -150,7 +150,7 @@ enum NetworkAddress: Hashable, Sendable {
 }
 
 extension NetworkAddress: CustomStringConvertible {
-    /// As people write it.
+    /// The text form.
     var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         switch self {

@@ -1,22 +1,23 @@
 public import FoundationEssentials
 import NIOPosix
 
-/// Fetches files over http and https and from this machine's disk, within limits.
+/// Downloads files over http and https, and reads files from the local disk, within limits.
 ///
-/// Only public addresses are connected to, at first and after every redirection: not this machine, not
-/// the network around it, whatever a URL or a name server calls them. Hosts for which that is wanted are
-/// named when the downloader is made. URLs with a user name or password, and redirections from https to
-/// http, are refused.
+/// The downloader connects only to public addresses, initially and after every redirection. This
+/// machine and its local network are off limits, whatever name a URL or a name server uses, except
+/// for hosts that are allowed when the downloader is created. URLs with a user name or password,
+/// and redirections from https to http, are rejected.
 ///
-/// One downloader serves a whole program: it keeps connections for reuse. Shut it down when done.
+/// One downloader serves a whole program, because it reuses connections. Call ``shutdown()`` when
+/// done. All methods are thread-safe.
 public final class PhotoDownloader: Sendable {
     private let web: WebClient
     private let limits: DownloadLimits
 
-    /// Makes a downloader; no connection is made yet.
+    /// Creates a downloader; it opens no connection yet.
     ///
     /// - Parameters:
-    ///   - limits: how much, how long and how often.
+    ///   - limits: the limits on size, duration and number of attempts.
     ///   - allowed: the hosts that may have addresses which are not public.
     public convenience init(
         limits: DownloadLimits = DownloadLimits(), allowing allowed: [AllowedHost] = []
@@ -24,13 +25,14 @@ public final class PhotoDownloader: Sendable {
         self.init(limits: limits, allowing: allowed, lookup: nil)
     }
 
-    /// - Parameter lookup: what finds the addresses of a host, for tests; nil for the system.
+    /// - Parameter lookup: finds the addresses of a host, for tests; nil for the system's lookup.
     init(limits: DownloadLimits, allowing allowed: [AllowedHost], lookup: HostGuard.Lookup?) {
         self.limits = limits
         web = WebClient(limits: limits, hosts: HostGuard(allowing: allowed, lookup: lookup))
     }
 
-    /// Runs a closure with a downloader that is shut down afterwards, whatever happened.
+    /// Runs a closure with a downloader and shuts the downloader down afterwards, even after an
+    /// error.
     public static func run<Value>(
         limits: DownloadLimits = DownloadLimits(), allowing allowed: [AllowedHost] = [],
         _ body: (PhotoDownloader) async throws -> Value
@@ -49,24 +51,26 @@ public final class PhotoDownloader: Sendable {
     /// Closes all connections.
     public func shutdown() async { await web.shutdown() }
 
-    /// A file and where it was found.
+    /// A file and its final URL.
     public struct Content: Sendable, Hashable {
-        /// The whole file.
+        /// The contents of the file.
         public let bytes: [UInt8]
-        /// The URL that it came from in the end, after all redirections.
+        /// The URL of the file after all redirections.
         public let url: URL
     }
 
-    /// The whole content of a URL.
+    /// Downloads the contents of a URL.
     ///
-    /// - Throws: the failure, in words for people, or that the calling task was cancelled.
+    /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
+    ///   cancelled.
     public func bytes(of url: URL) async throws(PhotoStageStop) -> [UInt8] {
         try await content(of: url).bytes
     }
 
-    /// The whole content of a URL, and where redirections led to.
+    /// Downloads the contents of a URL and reports the URL after all redirections.
     ///
-    /// - Throws: the failure, in words for people, or that the calling task was cancelled.
+    /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
+    ///   cancelled.
     public func content(of url: URL) async throws(PhotoStageStop) -> Content {
         guard !url.isFileURL else { return Content(bytes: try await readFile(url), url: url) }
         let start: WebURL
@@ -81,8 +85,7 @@ public final class PhotoDownloader: Sendable {
         return try await fetch(start)
     }
 
-    /// How large the content of a URL will be at most, as far as that is known before it is
-    /// fetched.
+    /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
     func sizeInAdvance(of url: URL) -> Int {
         guard url.isFileURL, let path = LocalPath(url),
             case .file(let size)? = try? LocalFiles.kind(

@@ -1,17 +1,17 @@
 import NIOHTTP1
 
-/// How long a server asks clients to wait before they try again (RFC 9110, 10.2.3).
+/// The delay that a server requests before the next attempt (RFC 9110, 10.2.3).
 enum RetryAfter {
-    /// The wait that the headers name, as a number of seconds or as a date; nil if there is none that
-    /// can be read.
+    /// The delay in the headers, given as a number of seconds or a date; nil if no valid delay is
+    /// present.
     ///
-    /// A date is compared with the answer's own `Date`, so that neither clock needs to be right.
+    /// A date is compared with the `Date` of the response, so that neither clock needs to be right.
     ///
-    /// - Parameter now: the time here, in seconds since 1970, for an answer without a date.
+    /// - Parameter now: the local time in seconds since 1970, for a response without a date.
     static func wait(in headers: HTTPHeaders, now: Int) -> Duration? {
         guard let text = headers.first(name: "retry-after") else { return nil }
         if text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), !text.isEmpty {
-            // A number that is too large for an integer is as good as for ever.
+            // A number that overflows an integer means a practically infinite delay.
             return .seconds(Int(text).map { min($0, Int(Int32.max)) } ?? Int(Int32.max))
         }
         guard let date = HTTPDate.seconds(text, now: now) else { return nil }
@@ -20,11 +20,11 @@ enum RetryAfter {
     }
 }
 
-/// Dates as HTTP writes them (RFC 9110, 5.6.7): one form of today and two of long ago.
+/// Parses HTTP dates (RFC 9110, 5.6.7): the current form and two obsolete ones.
 enum HTTPDate {
-    /// Seconds since 1970; nil if the text is no date.
+    /// The date in seconds since 1970; nil if the text is not a date.
     ///
-    /// - Parameter now: decides which century a year of two digits belongs to.
+    /// - Parameter now: decides the century of a two-digit year.
     static func seconds(_ text: String, now: Int) -> Int? {
         let words = text.split { " ,-:".contains($0) }.map(String.init)
         // Sun, 06 Nov 1994 08:49:37 GMT · Sunday, 06-Nov-94 08:49:37 GMT · Sun Nov  6 08:49:37 1994
@@ -54,20 +54,20 @@ enum HTTPDate {
         return names.firstIndex(of: text).map { $0 + 1 }
     }
 
-    /// A year that would lie more than fifty years ahead belongs to the century before.
+    /// A year more than fifty years in the future belongs to the previous century.
     private static func century(of year: Int, now: Int) -> Int {
         let current = 1970 + now / 31_556_952
         let candidate = current / 100 * 100 + year
         return candidate > current + 50 ? candidate - 100 : candidate
     }
 
-    /// Counts years from March, so that the leap day is the last of its year.
+    /// Counts years from March, so that the leap day is the last day of its year.
     private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
         let leapDays = shifted / 4 - shifted / 100 + shifted / 400
-        // 719,468 days lie between the first of March of the year 0 and the beginning of 1970.
+        // There are 719,468 days from 1 March of the year 0 to 1 January 1970.
         return shifted * 365 + leapDays + dayOfYear - 719_468
     }
 }

@@ -5,16 +5,15 @@ import NIOHTTP1
 
 /// Makes one attempt at a download over http or https.
 ///
-/// Redirections are followed here and not by the HTTP client, because the rules for addresses hold for
-/// each of them. Only HTTP/1.1 is spoken: the address of a connection can then be checked before anything
-/// of HTTP is sent.
+/// This type follows redirections itself, because the address rules apply to each of them. It uses
+/// only HTTP/1.1, so that the address of a connection can be checked before any byte is sent.
 final class WebClient: Sendable {
     private let limits: DownloadLimits
     private let hosts: HostGuard
     private let slots: HostSlots
-    /// Connects to public addresses only.
+    /// The client for public addresses only.
     private let guarded: HTTPClient
-    /// Connects to hosts that have been allowed, wherever they are.
+    /// The client for allowed hosts at any address.
     private let unguarded: HTTPClient
 
     init(limits: DownloadLimits, hosts: HostGuard) {
@@ -25,11 +24,12 @@ final class WebClient: Sendable {
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = TimeAmount(limits.connectTimeout)
         configuration.redirectConfiguration = .disallow
-        // The client counts a wait for one of its connections as connecting. It therefore gets fewer
-        // requests than it may have connections, half as many because some are still being closed.
+        // The client counts the wait for a pooled connection as connection time. So it gets fewer
+        // requests than it may have connections; half as many, because some connections are still
+        // closing.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
             2 * max(limits.connectionsPerHost, 1)
-        // PhotoDownloader decides about trying again, because it knows what went wrong.
+        // PhotoDownloader decides about retries, because it knows the cause of a failure.
         configuration.connectionPool.retryConnectionEstablishment = false
         unguarded = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         configuration.http1_1ConnectionDebugInitializer = HostGuard.checkConnection
@@ -38,12 +38,12 @@ final class WebClient: Sendable {
 
     /// Closes all connections.
     func shutdown() async {
-        // The only error is that it was shut down before, which is what is wanted.
+        // The only possible error is an earlier shutdown, which is harmless.
         try? await guarded.shutdown()
         try? await unguarded.shutdown()
     }
 
-    /// The content of a URL, by way of its redirections.
+    /// Downloads the contents of a URL, following redirections.
     func fetch(_ start: WebURL) async throws(DownloadProblem) -> PhotoDownloader.Content {
         var url = start
         var visited: Set<String> = []
@@ -74,11 +74,11 @@ final class WebClient: Sendable {
 
     private enum Answer: Sendable {
         case content([UInt8])
-        /// The text of the header `Location`.
+        /// The value of the `Location` header.
         case redirect(to: String)
     }
 
-    /// One request, and how long it took from its turn on.
+    /// Sends one request; returns its result and its duration without the wait for a slot.
     private func request(
         _ url: WebURL, remaining: Duration
     ) async throws(DownloadProblem) -> (Answer, Duration) {
@@ -119,7 +119,7 @@ final class WebClient: Sendable {
         }
     }
 
-    /// Counts the bytes as they come: what a server announces is not to be relied on.
+    /// Collects the body and counts the bytes as they arrive: the announced length is not reliable.
     private func collect(_ response: HTTPClientResponse, watch: DownloadWatch) async throws
         -> [UInt8]
     {

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// A URL from which something may be fetched, as far as its letters tell: http or https, with a host, and
-/// without a user name or password.
+/// A URL that is valid for downloads by its text: http or https, with a host, and without a user
+/// name or password.
 struct WebURL: Hashable, Sendable {
     let url: URL
     let scheme: String
-    /// The host without brackets, as it is looked up and as messages name it.
+    /// The host without brackets, for lookups and messages.
     let host: String
-    /// The port, which is the scheme's own if the URL names none.
+    /// The port, or the default port of the scheme.
     let port: Int
 
-    /// - Throws: a clause for people if the URL is none of these.
+    /// - Throws: a clause for people if the URL is not valid for downloads.
     init(_ url: URL) throws(PhotoURLProblem) {
         try PhotoURL.checkWeb(url, as: url.absoluteString)
         let scheme = url.scheme?.lowercased() ?? ""
@@ -24,9 +24,9 @@ struct WebURL: Hashable, Sendable {
         port = url.port ?? (scheme == "https" ? 443 : 80)
     }
 
-    /// The URL that a redirection names.
+    /// The URL that a redirection leads to.
     ///
-    /// - Throws: a clause for people if it must not be followed.
+    /// - Throws: a clause for people if the redirection must not be followed.
     func redirected(to location: String) throws(PhotoURLProblem) -> WebURL {
         let target = try WebURL(PhotoURL.resolve(location, relativeTo: url))
         guard scheme == "http" || target.scheme == "https" else {
@@ -36,6 +36,6 @@ struct WebURL: Hashable, Sendable {
         return target
     }
 
-    /// The host and port, by which simultaneous downloads are counted.
+    /// The host and port, the key for counting simultaneous downloads.
     var origin: String { "\(AllowedHost.plain(host)):\(port)" }
 }

@@ -1,18 +1,18 @@
-/// The number of one attempt at a row: each start of work gets the next one, whatever its row.
+/// The number of an attempt to process a row; each attempt gets the next number, whatever its row.
 ///
-/// It travels with the operations and comes back with their results. A result whose generation is
-/// not the one in progress is old news, of a row that was cancelled, or of another list, and is
-/// never drawn.
+/// The generation travels with the operations and returns with their results. A result of an
+/// earlier generation is outdated, because its row was cancelled or its list was replaced, and is
+/// never shown.
 public struct Generation: Hashable, Comparable, Sendable {
-    /// The number; later attempts have greater ones.
+    /// The number; later attempts have greater numbers.
     public let number: UInt64
 
-    /// Makes a generation from its number.
+    /// Creates a generation from its number.
     public init(_ number: UInt64) {
         self.number = number
     }
 
-    /// The one after this.
+    /// The next generation.
     var next: Generation { Generation(number + 1) }
 
     /// Orders attempts in time.

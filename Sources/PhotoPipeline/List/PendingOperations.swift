@@ -1,11 +1,11 @@
 import Operations
 
-/// The operations in progress for one page's list: two queues, and what is in them by row.
+/// The operations in progress for one page's list: two queues, and the operations of each row.
 ///
-/// Downloads and work on pixels have a queue each, so that neither the network nor the processors
+/// Downloads and pixel work have separate queues, so that neither the network nor the processors
 /// wait for the other.
 struct PendingOperations: Sendable {
-    /// What was started for one row, as one attempt.
+    /// The operations of one attempt at a row.
     struct Attempt: Sendable {
         let generation: Generation
         let operations: [Operation]
@@ -17,8 +17,8 @@ struct PendingOperations: Sendable {
     private(set) var filtrationsInProgress: [Row: Attempt] = [:]
 
     /// - Parameters:
-    ///   - downloads: how many downloads run at the same time.
-    ///   - filtrations: how many stages on pixels do.
+    ///   - downloads: the maximum number of simultaneous downloads.
+    ///   - filtrations: the maximum number of simultaneous pixel stages.
     init(downloads: Int, filtrations: Int) {
         downloadQueue = OperationQueue()
         downloadQueue.name = "Download queue"
@@ -52,7 +52,7 @@ struct PendingOperations: Sendable {
         if filtrationsInProgress[row]?.generation == generation { filtrationsInProgress[row] = nil }
     }
 
-    /// Cancels what was started for a row and forgets it.
+    /// Cancels and forgets the operations of a row.
     mutating func cancel(_ row: Row, generation: Generation) {
         let attempts = [downloadsInProgress[row], filtrationsInProgress[row]]
         for attempt in attempts.compactMap({ $0 }) where attempt.generation == generation {

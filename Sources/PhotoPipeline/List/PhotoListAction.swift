@@ -1,45 +1,46 @@
-/// What the owner of a ``PhotoListController`` must do next, in the order given.
+/// An action that the owner of a ``PhotoListController`` must perform next, in the given order.
 public enum PhotoListAction: Sendable, Hashable {
-    /// Suspend the list's queues: what runs goes on, nothing else begins.
+    /// Suspend the list's queues: running operations continue, no others start.
     case suspendQueues
 
-    /// Cancel the operations of that attempt at the row, and forget them.
+    /// Cancel the operations of the given attempt at the row, and forget them.
     case cancel(Row, generation: Generation)
 
-    /// Create operations for the row, from that stage on, and add them to the queues.
+    /// Create operations for the row, from the given stage on, and add them to the queues.
     case start(Row, generation: Generation, from: PhotoWorkStage, record: PhotoRecord)
 
     /// Resume the list's queues.
     case resumeQueues
 
-    /// Tell the page how the row looks now.
+    /// Notify the page of the row's new state.
     case show(PhotoRowChange)
 }
 
-/// Where the work on a row begins, or has arrived.
+/// The stage at which the work on a row starts, or that it has reached.
 public enum PhotoWorkStage: Sendable, Hashable, CaseIterable {
     /// Download, decode and filter, as a chain.
     case download
-    /// Filter only: the picture is there already.
+    /// Filter only: the picture has been downloaded.
     case filtration
 }
 
 /// The work in progress for one row.
 public struct PhotoWork: Sendable, Hashable {
-    /// Which attempt it is.
+    /// The number of the attempt.
     public let generation: Generation
-    /// How far it is.
+    /// The stage that the attempt has reached.
     public let stage: PhotoWorkStage
 }
 
-/// What a page needs in order to draw one row anew.
+/// The data that a page needs to redraw one row.
 public struct PhotoRowChange: Sendable, Hashable {
-    /// Which row.
+    /// The row that changed.
     public let row: Row
-    /// Which photo is in it: a page that shows another one there drops the message.
+    /// The photo in the row; a page that shows a different photo there ignores the message.
     public let id: PhotoID
-    /// How far the photo is, and why it failed if it did.
+    /// The state of the photo, with the reason of a failure.
     public let state: PhotoState
-    /// Which picture it is; greater than in all earlier messages if the picture is another one.
+    /// The version of the picture; a different picture has a greater version than all earlier
+    /// messages.
     public let version: PictureVersion
 }

@@ -1,10 +1,11 @@
-// What happens to the list's contents, and its end.
+// Events that concern the contents of the list, and its end.
 extension PhotoListController {
-    /// Somebody wants a failed photo to be tried again.
+    /// A person asked to retry a failed photo.
     ///
-    /// It becomes new and is started from the download: at once if the list rests and shows it,
-    /// otherwise when it next does. Ignored for rows that have not failed, that do not exist, or
-    /// whose failure is not retryable: pages ask late, and ask for anything.
+    /// The photo becomes new and starts from the download: immediately if the list is settled and
+    /// shows the row, otherwise the next time it does. The event is ignored for rows that do not
+    /// exist, have not failed, or whose failure is not retryable: pages may send outdated or
+    /// arbitrary requests.
     public mutating func retryRequested(_ row: Row) -> [PhotoListAction] {
         guard !isClosed, records.indices.contains(row.index) else { return [] }
         switch records[row.index].state {
@@ -17,24 +18,24 @@ extension PhotoListController {
 
     /// The pictures of a photo were dropped from memory.
     ///
-    /// It becomes new. If it was being filtered that attempt is cancelled, because one that starts
-    /// later could not find its picture. A visible row of a resting list starts again at once:
-    /// evict what is off the screen first.
+    /// The photo becomes new. An attempt to filter it is cancelled, because a filtration that
+    /// starts later would not find its picture. A visible row of a settled list restarts
+    /// immediately, so evict rows off the screen first.
     public mutating func rowEvicted(_ row: Row) -> [PhotoListAction] {
         guard !isClosed, records.indices.contains(row.index) else { return [] }
         switch records[row.index].state {
         case .downloaded, .filtered:
             return renew(row)
         case .new, .failed:
-            // It had no picture: evicted twice, or failed since.
+            // The row has no picture: it was evicted twice, or it failed meanwhile.
             return []
         }
     }
 
-    /// Another list takes the place of this one: everything in progress is cancelled.
+    /// A new list replaces this one; everything in progress is cancelled.
     ///
-    /// The viewport stays as reported, so that a list that arrives after its page is started at
-    /// once, and so does the phase.
+    /// The reported viewport and the phase stay, so that a list that arrives after its page starts
+    /// immediately.
     ///
     /// - Complexity: O(n) in the lengths of both lists.
     public mutating func listReplaced(with records: [PhotoRecord]) -> [PhotoListAction] {
@@ -50,9 +51,9 @@ extension PhotoListController {
         return actions
     }
 
-    /// The page is gone: everything in progress is cancelled, and every later event is ignored.
+    /// The page was closed; everything in progress is cancelled, and every later event is ignored.
     ///
-    /// Queues that were suspended are resumed, so that their cancelled operations can leave.
+    /// Suspended queues are resumed, so that their cancelled operations can leave.
     public mutating func pageClosed() -> [PhotoListAction] {
         guard !isClosed else { return [] }
         let wasSuspended = isSuspended

@@ -1,15 +1,15 @@
 extension PhotoListController {
-    /// Checks, in debug builds, that the tables agree with each other.
+    /// Checks, in debug builds, that the tables are consistent.
     ///
-    /// Counting a long list after each event would turn the controller's promise about its cost
-    /// around, so that lists beyond a thousand rows are only checked in what they work on.
+    /// Counting a long list after each event would break the controller's complexity promise. For
+    /// lists of more than a thousand rows, only the rows in progress are checked.
     func checkInvariants() {
         #if DEBUG
         _checkInvariants(countingRecords: records.count <= 1_000)
         #endif
     }
 
-    /// Checks that the tables agree with each other, and traps with a sentence if they do not.
+    /// Checks that the tables are consistent; otherwise traps with a message.
     func _checkInvariants(countingRecords: Bool) {
         precondition(
             versions.count == records.count, "Every row has one version, and there are no others.")

@@ -1,9 +1,10 @@
-// What the operations report. Operations that run go on during a scroll, so results may come in
-// every phase; those of attempts that are no longer in progress change nothing.
+// Events from operations. Running operations continue during a scroll, so results may arrive in
+// every phase. Results of attempts that are no longer in progress change nothing.
 extension PhotoListController {
-    /// The picture of a row was downloaded and decoded; its filtration goes on in the same attempt.
+    /// The picture of a row was downloaded and decoded; the same attempt continues with the
+    /// filtration.
     public mutating func rowDownloaded(_ row: Row, generation: Generation) -> [PhotoListAction] {
-        // Late news: cancelled, evicted, or of a list that was replaced.
+        // Outdated: the attempt was cancelled or evicted, or its list was replaced.
         guard let attempt = work[row], attempt.generation == generation else { return [] }
         switch attempt.stage {
         case .download:
@@ -12,20 +13,20 @@ extension PhotoListController {
             checkInvariants()
             return [show(row)]
         case .filtration:
-            // Told twice; the picture is on show.
+            // A duplicate event; the picture is already shown.
             return []
         }
     }
 
-    /// The filtered picture of a row is there; the attempt is over.
+    /// The filtered picture of a row is ready; the attempt is over.
     public mutating func rowFiltered(_ row: Row, generation: Generation) -> [PhotoListAction] {
-        // Late news: cancelled, evicted, or of a list that was replaced.
+        // Outdated: the attempt was cancelled or evicted, or its list was replaced.
         guard let attempt = work[row], attempt.generation == generation else { return [] }
         work[row] = nil
         switch attempt.stage {
         case .download:
-            // Two queues report on their own, so that the end of the filtration can overtake the
-            // end of the download. Who was filtered was downloaded.
+            // The two queues report independently, so the end of the filtration can overtake the
+            // end of the download. A filtered photo was downloaded.
             set(row, to: .downloaded)
         case .filtration:
             break
@@ -39,7 +40,7 @@ extension PhotoListController {
     public mutating func rowFailed(
         _ row: Row, generation: Generation, _ failure: PhotoFailure
     ) -> [PhotoListAction] {
-        // Late news: cancelled, evicted, or of a list that was replaced.
+        // Outdated: the attempt was cancelled or evicted, or its list was replaced.
         guard isCurrent(row, generation) else { return [] }
         work[row] = nil
         set(row, to: .failed(failure))
@@ -47,12 +48,14 @@ extension PhotoListController {
         return [show(row)]
     }
 
-    /// The attempt at a row was cancelled by somebody else, as by a person who emptied a queue.
+    /// The attempt at a row was cancelled from outside, for example by a person who emptied a
+    /// queue.
     ///
-    /// The row keeps its state, and is started anew the next time the list settles on it or its
-    /// viewport changes. At once would be wrong: whoever cancelled it meant it.
+    /// The row keeps its state and starts again the next time the list settles on it or its
+    /// viewport changes. An immediate restart would undo the cancellation.
     public mutating func rowCancelled(_ row: Row, generation: Generation) -> [PhotoListAction] {
-        // The usual case: the controller itself ordered it, and has forgotten the attempt.
+        // The usual case: the controller itself requested the cancellation and has forgotten the
+        // attempt.
         guard isCurrent(row, generation) else { return [] }
         work[row] = nil
         checkInvariants()

@@ -1,8 +1,9 @@
-// What a person does to the list.
+// Events from the person who scrolls the list.
 extension PhotoListController {
-    /// A finger or the mouse took hold of the list, or goes on dragging it.
+    /// A person started to drag the list, or continues to drag it.
     ///
-    /// Pages may report it once or with each movement: only the first one suspends.
+    /// Pages may report the event once or with each movement; only the first event suspends the
+    /// queues.
     public mutating func dragBegan() -> [PhotoListAction] {
         switch phase {
         case .settled:
@@ -10,18 +11,18 @@ extension PhotoListController {
             checkInvariants()
             return [.suspendQueues]
         case .decelerating:
-            // Caught in its flight: the queues are suspended already.
+            // The list was caught while decelerating, so the queues are already suspended.
             phase = .dragging
             return []
         case .dragging:
             return []
         case .closed:
-            // The page went while its message was on the way.
+            // The page was closed while its message was on the way.
             return []
         }
     }
 
-    /// The list was let go of; it rests, or moves on by itself.
+    /// The person released the list; it settles, or continues to move by itself.
     public mutating func dragEnded(willDecelerate: Bool) -> [PhotoListAction] {
         switch phase {
         case .dragging:
@@ -29,32 +30,33 @@ extension PhotoListController {
             phase = .decelerating
             return []
         case .decelerating:
-            // Told twice. If the second message says that it rests, believe it.
+            // A duplicate event. If it says that the list has settled, believe it.
             return willDecelerate ? [] : settle()
         case .settled, .closed:
-            // The drag's end was told by another message already, or the page is gone.
+            // Another message already ended the drag, or the page was closed.
             return []
         }
     }
 
-    /// The list came to rest by itself.
+    /// The list settled by itself.
     public mutating func decelerationEnded() -> [PhotoListAction] {
         switch phase {
         case .decelerating:
             return settle()
         case .dragging:
-            // Late news of an earlier flight: a hand has taken hold of the list since.
+            // Outdated: a person has caught the list since.
             return []
         case .settled, .closed:
-            // It rests already, or the page is gone.
+            // The list has already settled, or the page was closed.
             return []
         }
     }
 
-    /// Other rows are visible now: the list was scrolled, resized or jumped.
+    /// The visible rows changed: the list was scrolled, resized or moved by a jump.
     ///
-    /// - Parameter rows: what the page says it shows. It may lie beyond the end of the list, as
-    ///   when the list is still being fetched, or be too many; see ``visibleRows``.
+    /// - Parameter rows: the visible rows as reported by the page. The range may extend beyond the
+    ///   end of the list, for example while the list is still loading, or contain too many rows;
+    ///   see ``visibleRows``.
     public mutating func viewportChanged(to rows: Range<Row>) -> [PhotoListAction] {
         guard rows != reportedViewport else { return [] }
         switch phase {
@@ -65,11 +67,11 @@ extension PhotoListController {
             checkInvariants()
             return actions
         case .dragging, .decelerating:
-            // Only remembered: what passes by during a scroll is not worth starting or cancelling.
+            // Only stored: rows that pass by during a scroll are not worth starting or cancelling.
             reportedViewport = rows
             return []
         case .closed:
-            // The page went while its message was on the way.
+            // The page was closed while its message was on the way.
             return []
         }
     }
@@ -78,7 +80,8 @@ extension PhotoListController {
         phase = .settled
         var actions: [PhotoListAction] = []
         attendToVisibleRows(addingTo: &actions)
-        // Last: a queue resumed earlier would begin operations that are about to be cancelled.
+        // Resume last: a queue resumed earlier would start operations that are about to be
+        // cancelled.
         actions.append(.resumeQueues)
         checkInvariants()
         return actions

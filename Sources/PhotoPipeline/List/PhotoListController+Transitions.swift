@@ -1,7 +1,7 @@
-// The places where the controller's tables change. Everything that counts, traces or checks hangs
-// here, because no event touches the tables by another way.
+// All changes of the controller's tables. Events change the tables only through these methods, so
+// counters, traces and checks belong here.
 extension PhotoListController {
-    /// The one funnel through which a photo's state changes: counters and versions follow.
+    /// Changes a photo's state and updates counters and versions; the only place that does so.
     mutating func set(_ row: Row, to state: PhotoState) {
         counts[records[row.index].state] -= 1
         records[row.index].become(state)
@@ -10,7 +10,7 @@ extension PhotoListController {
         versions[row.index] = latestVersion
     }
 
-    /// The order to show a row as it is.
+    /// The action that shows a row in its current state.
     func show(_ row: Row) -> PhotoListAction {
         guard let look = currentLook(of: row) else {
             preconditionFailure("There is no \(row) to show in a list of \(records.count).")
@@ -18,7 +18,7 @@ extension PhotoListController {
         return .show(look)
     }
 
-    /// Begins an attempt at a row, unless there is one or nothing is left to do.
+    /// Starts an attempt at a row, unless an attempt is in progress or no work is left.
     mutating func start(_ row: Row, addingTo actions: inout [PhotoListAction]) {
         guard work[row] == nil else { return }
         let record = records[row.index]
@@ -34,34 +34,36 @@ extension PhotoListController {
             .start(row, generation: latestGeneration, from: stage, record: record))
     }
 
-    /// Begins an attempt at a row whose state just changed, if the list rests and shows it.
+    /// Starts an attempt at a row whose state just changed, if the list is settled and shows the
+    /// row.
     mutating func startIfShown(_ row: Row, addingTo actions: inout [PhotoListAction]) {
         guard phase == .settled, visibleRows.contains(row) else { return }
         start(row, addingTo: &actions)
     }
 
-    /// Ends the attempt at a row before its time.
+    /// Cancels the attempt at a row.
     mutating func cancel(_ row: Row, addingTo actions: inout [PhotoListAction]) {
         guard let ended = work.removeValue(forKey: row) else { return }
         actions.append(.cancel(row, generation: ended.generation))
     }
 
-    /// Cancels the attempts at all rows but the given ones, from the top of the list down.
+    /// Cancels the attempts at all rows except the given ones, from the top of the list down.
     mutating func cancelAll(except kept: Range<Row>, addingTo actions: inout [PhotoListAction]) {
-        // A dictionary's order differs between runs of the program; orders given must not.
+        // The order of a dictionary differs between runs of the program; the order of actions must
+        // not.
         for row in work.keys.filter({ !kept.contains($0) }).sorted() {
             cancel(row, addingTo: &actions)
         }
     }
 
-    /// Cancels what is off the screen, then starts what is on it.
+    /// Cancels the work on invisible rows, then starts the work on visible rows.
     mutating func attendToVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
         cancelAll(except: viewport.rows, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }
     }
 
-    /// Whether the attempt is the one in progress for that row, so that its result counts.
+    /// Whether the attempt is in progress for the row, so that its result counts.
     func isCurrent(_ row: Row, _ generation: Generation) -> Bool {
         work[row]?.generation == generation
     }

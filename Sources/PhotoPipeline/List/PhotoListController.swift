@@ -1,47 +1,49 @@
-/// Decides what is worked on while a person scrolls through a list of photos.
+/// Decides which photos are processed while a person scrolls through a list.
 ///
-/// The rule, in full:
-/// - While the list is settled, the rows in the viewport are worked on, the one nearest the middle
-///   first. A new photo is downloaded, decoded and filtered; one that has been downloaded is only
-///   filtered; a filtered one needs nothing, a failed one nothing until somebody retries.
-/// - From the first drag event on, the queues are suspended and nothing is started. The viewport's
-///   changes are remembered.
-/// - When the list settles, the work on rows outside the viewport is cancelled, then that on rows
-///   inside is started, then the queues are resumed. A row that is being worked on already is left
-///   alone.
-/// - A row whose work was cancelled is started anew when it returns, with a new ``Generation``;
-///   results of older generations change nothing.
+/// The full rule:
+/// - While the list is settled, the rows in the viewport are processed, starting with the row
+///   nearest the middle. A new photo is downloaded, decoded and filtered; a downloaded photo is
+///   only filtered. A filtered photo needs no work, and a failed photo needs none until a person
+///   retries it.
+/// - From the first drag event on, the queues are suspended and no work starts. Viewport changes
+///   are stored.
+/// - When the list settles, work on rows outside the viewport is cancelled, then work on rows
+///   inside is started, then the queues are resumed. Rows already in progress are left alone.
+/// - A cancelled row starts again when it returns to the viewport, with a new ``Generation``.
+///   Results of earlier generations change nothing.
 ///
-/// Pure: no locks, no clocks, no threads, no callbacks. Each method is one event; the actions it
-/// returns are what the owner must do, in that order, after releasing its lock. Two events must not
-/// overtake each other between the controller and the queues: the owner performs the actions of one
-/// before it performs those of the next.
+/// The controller is pure: no locks, clocks, threads or callbacks. Each method handles one event
+/// and returns the actions that the owner must perform, in that order, after releasing its lock.
+/// The order of events must be preserved on the way to the queues: the owner performs all actions
+/// of one event before those of the next.
 ///
-/// It cannot be copied, since a copy would give every order twice.
+/// The controller cannot be copied, because a copy would return every action twice.
 ///
-/// - Complexity: each event costs time in the number of visible rows and of rows in progress, never
-///   in the length of the list; ``listReplaced(with:)`` alone reads the list once. In debug builds
-///   the controller checks itself after each event, which voids this for short lists.
+/// - Complexity: each event takes time in the number of visible rows and rows in progress, never in
+///   the length of the list. Only ``listReplaced(with:)`` reads the whole list, once. In debug
+///   builds the controller checks itself after each event, which voids this promise for short
+///   lists.
 public struct PhotoListController: ~Copyable, Sendable {
-    /// What the list on the page is doing. Which transitions exist is in the event methods.
+    /// The state of the list on the page. The event methods define the transitions.
     enum Phase: Sendable, Hashable {
-        /// It rests; work is started. Can transition to: `dragging`, `closed`.
+        /// The list is still, and work may start. Can transition to: `dragging`, `closed`.
         case settled
-        /// A finger or the mouse moves it. Can transition to: `decelerating`, `settled`, `closed`.
+        /// A finger or the mouse moves the list. Can transition to: `decelerating`, `settled`,
+        /// `closed`.
         case dragging
-        /// It moves by itself. Can transition to: `dragging`, `settled`, `closed`.
+        /// The list moves by itself. Can transition to: `dragging`, `settled`, `closed`.
         case decelerating
-        /// The page is gone; terminal.
+        /// The page was closed; terminal.
         case closed
     }
 
-    /// The photos, in the order of the rows.
+    /// The photos, in row order.
     public internal(set) var records: [PhotoRecord]
 
-    /// How many photos are in each state.
+    /// The number of photos in each state.
     public internal(set) var counts: PhotoStateCounts
 
-    /// The attempts that were started and have neither ended nor been cancelled, by row.
+    /// The attempts in progress, by row.
     public internal(set) var work: [Row: PhotoWork] = [:]
 
     var phase: Phase = .settled
@@ -51,23 +53,24 @@ public struct PhotoListController: ~Copyable, Sendable {
     var versions: [PictureVersion]
     let visibleRowLimit: Int
 
-    /// Makes the controller of a page that has not reported a viewport yet.
+    /// Creates the controller of a page that has not reported a viewport yet.
     ///
     /// - Parameters:
-    ///   - records: the list; empty if it is still being fetched.
-    ///   - visibleRowLimit: how many rows are worked on at most, whatever viewport a page reports.
+    ///   - records: the list; empty while it is loading.
+    ///   - visibleRowLimit: the maximum number of rows to process, whatever viewport a page
+    ///     reports.
     public init(records: [PhotoRecord] = [], visibleRowLimit: Int = 500) {
-        precondition(visibleRowLimit > 0, "A list of which no row may be visible shows nothing.")
+        precondition(visibleRowLimit > 0, "The limit of visible rows must be at least 1.")
         self.records = records
         self.counts = PhotoStateCounts(of: records)
         self.versions = Array(repeating: latestVersion, count: records.count)
         self.visibleRowLimit = visibleRowLimit
     }
 
-    /// The rows that are worked on while the list is settled: those a person sees.
+    /// The visible rows, which are processed while the list is settled.
     public var visibleRows: Range<Row> { viewport.rows }
 
-    /// Whether the list's queues are to be suspended, for it is being scrolled.
+    /// Whether the list's queues should be suspended, because the list is being scrolled.
     public var isSuspended: Bool {
         switch phase {
         case .dragging, .decelerating: true
@@ -75,10 +78,10 @@ public struct PhotoListController: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the page was closed, after which every event is ignored.
+    /// Whether the page was closed; a closed controller ignores every event.
     public var isClosed: Bool { phase == .closed }
 
-    /// How a row looks now, for a page that missed the news; `nil` if there is no such row.
+    /// The current state of a row, for a page that missed changes; `nil` if the row does not exist.
     public func currentLook(of row: Row) -> PhotoRowChange? {
         guard records.indices.contains(row.index) else { return nil }
         let record = records[row.index]

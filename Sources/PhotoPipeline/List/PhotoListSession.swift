@@ -1,32 +1,34 @@
 public import Imaging
 public import Operations
 
-/// One page's list of photos: a controller that decides, queues that work, and the pictures made.
+/// One page's list of photos: a controller for the decisions, queues for the work, and the
+/// pictures.
 ///
-/// Each page has a session of its own, so one person's scrolling never stops another's list. Call
-/// it from anywhere; it takes one event after the other.
+/// Each page has its own session, so one person's scrolling never stops another person's list. The
+/// session is an actor: call it from any thread or task; it handles one event at a time.
 public actor PhotoListSession {
-    /// How a session works on photos.
+    /// How a session processes photos.
     public struct Options: Sendable {
-        /// Applied in order.
+        /// The filters, applied in order.
         public var filters: [ImageFilter]
-        /// Pictures are shrunk to fit.
+        /// The box that pictures are shrunk to fit.
         public var size: PixelSize
-        /// What is refused before it is decoded.
+        /// The limits that a picture must meet before it is decoded.
         public var limits: ImageLimits
-        /// How many downloads run at the same time.
+        /// The maximum number of simultaneous downloads.
         public var downloads: Int
-        /// How many stages on pixels of this page run at the same time; nil for as many as the
+        /// The maximum number of simultaneous pixel stages of this page; nil for as many as the
         /// capacity allows.
         public var filtrations: Int?
-        /// What the page shares with others: processors, and memory for decoding.
+        /// The processors and the memory for decoding that the page shares with other pages.
         public var capacity = PixelCapacity.shared
-        /// Bytes of pictures that are kept in memory.
+        /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
-        /// Records the session's queues, if there is one.
+        /// Records the session's queues; nil for no recording.
         public var timeline: OperationTimeline?
 
-        /// Makes options: sepia at 0.8, 320 × 320 pixels, 6 downloads, 256 MiB.
+        /// Creates options; the defaults are sepia at 0.8, 320 × 320 pixels, 6 downloads and 256
+        /// MiB.
         public init(
             filters: [ImageFilter] = [.sepia(intensity: 0.8)],
             size: PixelSize = PixelSize(width: 320, height: 320), limits: ImageLimits = .standard,
@@ -51,7 +53,7 @@ public actor PhotoListSession {
     private var changedRows: Set<Row> = []
     private var bell: AsyncStream<Void>.Continuation?
 
-    /// Makes the session of a page that has not said yet what it shows.
+    /// Creates the session of a page that has not reported its visible rows yet.
     public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
         self.options = options
         self.downloader = downloader
@@ -66,24 +68,24 @@ public actor PhotoListSession {
     }
 
     deinit {
-        // Dropped without having been closed; suspended queues would keep their operations for
-        // ever.
+        // Released without close(): suspended queues would keep their operations for ever.
         pending.cancelAll()
     }
 
-    // MARK: What the person does
+    // MARK: Events from the person
 
-    /// The page scrolled, was resized, or came to rest.
+    /// The page scrolled, was resized, or settled.
     ///
-    /// While it is dragged or runs on, nothing new is started. When it has settled, what is not
-    /// visible is cancelled, what is visible is worked on, and the queues go on.
+    /// While the list is dragged or decelerates, no new work starts. When the list has settled,
+    /// work on invisible rows is cancelled, visible rows are processed, and the queues resume.
     public func scrolled(to rows: Range<Row>, _ phase: ScrollPhase) {
         switch phase {
         case .dragging:
             perform(controller.dragBegan())
             perform(controller.viewportChanged(to: rows))
         case .decelerating:
-            // A page may skip the drag, when the wheel was flung between two of its reports.
+            // A page may omit the drag if a wheel scroll began and ended between two of its
+            // reports.
             perform(controller.dragBegan())
             perform(controller.dragEnded(willDecelerate: true))
             perform(controller.viewportChanged(to: rows))
@@ -94,22 +96,22 @@ public actor PhotoListSession {
         for row in controller.visibleRows { pictures.touch(row) }
     }
 
-    /// A failed row is to be tried again.
+    /// A person asked to retry a failed row.
     public func retryRequested(_ row: Row) { perform(controller.retryRequested(row)) }
 
-    /// The page is gone: everything is cancelled.
+    /// The page was closed; all work is cancelled.
     public func close() {
         perform(controller.pageClosed())
         pictures.removeAll()
         bell?.finish()
     }
 
-    // MARK: What the page wants to know
+    // MARK: Queries from the page
 
-    /// Rings after something has changed; then call ``takeNews()``.
+    /// A stream that yields after each change; then call ``takeNews()``.
     ///
-    /// Rings that nobody has heard yet become one, so a slow page costs no memory. There is one
-    /// listener: a new one ends the stream of the one before. Closing the session ends it too.
+    /// Unread signals are merged into one, so a slow page costs no memory. There is one listener: a
+    /// new stream ends the previous stream. Closing the session ends the stream too.
     public func listen() -> AsyncStream<Void> {
         bell?.finish()
         let (stream, continuation) = AsyncStream<Void>.makeStream(
@@ -119,35 +121,36 @@ public actor PhotoListSession {
         return stream
     }
 
-    /// Rings without anything having changed, so that a listener can tell that it is still heard.
+    /// Yields to the stream without a change, so that a listener can tell that the session is
+    /// alive.
     public func ring() { bell?.yield() }
 
-    /// How one row looks, and whether something is being done for it.
+    /// The state of one row, and whether work on it is in progress.
     public struct RowNews: Sendable, Hashable {
-        /// The row's photo, state and version.
+        /// The photo, state and version of the row.
         public let change: PhotoRowChange
-        /// Whether an operation is in progress or queued for it.
+        /// Whether an operation for the row is running or queued.
         public let isActive: Bool
     }
 
-    /// What a page has not been told yet.
+    /// The changes that a page has not received yet.
     public struct News: Sendable {
-        /// Rows that have changed, in order.
+        /// The changed rows, in order.
         public let rows: [RowNews]
-        /// How many photos are in each state.
+        /// The number of photos in each state.
         public let counts: PhotoStateCounts
-        /// The download queue, then the filtration queue.
+        /// The state of the download queue, then of the filtration queue.
         public let queues: [QueueGauge]
     }
 
-    /// What has changed since the last call.
+    /// Returns the changes since the last call.
     public func takeNews() -> News {
         let rows = changedRows.sorted()
         changedRows = []
         return news(of: rows)
     }
 
-    /// Everything that a page needs which knows nothing: all rows that are not as at the beginning.
+    /// Returns the complete state for a new page: all rows that differ from their initial state.
     ///
     /// - Complexity: O(n) in the length of the list.
     public func allNews() -> News {
@@ -158,7 +161,7 @@ public actor PhotoListSession {
         return news(of: rows.map { Row($0) })
     }
 
-    /// A picture of a row, and which version of the row it belongs to.
+    /// Returns a picture of a row, and the version of the row that it belongs to.
     public func picture(
         _ row: Row, _ stage: PictureStage
     ) -> (image: EncodedImage, version: PictureVersion)? {
@@ -169,11 +172,11 @@ public actor PhotoListSession {
         return image.map { ($0, look.version) }
     }
 
-    /// Which of a row's pictures.
+    /// A choice between a row's pictures.
     public enum PictureStage: String, Sendable, CaseIterable {
-        /// As it was downloaded, shrunk.
+        /// The picture as downloaded, shrunk.
         case downloaded
-        /// Filtered.
+        /// The filtered picture.
         case filtered
     }
 
@@ -191,7 +194,7 @@ public actor PhotoListSession {
             ])
     }
 
-    // MARK: What the controller orders
+    // MARK: Actions of the controller
 
     private func perform(_ actions: [PhotoListAction]) {
         for action in actions {
@@ -214,7 +217,7 @@ public actor PhotoListSession {
         bell?.yield()
     }
 
-    /// Download → decode → encode, and from the pixels on: filter → encode.
+    /// Runs download → decode → encode, and from the decoded pixels filter → encode.
     private func download(_ row: Row, _ generation: Generation, _ record: PhotoRecord) {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
@@ -224,7 +227,7 @@ public actor PhotoListSession {
         let decode = DecodeOperation(
             after: download, fitting: options.size, limits: options.limits, capacity: capacity)
         let encode = EncodeOperation(after: decode, quality: Self.quality, capacity: capacity)
-        // A person sees any picture sooner than a filtered one.
+        // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
         tell(decode) { await $0.filtrationLeft(decode) }
@@ -234,14 +237,15 @@ public actor PhotoListSession {
             row, .init(generation: generation, operations: [download, decode, encode]))
         let filter = FilterOperation(options.filters, after: decode, capacity: capacity)
         let stages = [decode, encode] + filtration(row, generation, filter)
-        // What the decoding costs is known only then, and has to be said before it is in a queue.
+        // The cost of decoding is known only after the download, and must be set before the
+        // operation is in a queue.
         tell(download, first: { decode.reserveMemory() }) {
             await $0.downloadLeft(download, before: stages)
         }
         pending.downloadQueue.addOperation(download)
     }
 
-    /// Pixels that are there already → filter → encode.
+    /// Runs filter → encode on pixels that are already in memory.
     private func filter(_ row: Row, _ generation: Generation) {
         guard let bitmap = pictures[row]?.bitmap else {
             preconditionFailure("\(row) was downloaded, but its pixels are gone without notice")
@@ -264,7 +268,7 @@ public actor PhotoListSession {
 
     private static let quality = 82
 
-    /// - Parameter work: done on the thread that has run the operation.
+    /// - Parameter work: runs on the thread that finished the operation.
     private func tell(
         _ operation: Operation, first work: @escaping @Sendable () -> Void = {},
         _ body: @escaping @Sendable (PhotoListSession) async -> Void
@@ -276,10 +280,9 @@ public actor PhotoListSession {
         }
     }
 
-    // MARK: What the operations report
+    // MARK: Results of the operations
 
-    /// What follows is added also if there was nothing to download: so it ends, and says that it
-    /// has.
+    /// The later stages are added even if the download failed: they then finish and report that.
     private func downloadLeft(_ operation: Operation, before stages: [Operation]) {
         noticeFailure(of: operation)
         downloadTally.left(isCancelled: operation.isCancelled)
@@ -287,7 +290,8 @@ public actor PhotoListSession {
         bell?.yield()
     }
 
-    /// A failure of a row that shows another photo by now is nobody's business.
+    /// Marks a failure as observed: the failure of a row that now shows another photo needs no
+    /// report.
     private func noticeFailure(of operation: Operation) { _ = operation.error }
 
     private func filtrationLeft(_ operation: Operation) {
@@ -302,7 +306,7 @@ public actor PhotoListSession {
         filtrationLeft(encode)
         pending.downloadEnded(row, generation: generation)
         guard isCurrent(row, generation) else {
-            // The end of the filtration has overtaken it; the picture is wanted all the same.
+            // The end of the filtration was faster; the unfiltered picture is still needed.
             if pictures[row]?.generation == generation, case .produced(let image) = encode.outcome {
                 keep(row) { $0.downloaded = image }
             }

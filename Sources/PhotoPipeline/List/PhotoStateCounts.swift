@@ -1,6 +1,6 @@
-/// How many photos of a list are in each state.
+/// The number of photos of a list in each state.
 public struct PhotoStateCounts: Sendable, Hashable {
-    /// Photos nothing has been fetched for, or whose pictures were dropped.
+    /// Photos that have not been downloaded, or whose pictures were dropped.
     public internal(set) var new = 0
     /// Photos that are shown unfiltered.
     public internal(set) var downloaded = 0
@@ -9,20 +9,20 @@ public struct PhotoStateCounts: Sendable, Hashable {
     /// Photos that cannot be shown.
     public internal(set) var failed = 0
 
-    /// Counts nothing.
+    /// Creates counts of zero.
     public init() {}
 
-    /// All photos of the list.
+    /// The number of photos in the list.
     public var total: Int { new + downloaded + filtered + failed }
 
-    /// Counts the records one by one.
+    /// Counts the records.
     ///
-    /// - Complexity: O(n); the controller does it once a list and keeps the numbers from there on.
+    /// - Complexity: O(n). The controller counts once for each list and then updates the numbers.
     public init(of records: [PhotoRecord]) {
         for record in records { self[record.state] += 1 }
     }
 
-    /// The number that stands for a state; the reason of a failure makes no difference.
+    /// The count for a state; all failures share one count, whatever their reason.
     subscript(state: PhotoState) -> Int {
         get {
             switch state {

@@ -1,14 +1,14 @@
 import Imaging
 
-/// The pictures of a list's rows, up to a number of bytes; those shown longest ago go first.
+/// The pictures of a list's rows, up to a number of bytes; drops the least recently shown first.
 struct PictureStore {
-    /// What is kept for a row.
+    /// The pictures of a row.
     struct Pictures {
-        /// The pixels, until they have been filtered.
+        /// The pixels, kept until they have been filtered.
         var bitmap: Bitmap?
         var downloaded: EncodedImage?
         var filtered: EncodedImage?
-        /// The attempt that made the filtered one.
+        /// The attempt that made the filtered picture.
         var generation: Generation?
 
         var byteCount: Int {
@@ -18,7 +18,7 @@ struct PictureStore {
 
     private var rows: [Row: Pictures] = [:]
     private var lastUses: [Row: Int] = [:]
-    /// Uses in the order of time; only the last one of a row counts.
+    /// The uses in chronological order; only the last use of a row counts.
     private var uses: ArraySlice<(row: Row, use: Int)> = []
     private var use = 0
     private var byteCount = 0
@@ -30,9 +30,9 @@ struct PictureStore {
 
     subscript(row: Row) -> Pictures? { rows[row] }
 
-    /// Changes what is kept for a row and returns the other rows that were dropped to make room.
+    /// Changes the pictures of a row and returns the other rows that were dropped to make room.
     ///
-    /// - Parameter kept: rows that are not dropped, because they are seen now.
+    /// - Parameter kept: rows that are visible and must not be dropped.
     mutating func update(
         _ row: Row, keeping kept: Range<Row>, _ change: (inout Pictures) -> Void
     ) -> [Row] {
@@ -45,14 +45,14 @@ struct PictureStore {
         return makeRoom { $0 == row || kept.contains($0) }
     }
 
-    /// Notes that a row is of interest now.
+    /// Marks a row as used now.
     mutating func touch(_ row: Row) {
         guard rows[row] != nil else { return }
         use += 1
         lastUses[row] = use
         uses.append((row, use))
-        // Stale entries are dropped as they come up; without this a list that is only ever
-        // touched, never full, would collect them.
+        // Stale entries are normally dropped in turn. But a list that is touched and never full
+        // would collect them without this step.
         if uses.count > 2 * rows.count + 1_000 {
             let current = lastUses
             uses = uses.filter { current[$0.row] == $0.use }[...]

@@ -1,18 +1,18 @@
-/// The number of what a row shows: it grows each time the row's picture changes.
+/// The number of a row's picture, which grows each time the picture changes.
 ///
-/// Numbers are never used twice by one controller, not even for another list. A page can therefore
-/// put it into a picture's address and let the browser keep the answer for good, and can tell which
-/// of two messages about a row is the newer one.
+/// A controller never uses a number twice, not even for another list. A page can therefore put the
+/// number into the picture's URL and let the browser cache the response for ever, and can tell
+/// which of two messages about a row is newer.
 public struct PictureVersion: Hashable, Comparable, Sendable {
-    /// The number; newer pictures have greater ones.
+    /// The number; newer pictures have greater numbers.
     public let number: UInt64
 
-    /// Makes a version from its number.
+    /// Creates a version from its number.
     public init(_ number: UInt64) {
         self.number = number
     }
 
-    /// The one after this.
+    /// The next version.
     var next: PictureVersion { PictureVersion(number + 1) }
 
     /// Orders versions in time.

@@ -1,24 +1,24 @@
 import Operations
 
-/// What one queue is doing, for people who watch.
+/// The state of one queue, for display.
 public struct QueueGauge: Sendable, Hashable {
     /// The queue's name.
     public let name: String
-    /// Operations that have not started.
+    /// The number of operations that have not started.
     public let waiting: Int
-    /// Operations that run.
+    /// The number of running operations.
     public let running: Int
-    /// Operations that have ended without being cancelled, since the beginning.
+    /// The number of operations that ended without being cancelled, since the beginning.
     public let finished: Int
-    /// Operations that were cancelled, since the beginning.
+    /// The number of operations that were cancelled, since the beginning.
     public let cancelled: Int
-    /// Whether nothing new is started.
+    /// Whether the queue is suspended, so that no operation starts.
     public let isSuspended: Bool
-    /// How many may run at the same time; nil for as many as make sense.
+    /// The maximum number of simultaneous operations; nil for the queue's default.
     public let width: Int?
 }
 
-/// Counts what has left a queue.
+/// Counts the operations that have left a queue.
 struct QueueTally {
     private var finished = 0
     private var cancelled = 0

@@ -1,9 +1,9 @@
-/// What a page's list is doing.
+/// The scrolling state of a page's list.
 public enum ScrollPhase: String, Sendable, CaseIterable, Codable {
-    /// A finger, the mouse or a key moves it.
+    /// A finger, the mouse or a key moves the list.
     case dragging
-    /// It runs on by itself.
+    /// The list moves by itself.
     case decelerating
-    /// It rests.
+    /// The list is still.
     case settled
 }

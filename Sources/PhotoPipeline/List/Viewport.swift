@@ -1,12 +1,12 @@
-/// The rows a person can see, as far as the list has them.
+/// The visible rows that exist in the list.
 struct Viewport: Equatable {
     /// The visible rows that exist.
     let rows: Range<Row>
 
-    /// Cuts what a page reported down to what exists, and to the limit.
+    /// Reduces a reported range to existing rows, and to the limit.
     ///
-    /// A page can report anything. Rows past the end of the list are dropped; of more rows than the
-    /// limit, those nearest the middle stay, for that is where a person looks.
+    /// A page can report anything. Rows past the end of the list are dropped. If more rows than the
+    /// limit remain, the rows nearest the middle stay, because people look there.
     init(reported: Range<Row>, rowCount: Int, limit: Int) {
         let existing = reported.clamped(to: Row(0)..<Row(rowCount))
         let surplus = max(0, existing.count - limit)
@@ -14,12 +14,13 @@ struct Viewport: Equatable {
         self.rows = lower..<lower.advanced(by: existing.count - surplus)
     }
 
-    /// Calls the body for each row, the one nearest the middle first.
+    /// Calls the body for each row, starting with the row nearest the middle.
     ///
-    /// Of two rows equally near, the upper one comes first: lists are read downwards.
+    /// Of two rows at the same distance, the upper row comes first, because lists are read
+    /// downwards.
     func forEachFromTheMiddle(_ body: (Row) -> Void) {
         let half = rows.count / 2
-        // An even number of rows has its middle between two of them.
+        // The middle of an even number of rows is between two rows.
         let middleCount = rows.count % 2
         if middleCount == 1 { body(rows.lowerBound.advanced(by: half)) }
         for step in 0..<half {

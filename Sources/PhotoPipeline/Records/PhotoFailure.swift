@@ -1,31 +1,32 @@
-/// Why a photo cannot be shown: at which stage it failed and what a person should know about it.
+/// The reason why a photo cannot be shown: the failed stage, and a message for people.
 public struct PhotoFailure: Error, Sendable, Hashable {
-    /// The steps of a photo's way at which it can fail, in their order.
+    /// The stages at which a photo can fail, in order.
     public enum Stage: String, Sendable, Hashable, CaseIterable {
-        /// The entry in the list was no usable name and URL.
+        /// The entry in the list has no usable name and URL.
         case source
-        /// The bytes could not be fetched.
+        /// The bytes could not be downloaded.
         case download
-        /// The bytes are no picture, or one beyond the limits.
+        /// The bytes are not a picture, or the picture exceeds the limits.
         case decode
         /// The picture could not be filtered.
         case filter
-        /// The filtered picture could not be turned into bytes.
+        /// The filtered picture could not be encoded.
         case encode
         /// The file could not be written.
         case write
     }
 
-    /// Where it failed.
+    /// The failed stage.
     public let stage: Stage
 
-    /// One sentence for people: what happened and, where it helps, what to do.
+    /// One sentence for people: the cause and, where it helps, what to do.
     public let reason: String
 
-    /// Whether trying again may help, as after a time-out; a list entry without a URL stays wrong.
+    /// Whether a retry may help, for example after a time-out; a list entry without a URL stays
+    /// wrong.
     public let isRetryable: Bool
 
-    /// Makes a failure.
+    /// Creates a failure.
     public init(stage: Stage, reason: String, isRetryable: Bool) {
         self.stage = stage
         self.reason = reason

@@ -1,27 +1,26 @@
 public import FoundationEssentials
 
-/// One photo of a list: who it is, where it comes from and how far it is.
+/// A photo of a list: its identity, its URL and its state.
 ///
-/// It holds no picture: pictures live in caches, under the record's identifier, so that a list of
-/// a million photos stays small and a copy of a record costs nothing.
+/// A record holds no picture. Pictures live in caches under the record's identifier, so a list of a
+/// million photos stays small and copying a record is cheap.
 public struct PhotoRecord: Sendable, Hashable, Identifiable {
-    /// The name under which the photo is asked for.
+    /// The identifier under which clients request the photo.
     public let id: PhotoID
 
-    /// The name for people; text, never markup.
+    /// The name for display; plain text, never markup.
     public let name: String
 
-    /// The name as the system has it, if that is not UTF-8; ``name`` then shows the other bytes as
-    /// `\xE9`.
+    /// The system's name if it is not UTF-8; ``name`` then shows the invalid bytes as `\xE9`.
     public let nameBytes: [UInt8]?
 
-    /// Where the bytes come from, absolute; `nil` only for an entry that failed in the list itself.
+    /// The absolute URL of the photo; `nil` only for an entry that failed in the list itself.
     public let url: URL?
 
-    /// How far the photo is.
+    /// The state of the photo.
     public private(set) var state: PhotoState
 
-    /// Makes the record of a photo that nothing has been done for yet.
+    /// Creates the record of a new photo.
     public init(id: PhotoID, name: String, nameBytes: [UInt8]? = nil, url: URL) {
         self.id = id
         self.name = name
@@ -30,9 +29,9 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
         self.state = .new
     }
 
-    /// Makes the record of a list entry that is wrong in itself: it is failed from the start.
+    /// Creates the record of an invalid list entry, which has failed from the start.
     ///
-    /// - Precondition: the failure is not retryable, for there is no URL to try again.
+    /// - Precondition: the failure is not retryable, because there is no URL to retry.
     public init(id: PhotoID, name: String, failure: PhotoFailure) {
         precondition(
             !failure.isRetryable,
@@ -44,9 +43,9 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
         self.state = .failed(failure)
     }
 
-    /// Takes the photo to its next state.
+    /// Moves the photo to its next state.
     ///
-    /// - Precondition: the present state can become the next one; see ``PhotoState``.
+    /// - Precondition: the present state allows the next state; see ``PhotoState``.
     public mutating func become(_ next: PhotoState) {
         precondition(
             state.canBecome(next),

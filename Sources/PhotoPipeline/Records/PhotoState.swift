@@ -1,20 +1,26 @@
-/// How far a photo is on its way to being shown.
+/// The progress of a photo towards being shown.
 public enum PhotoState: Sendable, Hashable {
-    /// Nothing has been fetched; a placeholder is shown.
+    /// Nothing has been downloaded; a placeholder is shown.
+    ///
     /// Can transition to: `downloaded`, `failed`.
     case new
 
-    /// The picture is there, unfiltered, and is shown at once.
+    /// The unfiltered picture is available and shown.
+    ///
     /// Can transition to: `filtered`, `failed`, `new` (its pictures were dropped from memory).
     case downloaded
 
-    /// The filtered picture is there. Can transition to: `new` (its pictures were dropped).
+    /// The filtered picture is available and shown.
+    ///
+    /// Can transition to: `new` (its pictures were dropped from memory).
     case filtered
 
-    /// It cannot be shown. Can transition to: `new` (somebody asked to try again).
+    /// The photo cannot be shown.
+    ///
+    /// Can transition to: `new` (a person asked to retry).
     case failed(PhotoFailure)
 
-    /// Whether a photo in this state may take on another one.
+    /// Whether a photo in this state may move to the given state.
     public func canBecome(_ next: PhotoState) -> Bool {
         switch (self, next) {
         case (.new, .downloaded), (.new, .failed): true
@@ -28,7 +34,7 @@ public enum PhotoState: Sendable, Hashable {
         }
     }
 
-    /// Why the photo failed; `nil` in every other state.
+    /// The reason of the failure; `nil` in every other state.
     public var failure: PhotoFailure? {
         switch self {
         case .failed(let failure): failure

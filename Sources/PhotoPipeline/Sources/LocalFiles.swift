@@ -8,9 +8,9 @@ import Musl
 import Darwin
 #endif
 
-/// The few questions that sources ask the disk, with errors that say what a person should do.
+/// File system queries for sources, with errors that say what to do.
 ///
-/// They ask the system and not FileManager, which knows only names in UTF-8: it leaves out the
+/// The queries call the system and not FileManager, which supports only UTF-8 names and skips all
 /// others.
 enum LocalFiles {
     enum Kind: Equatable {
@@ -20,7 +20,7 @@ enum LocalFiles {
         case other
     }
 
-    /// What lies at a place.
+    /// The kind of item at a path.
     static func kind(
         of path: LocalPath, followingLinks: Bool = false, named name: String
     ) throws(PhotoSourceError) -> Kind {
@@ -35,7 +35,7 @@ enum LocalFiles {
         }
     }
 
-    /// The names in a folder, in no order.
+    /// The names in a folder, in no particular order.
     static func names(
         in folder: LocalPath, named name: String
     ) throws(PhotoSourceError) -> [[UInt8]] {
@@ -53,7 +53,7 @@ enum LocalFiles {
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
                 preconditionFailure("a directory entry has a name")
             }
-            // The entry ends after its name, so it is not copied as a whole.
+            // The entry ends after its name, so the whole struct must not be copied.
             let start = UnsafeRawPointer(entry).advanced(by: offset)
             let length = strlen(start.assumingMemoryBound(to: CChar.self))
             let bytes = Array(UnsafeRawBufferPointer(start: start, count: length))
@@ -61,7 +61,7 @@ enum LocalFiles {
         }
     }
 
-    /// The bytes of a file, or only the first ones.
+    /// The contents of a file, or only its first bytes.
     static func bytes(
         of path: LocalPath, limit: Int = .max, named name: String
     ) throws(PhotoSourceError) -> [UInt8] {
@@ -70,9 +70,9 @@ enum LocalFiles {
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { throw PhotoSourceError(reading: name, errno: errno) }
-        // One more than there should be, so that the end of the file shows at once.
+        // Reads one byte more than expected, to detect the end of the file.
         var bytes = try read(file, atMost: min(limit, Int(status.st_size) + 1), named: name)
-        // A file that grows, or one whose size the system does not say.
+        // The file is growing, or the system does not report its size.
         while bytes.count > Int(status.st_size), bytes.count < limit {
             let more = try read(file, atMost: min(limit - bytes.count, 1 << 20), named: name)
             if more.isEmpty { break }
@@ -81,7 +81,7 @@ enum LocalFiles {
         return bytes
     }
 
-    /// As many bytes as there are left in a file, or as are asked for.
+    /// Reads up to `limit` bytes from a file.
     private static func read(
         _ file: Int32, atMost limit: Int, named name: String
     ) throws(PhotoSourceError) -> [UInt8] {
@@ -109,7 +109,7 @@ enum LocalFiles {
 }
 
 extension LocalFiles {
-    /// The bytes of a photo on the disk; blocks while it reads.
+    /// The contents of a photo on the disk; blocks while reading.
     static func photoBytes(of url: URL, limit: Int) -> Result<[UInt8], PhotoFailure> {
         func failure(_ reason: String) -> Result<[UInt8], PhotoFailure> {
             .failure(PhotoFailure(stage: .download, reason: reason, isRetryable: true))
@@ -120,7 +120,7 @@ extension LocalFiles {
             guard case .file(let byteCount) = kind else {
                 return failure("This is no regular file.")
             }
-            // A byte too many shows a file that grew meanwhile.
+            // One byte more than the limit reveals a file that has grown meanwhile.
             let bytes =
                 byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: "file")
             guard let bytes, bytes.count <= limit else {
@@ -143,7 +143,7 @@ extension PhotoSourceError {
                 advice: "check the name")
         case EACCES, EPERM:
             self.init(
-                .notReadable, source: source, problem: "reading it is not permitted",
+                .notReadable, source: source, problem: "you have no permission to read it",
                 advice: "check its permissions")
         default:
             self.init(

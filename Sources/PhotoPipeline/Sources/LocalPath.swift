@@ -8,28 +8,28 @@ import Musl
 import Darwin
 #endif
 
-/// A path as the system has it: bytes, which need not be UTF-8.
+/// A path in the system's form: bytes, which need not be UTF-8.
 ///
-/// `String` replaces bytes that are not UTF-8, and the decoded paths of `URL` are empty if they
-/// have such bytes. The percent-encoded form of a file URL keeps them; this type goes from there to
-/// the system's calls.
+/// `String` replaces bytes that are not UTF-8, and the decoded path of a `URL` with such bytes is
+/// empty. The percent-encoded form of a file URL keeps the bytes; this type converts that form for
+/// system calls.
 struct LocalPath: Sendable, Hashable {
-    /// Without a slash at the end, unless the path is the root; never empty, and without a zero
+    /// The bytes without a trailing slash, except for the root; never empty, and without a zero
     /// byte.
     let bytes: [UInt8]
 
-    /// The path of a text, as a person typed it.
+    /// Creates a path from text that a person typed.
     ///
-    /// - Returns: nil for an empty text, and for one with a zero byte, where the system would stop
-    ///   reading.
+    /// - Returns: nil for an empty text and for a text with a zero byte, at which the system would
+    ///   stop reading.
     init?(_ text: String) { self.init(bytes: text.utf8) }
 
-    /// The path that a file URL names; nil if the URL has a zero byte.
+    /// The path of a file URL; nil if the URL has a zero byte.
     init?(_ url: URL) {
         self.init(bytes: percentDecoded(url.absoluteURL.path(percentEncoded: true)))
     }
 
-    /// A path of bytes; nil if there are none, or a zero byte is among them.
+    /// Creates a path from bytes; nil if the bytes are empty or contain a zero byte.
     init?(bytes: some Sequence<UInt8>) {
         var bytes = Array(bytes)
         while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
@@ -40,36 +40,36 @@ struct LocalPath: Sendable, Hashable {
     private init(checked bytes: [UInt8]) { self.bytes = bytes }
 
     static let root = LocalPath(checked: [slash])
-    /// The process's own folder, that relative paths are relative to.
+    /// The process's working folder, the base of relative paths.
     static let workingFolder = LocalPath(checked: Array(".".utf8))
 
-    /// The path of something in this folder, or further below.
+    /// The path of an item in this folder or further below.
     func appending(_ name: some Sequence<UInt8>) -> LocalPath {
         LocalPath(checked: bytes.last == slash ? bytes + name : bytes + [slash] + name)
     }
 
-    /// The folder that this path lies in; nil for the root and for a bare name.
+    /// The parent folder; nil for the root and for a bare name.
     var folder: LocalPath? {
         guard bytes.count > 1, let last = bytes.lastIndex(of: slash) else { return nil }
         return LocalPath(checked: last == 0 ? [slash] : Array(bytes[..<last]))
     }
 
-    /// The last part.
+    /// The last component.
     var name: ArraySlice<UInt8> {
         guard bytes.count > 1, let last = bytes.lastIndex(of: slash) else { return bytes[...] }
         return bytes[(last + 1)...]
     }
 
-    /// What follows a folder's path; nil if this path does not lie in the folder or below it.
+    /// The part after a folder's path; nil if this path is not inside the folder.
     ///
-    /// Both are compared as they are written: ask for their ``resolved`` forms first.
+    /// Both paths are compared as written, so use their ``resolved`` forms.
     func suffix(below folder: LocalPath) -> ArraySlice<UInt8>? {
         let prefix = folder.bytes.last == slash ? folder.bytes : folder.bytes + [slash]
         guard bytes.count > prefix.count, bytes.starts(with: prefix) else { return nil }
         return bytes[prefix.count...]
     }
 
-    /// The absolute path without links; nil, with `errno` set, if nothing is there.
+    /// The absolute path without links; nil, with `errno` set, if no item exists at the path.
     var resolved: LocalPath? {
         withCString { path in
             guard let result = realpath(path, nil) else { return nil }
@@ -81,7 +81,7 @@ struct LocalPath: Sendable, Hashable {
         }
     }
 
-    /// The file URL of the path; keeps every byte.
+    /// The file URL of the path, which preserves every byte.
     var url: URL {
         if let text = String(validating: bytes, as: UTF8.self) {
             return URL(filePath: text, directoryHint: .notDirectory)
@@ -94,10 +94,11 @@ struct LocalPath: Sendable, Hashable {
         return url.absoluteURL
     }
 
-    /// Runs a closure with the path as the system's calls take it.
+    /// Calls a closure with the path in the form for system calls.
     func withCString<Value>(_ body: (UnsafePointer<CChar>) throws -> Value) rethrows -> Value {
         try (bytes + [0]).withUnsafeBytes { buffer in
-            // Bound to CChar: the system's calls take char, whose sign differs between processors.
+            // Bound to CChar, because system calls take char, whose signedness depends on the
+            // processor.
             let characters = buffer.assumingMemoryBound(to: CChar.self)
             guard let start = characters.baseAddress else {
                 preconditionFailure("an array with a zero byte in it has an address")
@@ -108,14 +109,14 @@ struct LocalPath: Sendable, Hashable {
 }
 
 extension LocalPath: CustomStringConvertible {
-    /// The path for people: bytes that are not UTF-8 are escaped, as in `caf\xE9`.
+    /// The path for display; bytes that are not UTF-8 are escaped, as in `caf\xE9`.
     var description: String { textForPeople(bytes) }
 }
 
 private let slash = UInt8(ascii: "/")
 
-/// Bytes as text for people: those that are not UTF-8 become `\xE9` and the like, so that two names
-/// that differ look different, and none is lost.
+/// Converts bytes to text for display. Bytes that are not UTF-8 become `\xE9` and the like, so that
+/// different names look different and no byte is lost.
 func textForPeople(_ bytes: some Collection<UInt8>) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     var text = ""
@@ -136,7 +137,7 @@ func textForPeople(_ bytes: some Collection<UInt8>) -> String {
     }
 }
 
-/// The path of a URL for these bytes: all but letters, digits and `-._~/` as `%E9` and the like.
+/// The bytes as a URL path: everything but letters, digits and `-._~/` is percent-encoded.
 func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     for byte in bytes {
@@ -151,7 +152,7 @@ func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
     return text
 }
 
-/// The bytes that a part of a URL stands for.
+/// Decodes the percent-encoding of a part of a URL.
 func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -1,19 +1,19 @@
-/// The order in which people expect names: photo2 before photo10, whatever the case of letters.
+/// The order in which people expect names: photo2 before photo10, regardless of case.
 ///
-/// FoundationEssentials has no such comparison (`localizedStandardCompare` is in Foundation, and
-/// depends on the language of whoever runs it); this one is the same everywhere.
+/// FoundationEssentials has no such comparison. `localizedStandardCompare` is in Foundation and
+/// depends on the user's language; this order is the same everywhere.
 struct NaturalOrder: Comparable {
-    /// The name as it was.
+    /// The original name.
     let name: String
     private let folded: [UInt8]
 
-    /// Prepares a name for being compared many times.
+    /// Prepares a name for many comparisons.
     init(_ name: String) {
         self.name = name
         self.folded = Array(name.lowercased().utf8)
     }
 
-    /// Whether the left name comes first. Names that differ only in case or in leading zeros are
+    /// Whether the left name comes first. Names that differ only in case or leading zeros are
     /// ordered by their characters, so that the order is total and repeatable.
     static func < (left: NaturalOrder, right: NaturalOrder) -> Bool {
         let difference = compare(left.folded[...], right.folded[...])
@@ -22,7 +22,8 @@ struct NaturalOrder: Comparable {
 
     static func == (left: NaturalOrder, right: NaturalOrder) -> Bool { left.name == right.name }
 
-    /// Negative, zero or positive, as the left one comes first, neither, or the right one.
+    /// Returns a negative number, zero or a positive number if the left name is less than, equal to
+    /// or greater than the right name.
     private static func compare(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Int {
         var left = left
         var right = right
@@ -40,7 +41,8 @@ struct NaturalOrder: Comparable {
         return left.count - right.count
     }
 
-    /// Compares by value without computing it: digits may go on for longer than any integer.
+    /// Compares numbers without computing their values, because digits may exceed the range of any
+    /// integer.
     private static func compareNumbers(
         _ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>
     ) -> Int {

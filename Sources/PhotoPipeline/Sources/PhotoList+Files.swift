@@ -2,15 +2,15 @@ public import FoundationEssentials
 import Imaging
 
 extension PhotoList {
-    /// Reads a list, or makes one of a single picture, whose bytes are then not read.
+    /// Reads a list, or makes a list of a single picture.
     ///
-    /// Relative URLs in the list are relative to its folder. Blocks while it reads: not for the
-    /// main thread or an event loop.
+    /// A file with the extension of a picture is not read. Relative URLs in the list are relative
+    /// to its folder. Blocks while reading, so do not call from the main thread or an event loop.
     ///
     /// - Parameters:
     ///   - file: a file URL.
-    ///   - name: what the file is called in messages; `nil` for the last part of its path.
-    ///   - limits: how large the list may be.
+    ///   - name: the name of the file in messages; `nil` for the last component of its path.
+    ///   - limits: the limits on the size of the list.
     public static func read(
         file: URL, named name: String? = nil, limits: PhotoListLimits = .standard
     ) throws(PhotoSourceError) -> PhotoList {
@@ -33,8 +33,8 @@ extension PhotoList {
             return try parse(bytes: [], named: name, relativeTo: file, limits: limits)
         }
         if byteCount > limits.bytes {
-            // Not read, so that a film named by mistake does not fill the memory; but it may be a
-            // picture whose name does not say so.
+            // Not read as a whole, so that a video named by mistake does not fill the memory. But
+            // the file may be a picture with an unusual extension.
             let start = try LocalFiles.bytes(
                 of: path, limit: ImageFormat.signatureLength, named: name)
             guard PictureFiles.isPicture(start) else { throw .tooManyBytes(name, limits) }
@@ -44,24 +44,24 @@ extension PhotoList {
         return try parse(bytes: bytes, named: name, relativeTo: file, limits: limits)
     }
 
-    /// Finds the pictures in a folder and in the folders below it.
+    /// Finds the pictures in a folder and its subfolders.
     ///
-    /// Photos are named by their path in the folder and sorted as people sort. Pictures are known
-    /// by their extension, and files whose extension says nothing by their first bytes; whether a
-    /// file really is a picture turns out when it is decoded. Pictures in formats that are not read
-    /// are in ``unreadFiles``. Names need not be UTF-8.
+    /// Photos are named by their path in the folder and sorted in natural order. Pictures are
+    /// recognised by extension, and files with an unknown extension by their first bytes; decoding
+    /// then shows whether a file really is a picture. ``unreadFiles`` lists pictures in unsupported
+    /// formats. Names need not be UTF-8.
     ///
-    /// Hidden files and folders are passed over. A link to a picture inside the folder is taken,
-    /// one that leads out is not, and linked folders are not entered, so that nothing is found
-    /// twice or for ever. A folder below that cannot be read is a failed record.
+    /// Hidden files and folders are skipped. A link to a picture inside the folder is included; a
+    /// link to a file outside is not, and linked folders are not entered, so no picture is found
+    /// twice and the search terminates. An unreadable subfolder becomes a failed record.
     ///
-    /// Blocks while it reads: not for the main thread or an event loop.
+    /// Blocks while reading, so do not call from the main thread or an event loop.
     ///
     /// - Parameters:
     ///   - folder: a file URL.
-    ///   - name: what the folder is called in messages; `nil` for the last part of its path.
-    ///   - limits: how many pictures there may be, and how deep folders may be nested.
-    /// - Throws: ``PhotoSourceError`` also if there is no picture.
+    ///   - name: the name of the folder in messages; `nil` for the last component of its path.
+    ///   - limits: the limits on the number of pictures and the depth of nested folders.
+    /// - Throws: ``PhotoSourceError``, also if the folder contains no picture.
     public static func read(
         folder: URL, named name: String? = nil, limits: PhotoListLimits = .standard
     ) throws(PhotoSourceError) -> PhotoList {

@@ -1,23 +1,24 @@
 public import FoundationEssentials
 
-/// The photos that a source names, in the order in which they are shown.
+/// The photos of a source, in display order.
 public struct PhotoList: Sendable, Equatable {
-    /// One record per entry; an entry that is wrong is a failed record that says why.
+    /// One record for each entry; an invalid entry is a failed record with a reason.
     public let records: [PhotoRecord]
 
-    /// How many files of a folder were passed over because they are no pictures by their
-    /// extension and their first bytes, are no regular files, or are links out of the folder.
-    /// Hidden ones do not count.
+    /// The number of skipped files in a folder.
+    ///
+    /// A file is skipped if neither its extension nor its first bytes are those of a picture, if it
+    /// is not a regular file, or if it is a link out of the folder. Hidden files do not count.
     public let skippedFileCount: Int
 
-    /// The pictures of a folder that were passed over because their formats are not read.
+    /// The skipped pictures of a folder whose formats cannot be read.
     public let unreadFiles: [UnreadFile]
 
-    /// A picture in a format that is not read.
+    /// A picture in a format that cannot be read.
     public struct UnreadFile: Sendable, Hashable {
-        /// Its path in the folder.
+        /// The path in the folder.
         public let name: String
-        /// What it is by its extension, with an article, as in "a BMP picture".
+        /// The format according to the extension, with an article, as in "a BMP picture".
         public let format: String
     }
 
@@ -31,31 +32,33 @@ public struct PhotoList: Sendable, Equatable {
 }
 
 extension PhotoList {
-    /// Makes a list out of the bytes of a file or of an answer from the web.
+    /// Parses the bytes of a file or a web response as a list.
     ///
-    /// The bytes decide what it is: a property list (XML or binary), JSON, a text with one URL a
-    /// line (blank lines and those that begin with # do not count), or a picture, which makes a
-    /// list of itself. Property lists and JSON may be a dictionary of name → URL, an array of
+    /// The bytes decide the type: a property list (XML or binary), JSON, a text with one URL a line
+    /// (blank lines and lines starting with # are ignored), or a picture, which becomes a list of
+    /// one photo. Property lists and JSON may be a dictionary of name → URL, an array of
     /// dictionaries with `name` and `url`, or an array of URLs. Dictionaries have no order and are
-    /// sorted by name as people sort (photo2 before photo10); all else keeps its order.
+    /// sorted by name in natural order (photo2 before photo10); all other lists keep their order.
     ///
-    /// URLs may be relative to the list's own. http and https are fine everywhere; file only in a
-    /// list that is a file itself, so that a list from the web cannot name this machine's files.
+    /// URLs may be relative to the list's own URL. The schemes http and https are allowed
+    /// everywhere, but file only in a list that is a file itself, so that a list from the web
+    /// cannot name files on this machine.
     ///
-    /// Any thread; takes time in proportion to the bytes.
+    /// Call from any thread; takes time in proportion to the number of bytes.
     ///
     /// - Parameters:
     ///   - bytes: the whole file.
-    ///   - name: what the source is called in messages, as in `photos.plist`.
-    ///   - baseURL: where the bytes came from, absolute; `nil` if that is not known.
-    ///   - limits: how large the list may be.
-    /// - Throws: ``PhotoSourceError`` if it is no list at all, and also if the list is empty:
-    ///   whoever names a source expects photos, and silence would hide a wrong file.
+    ///   - name: the name of the source in messages, such as `photos.plist`.
+    ///   - baseURL: the absolute URL of the bytes; `nil` if unknown.
+    ///   - limits: the limits on the size of the list.
+    /// - Throws: ``PhotoSourceError`` if the bytes are not a list, and also if the list is empty: a
+    ///   person who names a source expects photos, and accepting an empty list would hide a wrong
+    ///   file.
     public static func parse(
         bytes: [UInt8], named name: String, relativeTo baseURL: URL?,
         limits: PhotoListLimits = .standard
     ) throws(PhotoSourceError) -> PhotoList {
-        // A picture may be as large as pictures are; its bytes are not read here.
+        // A picture may be larger than a list, because its bytes are not read here.
         guard bytes.count <= limits.bytes || PictureFiles.isPicture(bytes) else {
             throw .tooManyBytes(name, limits)
         }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Collects the entries of one source: resolves and checks their URLs, and gives them identifiers.
+/// Collects the entries of one source: resolves and checks URLs, and assigns identifiers.
 struct PhotoListBuilder {
-    /// What a wrong entry's reason begins with.
+    /// The first words of the reason for an invalid entry.
     let source: String
     let baseURL: URL?
     let limits: PhotoListLimits
@@ -15,9 +15,9 @@ struct PhotoListBuilder {
         self.limits = limits
     }
 
-    /// Adds a photo, or a failed record if its URL cannot be used.
+    /// Adds a photo, or a failed record if its URL is invalid.
     ///
-    /// - Parameter name: `nil` to name the photo after the last part of its URL.
+    /// - Parameter name: `nil` to name the photo after the last component of its URL.
     mutating func add(
         name: String?, url text: String, at place: PhotoSourceError.Place
     ) throws(PhotoSourceError) {
@@ -31,13 +31,13 @@ struct PhotoListBuilder {
         if let name { try add(name: name, url: url) } else { try add(url) }
     }
 
-    /// Adds a photo that has the name of its URL, which is known to be good.
+    /// Adds a photo with a valid URL, named after the URL.
     mutating func add(_ url: URL) throws(PhotoSourceError) {
         try add(
             name: PhotoURL.name(of: url), nameBytes: PhotoURL.nameThatIsNoText(of: url), url: url)
     }
 
-    /// Adds a photo whose URL is known to be good.
+    /// Adds a photo with a valid URL.
     mutating func add(
         name: String, nameBytes: [UInt8]? = nil, url: URL
     ) throws(PhotoSourceError) {
@@ -45,7 +45,7 @@ struct PhotoListBuilder {
         try append(PhotoRecord(id: id, name: name, nameBytes: nameBytes, url: url))
     }
 
-    /// Adds a failed record for an entry that is wrong.
+    /// Adds a failed record for an invalid entry.
     ///
     /// - Parameter problem: a clause, which follows the source and the place in the reason.
     mutating func addFailure(
@@ -54,7 +54,7 @@ struct PhotoListBuilder {
         try addFailure(name: name, reason: "\(source), \(place): \(problem).")
     }
 
-    /// Adds a failed record with a whole sentence for its reason.
+    /// Adds a failed record whose reason is a whole sentence.
     mutating func addFailure(name: String, reason: String) throws(PhotoSourceError) {
         let failure = PhotoFailure(stage: .source, reason: reason, isRetryable: false)
         let id = identifiers.make(name: name, url: "")
@@ -67,16 +67,16 @@ struct PhotoListBuilder {
     }
 }
 
-/// Derives identifiers from what the photos are.
+/// Derives identifiers from the names and URLs of photos.
 struct PhotoIDMaker {
     private var used: Set<UInt64> = []
-    /// How often an identifier was wanted again; without it a list of equal entries would cost
-    /// quadratic time.
+    /// The number of times that each identifier was requested again. Without this table, a list of
+    /// equal entries would take quadratic time.
     private var repetitions: [UInt64: UInt64] = [:]
 
-    /// The identifier of the next photo: equal entries get different ones, in their order.
+    /// Makes the identifier of the next photo; equal entries get different identifiers, in order.
     mutating func make(name: String, url: String) -> PhotoID {
-        // A byte that no UTF-8 text has keeps "ab" + "c" apart from "a" + "bc".
+        // A byte that cannot occur in UTF-8 text distinguishes "ab" + "c" from "a" + "bc".
         let wanted = fnv1a(name.utf8, after: fnv1a([0xFF], after: fnv1a(url.utf8)))
         var candidate = wanted
         while !used.insert(candidate).inserted {
@@ -88,9 +88,9 @@ struct PhotoIDMaker {
     }
 }
 
-/// FNV-1a of 64 bits (the constants are those of its authors, Fowler, Noll and Vo).
+/// FNV-1a of 64 bits, with the constants of its authors (Fowler, Noll and Vo).
 ///
-/// Swift's own `Hasher` differs from run to run; what is written down or named must not.
+/// Swift's own `Hasher` differs from run to run, but stored hashes and identifiers must not.
 func fnv1a(
     _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
 ) -> UInt64 {

@@ -1,23 +1,23 @@
-/// How large a source of photos may be; what is beyond is refused before it costs memory or time.
+/// Limits on the size of a source; larger sources are rejected before they cost memory or time.
 public struct PhotoListLimits: Sendable, Hashable {
-    /// The most bytes a list may have.
+    /// The maximum size of a list in bytes.
     public var bytes: Int
-    /// The most photos a list or folder may have.
+    /// The maximum number of photos in a list or folder.
     public var entries: Int
-    /// How deep containers, or folders, may be nested.
+    /// The maximum depth of nested containers or folders.
     public var depth: Int
 
-    /// The limits unless told otherwise: 64 MiB, a million photos, 32 levels.
+    /// The default limits: 64 MiB, a million photos, 32 levels.
     public static let standard = PhotoListLimits(
         bytes: 64 * 1_024 * 1_024, entries: 1_000_000, depth: 32)
 
-    /// Makes limits.
+    /// Creates limits.
     public init(bytes: Int, entries: Int, depth: Int) {
         self.bytes = bytes
         self.entries = entries
         self.depth = depth
     }
 
-    /// How many values a list may have in all: an entry has a few, not thousands.
+    /// The maximum number of values in a list, at 8 values an entry.
     var values: Int { entries.multipliedReportingOverflow(by: 8).overflow ? .max : entries * 8 }
 }

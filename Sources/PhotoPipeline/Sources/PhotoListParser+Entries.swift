@@ -1,5 +1,5 @@
-// How the values of a list become photos. One wrong entry is a failed record; a list in which no
-// entry has the right form is no list of photos.
+// Converts the values of a list to photos. A single invalid entry becomes a failed record; a list
+// without any valid entry is not a list of photos.
 extension PhotoListParser {
     /// Adds the photos of a dictionary of name → URL, sorted by name.
     func add(
@@ -12,7 +12,8 @@ extension PhotoListParser {
                 problem: "the key \(quoted(first.key)) has \(first.value.kindName) for its value",
                 advice: Self.shapes)
         }
-        // Sorting is not stable, and equal names must keep their order to keep their identifiers.
+        // Sorting is not stable, but equal names must keep their order, because their identifiers
+        // depend on it.
         let sorted = members.enumerated()
             .map { (order: NaturalOrder($1.key), position: $0, member: $1) }
             .sorted { ($0.order, $0.position) < ($1.order, $1.position) }
@@ -40,7 +41,7 @@ extension PhotoListParser {
         }
     }
 
-    /// Adds the photos of an array of {name, url} or of URLs, in its order.
+    /// Adds the photos of an array of {name, url} or of URLs, in order.
     func add(
         _ elements: [ListValue.Element], to builder: inout PhotoListBuilder
     ) throws(PhotoSourceError) {
@@ -66,7 +67,7 @@ extension PhotoListParser {
         }
     }
 
-    /// Adds the photo of one {name, url}.
+    /// Adds the photo of a {name, url} dictionary.
     private func add(
         _ members: [ListValue.Member], asEntry position: Int, at place: PhotoSourceError.Place,
         to builder: inout PhotoListBuilder
@@ -87,7 +88,7 @@ extension PhotoListParser {
         }
     }
 
-    /// The text of a key; `nil` if it is missing, blank, or something else.
+    /// The text for a key; `nil` if the value is missing, blank, or not a text.
     private func text(of key: String, in members: [ListValue.Member]) -> String? {
         for member in members where member.key == key {
             if case .text(let text) = member.value, !PhotoURL.trim(text).isEmpty { return text }

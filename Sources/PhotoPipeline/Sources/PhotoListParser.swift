@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// Finds out what the bytes of a source are, and turns them into records.
+/// Detects the type of a source's bytes, and converts them to records.
 struct PhotoListParser {
     let bytes: [UInt8]
     let source: String
     let limits: PhotoListLimits
 
-    /// What every list of values may look like, for messages.
+    /// The valid forms of a list of values, for messages.
     static let shapes =
         "expected a dictionary of name → URL, an array of {name, url}, or an array of URLs"
 
@@ -36,11 +36,11 @@ struct PhotoListParser {
         return PhotoList(records: builder.records)
     }
 
-    // MARK: What the bytes are
+    // MARK: Type detection
 
     private enum Shape { case picture, binaryPropertyList, xmlPropertyList, json, text }
 
-    /// A byte-order mark says UTF-8 in other words, and means nothing.
+    /// A byte order mark only says that the text is UTF-8, so it is dropped.
     private var textBytes: [UInt8] {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         return bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
@@ -49,8 +49,8 @@ struct PhotoListParser {
     private func shape() throws(PhotoSourceError) -> Shape {
         if PictureFiles.isPicture(bytes) { return .picture }
         if bytes.starts(with: "bplist0".utf8) { return .binaryPropertyList }
-        // A picture that is empty, or a web page in its place, is a picture that fails later, with
-        // its own reason.
+        // An empty file or a web page under a picture's name counts as a picture, which fails later
+        // with its own reason.
         if PictureFiles.isPicture(named: source) { return .picture }
         guard !bytes.isEmpty else {
             throw PhotoSourceError(
@@ -114,7 +114,7 @@ struct PhotoListParser {
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
             let place = PhotoSourceError.Place.line(index + 1)
             if builder.records.isEmpty, !mayBeURL(text) {
-                // Any text can be taken for relative URLs; a letter to one's aunt should not be.
+                // Any text can be read as relative URLs, but a letter is not a list of photos.
                 throw PhotoSourceError(
                     .notAList, source: source, place: place,
                     problem: "\(quoted(text)) is no URL of a picture",

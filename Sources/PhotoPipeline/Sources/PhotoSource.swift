@@ -1,22 +1,24 @@
 public import FoundationEssentials
 
-/// Where a list of photos comes from, as a person names it.
+/// The origin of a list of photos, as a person names it.
 public enum PhotoSource: Sendable, Hashable {
     /// A folder of pictures; read it with ``PhotoList/read(folder:named:limits:)``.
     case folder(URL)
     /// A list, or a single picture; read it with ``PhotoList/read(file:named:limits:)``.
     case file(URL)
-    /// A list, or a single picture, on the web; fetch the bytes, then call
-    /// ``PhotoList/parse(bytes:named:relativeTo:limits:)`` with the URL they came from in the end.
+    /// A list or a single picture on the web.
+    ///
+    /// Download the bytes, then call ``PhotoList/parse(bytes:named:relativeTo:limits:)`` with the
+    /// URL after all redirections.
     case web(URL)
 
-    /// Understands an argument: a path, or a URL with http, https or file.
+    /// Parses an argument: a path, or a URL with http, https or file.
     ///
-    /// Looks at the disk to tell a folder from a file. Any thread.
+    /// Accesses the disk to distinguish folders from files. Call from any thread.
     ///
     /// - Parameters:
-    ///   - argument: what was typed.
-    ///   - folder: what relative paths are relative to; `nil` for the process's own folder.
+    ///   - argument: the argument as typed.
+    ///   - folder: the base of relative paths; `nil` for the process's working folder.
     public init(
         argument: String, relativeTo folder: URL? = nil
     ) throws(PhotoSourceError) {
@@ -41,9 +43,9 @@ public enum PhotoSource: Sendable, Hashable {
         }
     }
 
-    /// Understands a path of bytes that are not UTF-8, which no text can stand for.
+    /// Accepts a path of bytes that are not UTF-8, which no `String` can represent.
     ///
-    /// Looks at the disk to tell a folder from a file. Any thread.
+    /// Accesses the disk to distinguish folders from files. Call from any thread.
     public init(path: [UInt8]) throws(PhotoSourceError) {
         self = try Self.local(path, argument: textForPeople(path), nil)
     }
@@ -78,7 +80,7 @@ public enum PhotoSource: Sendable, Hashable {
         guard let place = LocalPath(url) else {
             throw .noURL(argument, detail: "a name cannot have a zero byte")
         }
-        // Links are followed here: who named the source meant what it points to.
+        // Links are followed here: a person who names a link means its target.
         switch try LocalFiles.kind(of: place, followingLinks: true, named: argument) {
         case .folder:
             return .folder(

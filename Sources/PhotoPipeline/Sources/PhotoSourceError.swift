@@ -1,49 +1,51 @@
-/// Why a source of photos cannot be used at all: what is wrong, where, and what was expected.
+/// The reason why a source of photos cannot be used at all: the problem, its place, and the
+/// expected form.
 ///
-/// A single wrong entry is no such error: it becomes a failed ``PhotoRecord``, and the list goes on.
+/// A single invalid entry does not throw this error: the entry becomes a failed ``PhotoRecord``,
+/// and reading continues.
 public struct PhotoSourceError: Error, Sendable, Hashable {
-    /// The sort of problem, for programs; more may come.
+    /// The kind of problem, for programs; later versions may add kinds.
     public struct Kind: Sendable, Hashable {
         private let name: String
 
-        /// There is no file or folder of that name.
+        /// No file or folder of that name exists.
         public static let notFound = Kind(name: "notFound")
-        /// It exists, but cannot be read: permissions, a device, a disk error.
+        /// The source exists but cannot be read: permissions, a device, or a disk error.
         public static let notReadable = Kind(name: "notReadable")
-        /// The argument names a scheme from which nothing can be fetched.
+        /// The argument has a scheme that downloads do not support.
         public static let unsupportedScheme = Kind(name: "unsupportedScheme")
-        /// It has the form of a list, with a mistake in its syntax.
+        /// The source has the form of a list, but contains a syntax error.
         public static let invalidSyntax = Kind(name: "invalidSyntax")
-        /// It is something else than a list of photos.
+        /// The source is not a list of photos.
         public static let notAList = Kind(name: "notAList")
-        /// It is beyond a limit of ``PhotoListLimits``.
+        /// The source exceeds a limit of ``PhotoListLimits``.
         public static let tooLarge = Kind(name: "tooLarge")
-        /// It is fine, and has no photos. A caller who can show an empty list catches this one.
+        /// The source is valid but has no photos; catch this error to accept an empty list.
         public static let noPhotos = Kind(name: "noPhotos")
     }
 
-    /// The part of the source that is wrong.
+    /// The part of the source that has the problem.
     public enum Place: Sendable, Hashable {
         /// A line, counted from 1.
         case line(Int)
-        /// A key of a dictionary, where lines do not exist.
+        /// A key of a dictionary, for formats without lines.
         case key(String)
-        /// An entry of an array, counted from 1, where lines do not exist.
+        /// An entry of an array, counted from 1, for formats without lines.
         case entry(Int)
     }
 
-    /// The sort of problem.
+    /// The kind of problem.
     public let kind: Kind
-    /// The file, folder or address, as a person named it.
+    /// The file, folder or address, as the person named it.
     public let source: String
-    /// The part of it that is wrong; `nil` if that is the whole.
+    /// The part of the source that has the problem; `nil` for the whole source.
     public let place: Place?
-    /// What is wrong.
+    /// The problem.
     public let problem: String
-    /// What was expected, or what to do.
+    /// The expected form, or what to do.
     public let advice: String
 
-    /// Makes an error.
+    /// Creates an error.
     public init(
         _ kind: Kind, source: String, place: Place? = nil, problem: String, advice: String
     ) {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Why a text in a list is no URL of a photo; a clause for people.
+/// The reason why a text in a list is not the URL of a photo; a clause for people.
 struct PhotoURLProblem: Error, Equatable {
     let sentence: String
 }
 
 /// The rules for the URLs that a list may contain.
 enum PhotoURL {
-    /// The absolute URL that a list's text stands for.
+    /// Converts a list's text to an absolute URL.
     static func resolve(_ text: String, relativeTo baseURL: URL?) throws(PhotoURLProblem) -> URL {
         let trimmed = trim(text)
         guard !trimmed.isEmpty else { throw PhotoURLProblem(sentence: "the URL is empty") }
@@ -30,15 +30,15 @@ enum PhotoURL {
         return url
     }
 
-    /// A photo's name if its list has none: the last part of the URL's path, or else the host.
+    /// The name of a photo without a name in its list: the last component of the URL's path,
+    /// otherwise the host.
     static func name(of url: URL) -> String {
         if let bytes = nameThatIsNoText(of: url) { return textForPeople(bytes) }
         let last = url.lastPathComponent
         return last.isEmpty || last == "/" ? url.host() ?? url.absoluteString : last
     }
 
-    /// The last part of a URL's path if it stands for bytes that are not UTF-8, which URL shows as
-    /// nothing.
+    /// The last component of a URL's path if its bytes are not UTF-8, which URL decodes as empty.
     static func nameThatIsNoText(of url: URL) -> [UInt8]? {
         let path = url.path(percentEncoded: true)
         guard let last = path.split(separator: "/").last, last.contains("%") else { return nil }
@@ -46,7 +46,7 @@ enum PhotoURL {
         return String(validating: bytes, as: UTF8.self) == nil ? bytes : nil
     }
 
-    /// The name of an entry whose text is no usable URL: the text, without a password that it may hold.
+    /// The name of an entry with an invalid URL: the text, without any password in it.
     static func name(ofUnusable text: String) -> String {
         guard let url = URL(string: trim(text)), url.user() != nil || url.password() != nil else {
             return text
@@ -54,7 +54,7 @@ enum PhotoURL {
         return url.host() ?? "a URL with a password"
     }
 
-    /// The scheme that a text begins with, in lower case; `nil` if it has none.
+    /// The scheme at the start of a text, in lower case; `nil` if there is none.
     static func scheme(of text: String) -> String? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         let scheme = text[..<colon].utf8
@@ -72,7 +72,7 @@ enum PhotoURL {
         return text[..<colon].lowercased()
     }
 
-    /// A text without the white space around it, which lists that were typed often have.
+    /// Removes leading and trailing white space, which is common in typed lists.
     static func trim(_ text: String) -> String {
         guard let first = text.firstIndex(where: { !$0.isWhitespace }),
             let last = text.lastIndex(where: { !$0.isWhitespace })
@@ -80,9 +80,9 @@ enum PhotoURL {
         return String(text[first...last])
     }
 
-    /// Checks that a URL with http or https can be fetched, as far as its letters tell.
+    /// Checks the text of an http or https URL.
     ///
-    /// - Parameter text: what messages call it.
+    /// - Parameter text: the URL's name in messages.
     static func checkWeb(_ url: URL, as text: String) throws(PhotoURLProblem) {
         guard let host = url.host(), !host.isEmpty else {
             throw PhotoURLProblem(sentence: "\(quoted(text)) names no host")
@@ -96,7 +96,7 @@ enum PhotoURL {
             throw PhotoURLProblem(sentence: "\(quoted(text)) has no port between 1 and 65535")
         }
         guard url.user() == nil, url.password() == nil else {
-            // The text is not repeated: a password has no place on a screen or in a log.
+            // The message omits the text: a password must not appear on a screen or in a log.
             throw PhotoURLProblem(
                 sentence:
                     "the URL for \(quoted(host)) has a user name or password in it, which are "

@@ -1,19 +1,19 @@
 import Imaging
 
-/// Which files are taken for pictures when nobody said so. The table is ``ImageFormat``'s.
+/// Decides which files count as pictures, based on ``ImageFormat``'s table.
 enum PictureFiles {
     /// The extensions of the formats that can be decoded, in lower case.
     static let extensions = ImageFormat.allCases.flatMap(\.fileExtensions)
 
-    /// Whether a file's name says that it is a picture. What it is, its bytes decide, later.
+    /// Whether a file's name has the extension of a picture; the bytes decide later.
     static func isPicture(named name: String) -> Bool { isPicture(named: name.utf8) }
 
     static func isPicture(named name: some BidirectionalCollection<UInt8>) -> Bool {
         ending(of: name).flatMap { ImageFormat(fileExtension: $0) } != nil
     }
 
-    /// What follows the last dot of a name, in lower case; nil for a name without, and for one that
-    /// begins with its only dot.
+    /// The extension of a name in lower case; nil for a name without a dot, or with only a leading
+    /// dot.
     static func ending(of name: some BidirectionalCollection<UInt8>) -> String? {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
             return nil
@@ -21,7 +21,7 @@ enum PictureFiles {
         return String(validating: name[name.index(after: dot)...], as: UTF8.self)?.lowercased()
     }
 
-    /// Whether bytes begin as one of those formats does.
+    /// Whether bytes start with the signature of a format that can be decoded.
     static func isPicture(_ bytes: some Collection<UInt8>) -> Bool {
         ImageFormat(detecting: bytes) != nil
     }

@@ -1,7 +1,7 @@
-/// A text of unknown origin between quotation marks, fit for one line of a message.
+/// Puts a text of unknown origin between quotation marks, for one line of a message.
 ///
-/// Control characters are escaped, so that a list cannot move the cursor of the terminal on which
-/// its errors are read, and long texts are cut.
+/// Control characters are escaped, so that a list cannot control the terminal that shows its
+/// errors. Long texts are truncated.
 func quoted(_ text: String) -> String {
     let limit = 120
     var result = "\""

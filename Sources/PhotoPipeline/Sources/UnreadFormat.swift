@@ -1,12 +1,12 @@
-/// A picture format that is not read, known by the ending of a file's name.
+/// A picture format that cannot be read, recognised by the extension of a file name.
 ///
-/// Such a file is no mistake of the person who put it there, so it is named instead of counted with
-/// what is no picture.
+/// Such a file is a valid picture, so it is reported by name and not counted among the files that
+/// are not pictures.
 struct UnreadFormat {
-    /// With an article, as in "a BMP picture".
+    /// The name of the format with an article, as in "a BMP picture".
     let name: String
 
-    /// The format of a file's name; nil if the ending is none of these.
+    /// The format for a file's name; nil if the extension is unknown.
     init?(of name: some BidirectionalCollection<UInt8>) {
         guard let ending = PictureFiles.ending(of: name), let format = Self.names[ending] else {
             return nil

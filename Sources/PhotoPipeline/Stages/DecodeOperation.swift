@@ -1,21 +1,21 @@
 public import Imaging
 public import Operations
 
-/// Makes pixels of a photo's bytes: upright, in sRGB, no larger than they will be shown.
+/// Decodes a photo's bytes to pixels: upright, in sRGB, no larger than necessary for display.
 public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable {
     private let source: TypedOperation<[UInt8]>
     private let box: PixelSize?
     private let limits: ImageLimits
     private let capacity: PixelCapacity
 
-    /// Makes a decoding that runs after a download.
+    /// Creates a decoding that runs after a download.
     ///
     /// - Parameters:
-    ///   - source: where the bytes come from; becomes a dependency.
-    ///   - box: the picture is shrunk to fit in it; nil for its full size.
-    ///   - limits: what is refused before any pixel is decoded.
-    ///   - capacity: what it shares with other work on pixels. It takes a processor of it, and
-    ///     memory if ``reserveMemory()`` was called.
+    ///   - source: provides the bytes; becomes a dependency.
+    ///   - box: the box that the picture is shrunk to fit; nil for its full size.
+    ///   - limits: the limits that the header must meet before any pixel is decoded.
+    ///   - capacity: the resources shared with other pixel work. The operation takes one processor,
+    ///     and memory if ``reserveMemory()`` was called.
     public init(
         after source: TypedOperation<[UInt8]>, fitting box: PixelSize?,
         limits: ImageLimits = .standard, capacity: PixelCapacity = .shared
@@ -37,13 +37,13 @@ public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable 
         name = "Decode"
     }
 
-    /// Has the decoding take as much of the shared memory as the photo's header says that it needs.
+    /// Makes the decoding take the memory that the photo's header requires from the shared budget.
     ///
-    /// To be called when the source has finished, on a thread that may work for some milliseconds.
-    /// Does nothing if the source has no bytes, or their header is refused: then the decoding needs
-    /// no memory.
+    /// Call this method when the source has finished, on a thread that may block for some
+    /// milliseconds. The call has no effect if the source has no bytes or the header is rejected,
+    /// because the decoding then needs no memory.
     ///
-    /// - Precondition: the operation is in no queue yet.
+    /// - Precondition: the operation has not been added to a queue.
     public func reserveMemory() {
         guard case .produced(let bytes) = source.outcome,
             let info = try? ImageEngine.inspect(bytes, limits: limits)

@@ -1,15 +1,15 @@
 public import Imaging
 public import Operations
 
-/// Makes a picture file, in memory, of a photo's pixels.
+/// Encodes a photo's pixels as a picture file in memory.
 public final class EncodeOperation: TypedOperation<EncodedImage>, @unchecked Sendable {
-    /// Makes an encoding that runs after the stage that makes the pixels.
+    /// Creates an encoding that runs after the stage that provides the pixels.
     ///
     /// - Parameters:
-    ///   - source: where the pixels come from; becomes a dependency.
-    ///   - quality: 1 to 100 for JPEG and WebP.
-    ///   - capacity: what it shares with other work on pixels; it takes a processor of it.
-    ///   - format: asked for when the pixels are there.
+    ///   - source: provides the pixels; becomes a dependency.
+    ///   - quality: the quality for JPEG and WebP, from 1 to 100.
+    ///   - capacity: the resources shared with other pixel work; the operation takes one processor.
+    ///   - format: returns the format; called once the pixels are available.
     public init(
         after source: TypedOperation<Bitmap>, quality: Int, capacity: PixelCapacity = .shared,
         as format: @escaping @Sendable () -> ImageFormat = { .jpeg }

@@ -3,7 +3,7 @@ public import Operations
 
 /// Applies filters to a photo's pixels.
 public final class FilterOperation: TypedOperation<Bitmap>, @unchecked Sendable {
-    /// Makes a filtration that runs after a decoding. It takes a processor of the capacity.
+    /// Creates a filtration that runs after a decoding and takes one processor of the capacity.
     public convenience init(
         _ filters: [ImageFilter], after source: TypedOperation<Bitmap>,
         capacity: PixelCapacity = .shared
@@ -12,7 +12,7 @@ public final class FilterOperation: TypedOperation<Bitmap>, @unchecked Sendable 
         addDependency(source, on: .success)
     }
 
-    /// Makes a filtration of pixels that are there already. It takes a processor of the capacity.
+    /// Creates a filtration of existing pixels that takes one processor of the capacity.
     public convenience init(
         _ filters: [ImageFilter], of bitmap: Bitmap, capacity: PixelCapacity = .shared
     ) {

@@ -1,19 +1,20 @@
 import Operations
 import Synchronization
 
-/// Runs a closure that adds operations and waits for them, while units of a budget are taken for
-/// all of them together.
+/// Runs a closure that adds operations and waits for them, while holding units of a budget for all
+/// of these operations together.
 ///
-/// A budget's units belong to one operation. What several operations need one after the other, such
-/// as the memory of pixels that they hand on, is therefore taken by an operation around them, which
-/// waits for them without a thread.
+/// The units of a budget belong to a single operation. If several operations need the units one
+/// after another, such as the memory of pixels that they pass on, an enclosing operation takes the
+/// units. The enclosing operation waits for the others without occupying a thread.
 ///
 /// - Parameters:
-///   - units: what is taken, as a trait.
-///   - queue: where the operation around them waits for its units.
-///   - name: what a timeline calls it.
-/// - Returns: what the closure has returned; nil if the calling task was cancelled before there
-///   were enough units. One that has begun is not stopped: cancel what it waits for.
+///   - units: the units to take, as a trait.
+///   - queue: the queue in which the enclosing operation waits for its units.
+///   - name: the name of the enclosing operation in a timeline.
+/// - Returns: the result of the closure; nil if the calling task was cancelled before enough units
+///   were available. A closure that has begun is not stopped: cancel the operations that it waits
+///   for.
 func holding<Value: Sendable>(
     _ units: OperationTrait, in queue: OperationQueue, named name: String,
     _ body: @escaping @Sendable () async -> Value

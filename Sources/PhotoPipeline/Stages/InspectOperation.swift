@@ -1,13 +1,13 @@
 public import Imaging
 public import Operations
 
-/// Reads a photo's header, which says what its decoding will need.
+/// Reads a photo's header, which determines the resources for decoding.
 public final class InspectOperation: TypedOperation<ImageInfo>, @unchecked Sendable {
-    /// Makes an inspection that runs after a download.
+    /// Creates an inspection that runs after a download.
     ///
     /// - Parameters:
-    ///   - source: where the bytes come from; becomes a dependency.
-    ///   - limits: what is refused.
+    ///   - source: provides the bytes; becomes a dependency.
+    ///   - limits: the limits that the header must meet.
     public init(after source: TypedOperation<[UInt8]>, limits: ImageLimits = .standard) {
         super.init(body: {
             let bytes = try source.requireOutput()

@@ -1,32 +1,32 @@
 import Imaging
 public import Operations
 
-// The stages of a photo's way are operations with results: bytes, pixels, a file. Each takes its
-// input from the one it depends on, with its type, and runs only if that succeeded; a failure
-// upstream is the failure of everything behind it.
+// The stages of a photo are operations with results: bytes, pixels, a file. Each stage takes its
+// typed input from its dependency, and runs only if the dependency succeeded. The failure of a
+// stage is the failure of all later stages.
 
-/// What became of a stage.
+/// The outcome of a stage.
 public enum PhotoStageOutcome<Output: Sendable>: Sendable {
-    /// It has not run to its end.
+    /// The stage has not finished.
     case pending
-    /// It made what it is for.
+    /// The stage produced its output.
     case produced(Output)
-    /// It could not, or a stage before it could not.
+    /// The stage or an earlier stage failed.
     case failed(PhotoFailure)
-    /// It was told to stop, or a stage before it was.
+    /// The stage or an earlier stage was cancelled.
     case cancelled
 }
 
-/// Why a stage ends without output.
+/// The reason why a stage ends without output.
 public enum PhotoStageStop: Error, Sendable, Equatable {
-    /// Something is wrong with this photo.
+    /// The photo failed.
     case failed(PhotoFailure)
-    /// Nobody wants it any more.
+    /// The work on the photo was cancelled.
     case cancelled
 }
 
 extension TypedOperation {
-    /// What has become of a stage so far; does not change once it has finished.
+    /// The outcome of the stage so far; does not change after the stage has finished.
     public var outcome: PhotoStageOutcome<Output> {
         do {
             return .produced(try result)
@@ -47,9 +47,11 @@ extension TypedOperation {
 
 /// The body of a stage that works on its thread: decoding, filtering, encoding, writing.
 ///
-/// Cancelling the operation reaches into the picture library, which lets go within milliseconds.
+/// Cancelling the operation also cancels the work in the picture library, which stops within
+/// milliseconds.
 ///
-/// - Parameter timeLimit: of processor time, so that a busy machine makes no photo fail.
+/// - Parameter timeLimit: the limit of processor time, so that photos do not fail because the
+///   machine is busy.
 func pixelWork<Output>(
     timeLimit: Duration,
     _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Output
@@ -61,7 +63,7 @@ func pixelWork<Output>(
     }
 }
 
-/// Runs work on pixels and gives its errors the stage they belong to.
+/// Runs pixel work and attributes its errors to a stage.
 func pixelStage<Output>(
     _ stage: PhotoFailure.Stage, _ work: () throws(ImagingError) -> Output
 ) throws(PhotoStageStop) -> Output {
@@ -76,7 +78,7 @@ func pixelStage<Output>(
 }
 
 extension TypedOperation {
-    /// The output, for a dependent that runs because this stage has succeeded.
+    /// The output of this stage, for a dependent that runs because this stage has succeeded.
     func requireOutput() throws(PhotoStageStop) -> Output {
         switch outcome {
         case .produced(let output): return output
@@ -87,7 +89,7 @@ extension TypedOperation {
 }
 
 extension ImagingError {
-    /// Whether the photo, fetched again, may turn out well.
+    /// Whether downloading the photo again may help.
     fileprivate var mayPass: Bool {
         switch self {
         case .tooLarge, .formatNotAllowed, .invalidArgument, .filterFailed, .encodeFailed: false

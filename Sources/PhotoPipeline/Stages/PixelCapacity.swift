@@ -2,44 +2,46 @@ import FoundationEssentials
 public import Imaging
 public import Operations
 
-/// What work on pixels shares, over all queues that do it: processors and memory.
+/// The processors and the memory that pixel work shares across all queues.
 ///
 /// ```swift
 /// let capacity = PixelCapacity(bytes: 512 << 20)
 /// let decode = DecodeOperation(after: download, fitting: size, capacity: capacity)
 /// ```
 ///
-/// Each stage that works on pixels takes one of its ``processors`` while it runs, so that there are
-/// never more of them at work than that, however many queues there are and whatever they do beside.
-/// More would be no faster, and each has a picture in memory. What a picture needs of the
-/// ``memory`` is known when its header can be read; whoever adds stages to a queue takes it then:
-/// ``DecodeOperation/reserveMemory()`` for one decoding,
-/// ``bytesNeeded(for:fitting:filters:format:)`` for all of a photo's way.
+/// Each pixel stage takes one of the ``processors`` while it runs. So there are never more
+/// simultaneous stages than processors, however many queues there are and whatever else they run.
+/// More stages would not be faster, and each stage keeps a picture in memory.
 ///
-/// A picture that needs more than there is takes all there is, so it is worked on alone.
+/// The ``memory`` that a picture needs is known once its header can be read; the code that adds the
+/// stages to a queue takes the memory then: with ``DecodeOperation/reserveMemory()`` for a single
+/// decoding, with ``bytesNeeded(for:fitting:filters:format:)`` for all stages of a photo.
+///
+/// A picture that needs more memory than the budget takes the whole budget, so it is processed
+/// alone.
 public struct PixelCapacity: Sendable {
-    /// One for each stage that works at the same time.
+    /// The budget of processors, with one unit for each simultaneous stage.
     public let processors: ConcurrencyBudget
 
-    /// Bytes of pixels, and of what is needed to make them.
+    /// The budget of memory for pixels and for their computation, in bytes.
     public let memory: ConcurrencyBudget
 
-    /// Bytes of photos' files, from before they are fetched until they are done with. A part of its
-    /// own, because a photo waits for memory while it has its file: with one budget for both, files
-    /// could take all of it, and wait for one another.
+    /// The budget of memory for photo files, in bytes, held from before a download until the file
+    /// is no longer needed. Files need a separate budget, because a photo waits for pixel memory
+    /// while it holds its file. With one budget for both, files could take all of it and deadlock.
     let files: ConcurrencyBudget
 
-    /// The one that is used where no other one is given.
+    /// The default capacity.
     public static let shared = PixelCapacity()
 
-    /// Capacity of its own; all else is shared with ``shared``'s users only by the machine.
+    /// Creates a capacity that shares no budget with ``shared``, only the machine.
     ///
     /// - Parameters:
-    ///   - processors: how many stages work at the same time, at least 1; nil for as many as this
-    ///     process may use.
-    ///   - bytes: how much memory they may take together, files included, at least 1 MiB; nil for a
-    ///     quarter of the machine's, at most 1 GiB. Estimates are made from headers. What the
-    ///     program needs beside, libvips' code and tables among it, is up to 200 MB.
+    ///   - processors: the maximum number of simultaneous stages, at least 1; nil for the number of
+    ///     processors available to this process.
+    ///   - bytes: the maximum memory of all stages, including files, at least 1 MiB; nil for a
+    ///     quarter of the machine's memory, at most 1 GiB. The estimates come from headers. The
+    ///     program itself, including libvips' code and tables, needs up to 200 MB in addition.
     public init(processors: Int? = nil, bytes: Int? = nil) {
         let machine = ProcessInfo.processInfo
         let processors = processors ?? machine.activeProcessorCount
@@ -50,15 +52,16 @@ public struct PixelCapacity: Sendable {
         memory = ConcurrencyBudget(max(1 << 20, bytes) - files, name: "bytes of pixels")
     }
 
-    /// About how many bytes the stages of one photo take together at most, from its decoding until
-    /// its result is written: what decoding takes, then the bitmap, what filtering takes beside it,
-    /// and what encoding does.
+    /// The approximate maximum number of bytes that all stages of one photo use, from decoding
+    /// until the result is written.
+    ///
+    /// The estimate covers decoding, then the bitmap, the extra buffers of filtering, and encoding.
     ///
     /// - Parameters:
     ///   - info: the photo's header.
-    ///   - box: what it is shrunk to fit in; nil for its full size.
-    ///   - filters: what is applied.
-    ///   - format: what it is written as.
+    ///   - box: the box that the photo is shrunk to fit; nil for its full size.
+    ///   - filters: the filters to apply.
+    ///   - format: the output format.
     public static func bytesNeeded(
         for info: ImageInfo, fitting box: PixelSize?, filters: [ImageFilter], format: ImageFormat
     ) -> Int {
@@ -74,15 +77,15 @@ public struct PixelCapacity: Sendable {
             bitmap + max(filtering, filtered + encoding))
     }
 
-    /// For an operation that works on pixels itself.
+    /// The trait for an operation that does pixel work itself.
     public var processor: OperationTrait { .cost(1, of: processors) }
 
-    /// For an operation that needs so many bytes of ``memory``, or all of it.
+    /// The trait for an operation that needs the given bytes of ``memory``, or all of it.
     public func memory(_ bytes: Int) -> OperationTrait {
         .cost(max(0, min(bytes, memory.units)), of: memory)
     }
 
-    /// For an operation that has so many bytes of a file, or all there may be.
+    /// The trait for an operation that holds the given bytes of a file, or the whole budget.
     func file(_ bytes: Int) -> OperationTrait {
         .cost(max(0, min(bytes, files.units)), of: files)
     }

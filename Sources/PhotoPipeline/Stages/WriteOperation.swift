@@ -2,16 +2,16 @@ import FoundationEssentials
 import Imaging
 import Operations
 
-/// Puts a picture file into a folder, whole or not at all.
+/// Writes a picture file into a folder, completely or not at all.
 final class WriteOperation: TypedOperation<OutputFile>, @unchecked Sendable {
-    /// Makes a writing that runs after an encoding.
+    /// Creates a writing that runs after an encoding.
     ///
-    /// Cancel what it depends on, not this: a cancelled operation has no output, so a file that was
-    /// just put into its place would be nobody's.
+    /// Cancel the dependency, not this operation: a cancelled operation has no output, so a file
+    /// that was just put into place would be missing from the results.
     ///
     /// - Parameters:
-    ///   - photo: what the picture was made of.
-    ///   - place: decides where the file goes, now that its format is known.
+    ///   - photo: the URL of the original photo.
+    ///   - place: returns the destination; called once the format is known.
     init(
         after source: TypedOperation<EncodedImage>, of photo: URL, into folder: OutputFolder,
         to place: @escaping @Sendable (ImageFormat) -> OutputPath

@@ -1,45 +1,47 @@
-/// How a peer does the work of each workload; nil where it has nothing of the kind.
+/// The implementation of each workload by a peer; a method returns nil if the peer has no
+/// equivalent.
 ///
-/// What exactly is measured is written at each workload (`Workloads/`); all peers keep to it.
+/// Each workload in `Workloads/` documents exactly what is measured; all peers follow it.
 protocol Contender: Sendable {
-    /// Empty blocks, added one by one from one thread.
+    /// Runs empty blocks, added one by one from one thread.
     func independent(_ count: Int) -> Duration?
-    /// Bytes for each of so many blocks that wait to be run; leaves them behind, so the process must end.
+    /// Returns the bytes for each of `count` queued blocks. The blocks never run, so the process
+    /// must end.
     func bytesQueued(_ count: Int) -> Double?
-    /// A block for each node, run after those that it depends on.
+    /// Runs a block for each node, after the blocks of its dependencies.
     func run(_ graph: Graph) -> Duration?
-    /// The same in a queue that is looked at.
+    /// Runs a graph in a queue with observers.
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration?
-    /// Blocks of given priorities on a suspended serial queue, which is then resumed.
+    /// Adds blocks of the given priorities to a suspended serial queue, then resumes it.
     func prioritized(_ priorities: [Int]) -> Duration?
-    /// Blocks on a suspended queue, all cancelled, then the queue is resumed and drained.
+    /// Adds blocks to a suspended queue, cancels all, then resumes and drains the queue.
     func cancelled(_ count: Int) -> Duration?
-    /// From adding one block to its first instruction, with nothing else going on.
+    /// Measures from adding one block to its first instruction, while nothing else runs.
     func latencies(_ count: Int) -> [Duration]?
-    /// Blocks that block for so long, all in one operation.
+    /// Runs blocks that block for the given time, all in one operation.
     func blockingInOne(_ count: Int, milliseconds: Int) -> Duration?
-    /// As many pieces of work that block for so long.
+    /// Runs `count` pieces of work that block for the given time.
     func blocking(_ count: Int, milliseconds: Int) -> Duration?
-    /// Pieces of work with an `async` body that suspends once.
+    /// Runs pieces of work with an `async` body that suspends once.
     func asynchronous(_ count: Int) -> Duration?
-    /// A chain of functions, each of which adds one to the result of the one before.
+    /// Runs a chain of functions, each of which adds one to the result of the previous function.
     func typedChain(_ count: Int) -> Duration?
-    /// The same, of `async` functions that do not suspend.
+    /// Runs the same chain with `async` functions that do not suspend.
     func asyncChain(_ count: Int) -> Duration?
-    /// Empty blocks, added to one queue from several threads at once.
+    /// Runs empty blocks, added to one queue from several threads at once.
     func produced(_ count: Int, by producers: Int) -> Duration?
-    /// Changes of single operations among so many that are queued.
+    /// Measures changes of single operations among `count` queued operations.
     func changes(among count: Int) -> Changes?
-    /// Nanoseconds for each edge of a graph that is linked in order, and how many times as long other orders take, and
-    /// two threads.
+    /// Returns the nanoseconds for each edge of a graph that is linked in order, then the ratios of
+    /// other orders and of two threads to that time.
     func linked(_ graph: Graph) -> [Double]?
-    /// So many of something that has to be found, or released, among its kind.
+    /// Measures `count` items that have to be found, or released, among items of their kind.
     func grown(_ growth: Growth, _ count: Int) -> Duration?
-    /// The same for a program of its own, which gets the workload's name and gives back its figures.
+    /// Runs a separate program with the workload's name as argument, and returns its figures.
     func external(_ arguments: [String]) throws -> [Double]?
 }
 
-/// What one call takes.
+/// The duration of one call of each kind.
 struct Changes: Sendable {
     var priority: Duration
     var addDependency: Duration

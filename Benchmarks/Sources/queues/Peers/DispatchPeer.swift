@@ -1,10 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// A concurrent dispatch queue of its own for each run, and a group to wait for.
+/// Dispatch: a new concurrent queue for each run, and a group to wait for.
 ///
-/// Dispatch knows no dependencies between blocks. A graph is done as programs do it by hand: each node
-/// counts what it still waits for, and whoever brings a count to zero adds that node's block.
+/// Dispatch has no dependencies between blocks. Graphs are implemented as programs do by hand: each
+/// node counts its unfinished dependencies, and the block that brings a count to zero adds that
+/// node's block.
 struct DispatchPeer: Contender {
     private func makeQueue() -> DispatchQueue {
         DispatchQueue(label: "benchmark", attributes: .concurrent)
@@ -99,9 +100,9 @@ struct DispatchPeer: Contender {
     }
 }
 
-/// A graph whose nodes count down.
+/// A graph whose nodes count their unfinished dependencies down.
 ///
-/// Unchecked: the counts are atomic, the pointer to them does not change.
+/// Unchecked: the counts are atomic, and the pointer to them does not change.
 private final class CountedGraph: @unchecked Sendable {
     let group = DispatchGroup()
     private let graph: Graph

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A small program of ours in another language, built when it is needed.
+/// A small program of ours in another language, built on demand.
 ///
-/// It takes a workload's name and sizes as arguments, warms up, measures once and writes its figures,
-/// or `-` for a workload that it has nothing for.
+/// The program takes a workload's name and sizes as arguments, warms up, measures once and prints
+/// its figures, or `-` for a workload that it does not support.
 struct ExternalPeer: Contender {
     private let program: String
 
@@ -35,7 +35,7 @@ struct ExternalPeer: Contender {
             throw Failure("there is no Go (apt-get install golang)")
         }
         return try build("go/main.go", with: "a newer Go") { source, program in
-            // Go's own cache too stays inside the build folder.
+            // Go's cache, too, stays inside the build folder.
             _ = try Child.run(
                 go, ["build", "-o", program, source],
                 environment: ["GOCACHE": cache.appendingPathComponent("go-cache").path])
@@ -47,7 +47,7 @@ struct ExternalPeer: Contender {
     }
     private static let cache = package.appendingPathComponent(".build/peers")
 
-    /// Builds a program unless it is there and newer than its source.
+    /// Builds a program unless it exists and is newer than its source.
     private static func build(
         _ path: String, with remedy: String, compile: (String, String) throws -> Void
     ) throws -> ExternalPeer {
@@ -62,7 +62,7 @@ struct ExternalPeer: Contender {
             try compile(source.path, program.path)
         } catch let failure as Failure {
             let reason = failure.description.split(separator: "\n").first ?? ""
-            throw Failure("its program does not build; perhaps it wants \(remedy): \(reason)")
+            throw Failure("its program does not build; it may need \(remedy): \(reason)")
         }
         return ExternalPeer(program: program.path)
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Workloads about single operations: how soon one starts, what blocks, what one change costs.
+/// Workloads for single operations: start latency, blocking work, and the cost of one change.
 extension FoundationPeer {
     func latencies(_ count: Int) -> [Duration]? {
         let queue = OperationQueue()

@@ -1,7 +1,8 @@
 import Dispatch
 import Foundation
 
-/// Foundation's queue: word for word the same program as ours, but for what Foundation has not.
+/// Foundation's queue, with the same code as our own peer except for features that Foundation
+/// lacks.
 ///
 /// This file and its siblings never import Operations, whose classes have the same names.
 struct FoundationPeer: Contender {
@@ -38,7 +39,7 @@ struct FoundationPeer: Contender {
                     operations[index].addDependency(operations[dependency])
                 }
             }
-            // Far quicker here than all in one call.
+            // Much faster in Foundation than adding all operations in one call.
             for operation in operations { queue.addOperation(operation) }
             queue.waitUntilAllOperationsAreFinished()
         }

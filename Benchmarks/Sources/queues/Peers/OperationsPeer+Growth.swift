@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 
-/// Workloads about what has to be found, or released, among many of its kind.
+/// Workloads with items that have to be found, or released, among many of their kind.
 extension OperationsPeer {
     func grown(_ growth: Growth, _ count: Int) -> Duration? {
         switch growth {
@@ -24,7 +24,7 @@ extension OperationsPeer {
         }
     }
 
-    /// Without the time that all of them wait together.
+    /// The duration without the time-out, which all waits share.
     private func timeouts(
         _ count: Int, _ wait: @escaping @Sendable () async -> Bool
     ) -> Duration {

@@ -9,7 +9,7 @@ extension OperationsPeer {
         for last in shuffled.indices.reversed() {
             shuffled.swapAt(last, random.next(below: last + 1))
         }
-        // The first one pays for the process's memory.
+        // The first run pays for the process's memory.
         _ = link(graph, made: inOrder)
         let usual = link(graph, made: inOrder)
         let others = [
@@ -22,7 +22,7 @@ extension OperationsPeer {
         return [usual.nanoseconds / Double(edges)] + others.map { $0 / usual } + [two / one]
     }
 
-    /// - Parameter places: of each node's operation among those that are made.
+    /// - Parameter places: the index of each node's operation in order of creation.
     private func link(_ graph: Graph, made places: [Int], fromEnd: Bool = false) -> Duration {
         let operations = operations(for: graph, made: places)
         return time {

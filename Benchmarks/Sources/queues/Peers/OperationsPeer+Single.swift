@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 
-/// Workloads about single operations: how soon one starts, what blocks, what one change costs.
+/// Workloads for single operations: start latency, blocking work, and the cost of one change.
 extension OperationsPeer {
     func latencies(_ count: Int) -> [Duration]? {
         let queue = OperationQueue()

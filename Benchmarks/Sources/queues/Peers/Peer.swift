@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Who is measured.
+/// The libraries that are measured.
 enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
     case operations, foundation, dispatch, taskgroup, tbb, go
 
@@ -15,9 +15,9 @@ enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
         }
     }
 
-    /// The peer, made ready to be measured.
+    /// Prepares the peer for measurement.
     ///
-    /// - Throws: ``Failure`` if this machine lacks what it needs.
+    /// - Throws: ``Failure`` if this machine lacks a requirement of the peer.
     func contender() throws -> any Contender {
         switch self {
         case .operations: OperationsPeer()

@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
 
-/// Swift's own tasks, in a discarding task group where they are independent.
+/// Swift's own tasks, in a discarding task group if they are independent.
 ///
-/// A group knows no dependencies. A graph is made of tasks that await those they depend on.
+/// Groups have no dependencies. In a graph, each task awaits the tasks that it depends on.
 struct TaskGroupPeer: Contender {
     /// Runs a function in a task and blocks until it returns.
     private func wait(_ body: @escaping @Sendable () async -> Void) {
@@ -28,8 +28,8 @@ struct TaskGroupPeer: Contender {
         return duration
     }
 
-    /// Tasks cannot be held back, so all threads of the pool are kept busy: all but one by a task that
-    /// blocks, the last by the task that adds.
+    /// Tasks cannot be held back, so all threads of the pool are kept busy: all but one by a task
+    /// that blocks, and the last thread by the task that adds.
     func bytesQueued(_ count: Int) -> Double? {
         let marks = Marks(count: count)
         let began = DispatchSemaphore(value: 0)
@@ -61,7 +61,7 @@ struct TaskGroupPeer: Contender {
         }
     }
 
-    /// Unchecked: written before a semaphore is signalled, read after.
+    /// Unchecked: written before a semaphore is signalled, read afterwards.
     private final class Result: @unchecked Sendable {
         var bytes: Double?
     }
@@ -87,8 +87,8 @@ struct TaskGroupPeer: Contender {
         return duration
     }
 
-    /// A task always begins; a polite one looks whether it is cancelled. Some begin before the others
-    /// are cancelled, because nothing holds them back.
+    /// A task always begins; these tasks check whether they are cancelled. Some tasks begin before
+    /// the cancellation, because tasks cannot be held back.
     func cancelled(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let duration = time {
@@ -123,7 +123,7 @@ struct TaskGroupPeer: Contender {
 
     func typedChain(_ count: Int) -> Duration? { asyncChain(count) }
 
-    /// Tasks know nothing but async functions: this is the chain of results as one would write it with them.
+    /// Tasks support only async functions, so this is the usual chain of results with tasks.
     func asyncChain(_ count: Int) -> Duration? {
         time {
             wait {

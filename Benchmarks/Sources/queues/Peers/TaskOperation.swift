@@ -1,8 +1,8 @@
 import Foundation
 
-/// What Foundation's users write to put an `async` function into a queue.
+/// The usual adapter that puts an `async` function into a Foundation queue.
 ///
-/// Unchecked: the two flags are guarded by the lock.
+/// Unchecked: a lock guards the two flags.
 final class TaskOperation: Operation, @unchecked Sendable {
     private let body: @Sendable () -> Void
     private let lock = NSLock()

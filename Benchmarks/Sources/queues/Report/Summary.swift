@@ -1,9 +1,9 @@
-/// All tables as one: a line for each, our median and every peer's ratio to it.
+/// All tables as one: a line for each, with our median and every peer's ratio to it.
 enum Summary {
     static func text(_ tables: [Table], peers: [Peer]) -> String {
         let others = peers.filter { $0 != .operations }
         var lines = [
-            "How many times as much as ours each peer needs (above 1: ours is better)", "",
+            "Each peer's figures as multiples of ours (above 1: ours is better)", "",
             "".padded(6) + "N".padded(-11) + "ours".padded(-11)
                 + others.map { $0.title.padded(-11) }.joined(),
         ]
@@ -17,7 +17,7 @@ enum Summary {
                         .flatMap { table.ratio(of: $0, metric: metric) }
                         .map { figure($0) } ?? "·"
                 }
-                // A label of its own where one line of a workload is not like the next.
+                // A separate label if the rows of a workload differ in kind.
                 let label = [
                     table.workload.variant,
                     table.workload.metrics.count > 1 ? table.workload.metrics[metric].key : nil,

@@ -1,4 +1,4 @@
-/// What one workload gave at one size.
+/// The results of one workload at one size.
 struct Table {
     let workload: Workload
     let size: Int
@@ -8,11 +8,11 @@ struct Table {
     struct Row {
         let peer: Peer
         let size: Int
-        /// One for each of the workload's metrics.
+        /// One spread for each of the workload's metrics.
         let spreads: [Spread]
     }
 
-    /// How many times as much as ours a row needs; nil for our own and if ours is not there.
+    /// The ratio of a row to our own row; nil for our own row, or if there is none.
     func ratio(of row: Row, metric: Int) -> Double? {
         guard row.peer != .operations, let ours = rows.first(where: { $0.peer == .operations })
         else { return nil }
@@ -21,7 +21,7 @@ struct Table {
 }
 
 extension Table {
-    /// For people: a heading, then a line for each peer and metric; at most 80 columns.
+    /// The text for people: a heading, then a line for each peer and metric; at most 80 columns.
     func text(isColoured: Bool) -> String {
         var lines = ["\(workload.name)  \(workload.title), N = \(grouped(size))"]
         if isColoured { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
@@ -47,7 +47,7 @@ extension Table {
         return line + "\u{1B}[\(ratio < 1 ? 31 : 32)m\(text)\u{1B}[0m"
     }
 
-    /// For programs: one object a line.
+    /// The JSON for programs: one object a line.
     var json: String {
         rows.flatMap { row in
             zip(workload.metrics, row.spreads).map { metric, spread in

@@ -1,12 +1,12 @@
 extension String {
-    /// As wide as told: filled up on the right, or on the left if the width is negative.
+    /// Pads to the given width, on the right, or on the left if the width is negative.
     func padded(_ width: Int) -> String {
         let fill = String(repeating: " ", count: max(0, abs(width) - count))
         return width < 0 ? fill + self : self + fill
     }
 }
 
-/// 1,234,567.
+/// Groups digits: 1,234,567.
 func grouped(_ number: Int) -> String {
     var text = ""
     for (index, digit) in String(number).reversed().enumerated() {
@@ -16,7 +16,7 @@ func grouped(_ number: Int) -> String {
     return String(text.reversed())
 }
 
-/// Three digits that matter, whole from 100 on.
+/// Rounds to three significant digits; whole numbers from 100 on.
 func figure(_ value: Double) -> String {
     let hundredths = Int((value * 100).rounded())
     if value >= 99.95 { return grouped(Int(value.rounded())) }

@@ -1,13 +1,14 @@
 import Foundation
 
-/// Another program, run to its end.
+/// Runs other programs to completion.
 enum Child {
-    /// The same program as this one.
+    /// The path of this program.
     static var ownPath: String { Bundle.main.executablePath ?? CommandLine.arguments[0] }
 
-    /// What it wrote to standard output.
+    /// Runs a program and returns its standard output.
     ///
-    /// - Throws: ``Failure`` with what it wrote to standard error, if it could not be started or failed.
+    /// - Throws: ``Failure`` with the standard error output if the program could not start or
+    ///   failed.
     static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:])
         throws
         -> String
@@ -22,7 +23,7 @@ enum Child {
         process.standardOutput = output
         process.standardError = errors
         do { try process.run() } catch { throw Failure("\(path) cannot be started: \(error)") }
-        // A compiler says little enough for the other pipe not to fill up meanwhile.
+        // A compiler's output on the other pipe is too short to fill it meanwhile.
         let text = String(
             decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         let complaint = errors.fileHandleForReading.readDataToEndOfFile()
@@ -34,7 +35,7 @@ enum Child {
         return text
     }
 
-    /// Where a tool is, by the search path.
+    /// Finds a tool in the search path.
     static func find(_ tool: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         return folders.map { "\($0)/\(tool)" }
@@ -42,7 +43,7 @@ enum Child {
     }
 }
 
-/// A sentence for the person at the terminal.
+/// A failure, as a sentence for the person at the terminal.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

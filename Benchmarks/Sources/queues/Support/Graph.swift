@@ -1,7 +1,7 @@
 /// A graph without cycles: node `i` depends only on nodes below `i`.
 ///
-/// Edges lie in two flat arrays, one for each direction, so that a peer that has to keep counts by hand
-/// pays nothing for looking them up.
+/// The edges are in two flat arrays, one for each direction, so that look-ups cost nothing for
+/// peers that keep counts by hand.
 struct Graph: Sendable {
     private let dependencyStarts: [Int]
     private let dependencyList: [Int]
@@ -43,7 +43,7 @@ struct Graph: Sendable {
 }
 
 extension Graph {
-    /// No node depends on another.
+    /// Nodes without dependencies.
     static func independent(_ count: Int) -> Graph { Graph(count: count) { _, _ in } }
 
     /// Each node depends on the one before it.
@@ -51,7 +51,7 @@ extension Graph {
         Graph(count: count) { node, list in if node > 0 { list.append(node - 1) } }
     }
 
-    /// One node, then `width` that depend on it, then one that depends on all of those.
+    /// One node, then `width` nodes that depend on it, then one node that depends on all of these.
     static func fan(_ width: Int) -> Graph {
         Graph(count: width + 2) { node, list in
             if node == width + 1 {
@@ -62,7 +62,7 @@ extension Graph {
         }
     }
 
-    /// Each node depends on two random ones of those before it, or on one of them twice.
+    /// Each node depends on two random earlier nodes, or twice on the same one.
     static func random(_ count: Int) -> Graph {
         var random = Random()
         return Graph(count: count) { node, list in
@@ -71,8 +71,9 @@ extension Graph {
         }
     }
 
-    /// Layers of 1,000 (a tenth of all if there are fewer than 10,000), where each node depends on four
-    /// random ones of the layer before, on some of them perhaps twice.
+    /// Layers of 1,000 nodes (a tenth of all nodes if there are fewer than 10,000). Each node
+    /// depends on four random nodes of the previous layer; the same node may be drawn several
+    /// times.
     ///
     /// The programs in `Peers/` draw the same numbers.
     static func layered(_ wanted: Int) -> Graph {
@@ -85,7 +86,7 @@ extension Graph {
         }
     }
 
-    /// A square, where each node depends on its neighbours above and to the left.
+    /// A square in which each node depends on its neighbours above and to the left.
     static func wavefront(_ wanted: Int) -> Graph {
         let side = Int(Double(wanted).squareRoot())
         return Graph(count: side * side) { node, list in

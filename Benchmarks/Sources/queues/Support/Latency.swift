@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// Measures how long it takes from adding a block to its first instruction.
+/// Measures the time from adding a block to its first instruction.
 enum Latency {
     /// - Parameter add: adds the block to the peer's queue.
     static func measure(_ count: Int, add: (@escaping @Sendable () -> Void) -> Void) -> [Duration] {
         let sample = Sample()
         return (0..<count).map { _ in
-            // Long enough for workers that spin a while to have gone to sleep.
+            // Long enough for spinning workers to go to sleep.
             Threads.pause(milliseconds: 5)
             let start = ContinuousClock.now
             add { sample.blockBegan() }

@@ -1,4 +1,4 @@
-/// A generator of random numbers that gives every peer the same ones (Knuth's MMIX constants).
+/// A random number generator with the same sequence for every peer (Knuth's MMIX constants).
 struct Random {
     private var state: UInt64 = 42
 

@@ -6,9 +6,9 @@ import Musl
 import Darwin
 #endif
 
-/// The memory that this process really occupies.
+/// The resident memory of this process.
 enum ResidentMemory {
-    /// Bytes; nil where there is no `/proc`.
+    /// The size in bytes; nil without `/proc`.
     static var bytes: Int? {
         guard let file = fopen("/proc/self/statm", "r") else { return nil }
         defer { fclose(file) }

@@ -1,10 +1,10 @@
-/// The middle and the ends of what several rounds gave.
+/// The median, minimum and maximum of several rounds.
 struct Spread: Sendable {
     let median: Double
     let min: Double
     let max: Double
 
-    /// - Precondition: there is at least one value.
+    /// - Precondition: `values` is not empty.
     init(_ values: [Double]) {
         let sorted = values.sorted()
         let middle = sorted.count / 2
@@ -23,5 +23,5 @@ extension Duration {
     }
 }
 
-/// How long a body takes.
+/// Returns the duration of a body.
 func time(_ body: () -> Void) -> Duration { ContinuousClock().measure(body) }

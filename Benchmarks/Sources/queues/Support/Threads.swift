@@ -2,12 +2,12 @@ import Dispatch
 
 import class Foundation.Thread
 
-/// Threads of our own, outside of any peer's pool.
+/// Threads of our own, outside any peer's pool.
 enum Threads {
     /// Runs a body on a new thread and waits for it.
     ///
-    /// Measurements run here and not on the main thread, where a wait may be a diagnosis. The stack is
-    /// large because peers may release long chains by recursion.
+    /// Measurements use such a thread instead of the main thread, on which a wait may trigger
+    /// diagnostics. The stack is large because peers may release long chains recursively.
     static func run(_ body: @escaping @Sendable () -> Void) {
         let done = DispatchSemaphore(value: 0)
         let thread = Thread {
@@ -19,9 +19,9 @@ enum Threads {
         done.wait()
     }
 
-    /// Runs a body on several threads that are let go at the same moment, and waits for all.
+    /// Runs a body on several threads that start at the same moment, and waits for all of them.
     ///
-    /// - Returns: that moment.
+    /// - Returns: the moment of the start.
     static func race(_ count: Int, _ body: @escaping @Sendable (Int) -> Void)
         -> ContinuousClock.Instant
     {
@@ -43,7 +43,7 @@ enum Threads {
         return start
     }
 
-    /// Lets every pool go to sleep.
+    /// Waits until the workers of every pool are asleep.
     static func pause(milliseconds: Int) {
         Thread.sleep(forTimeInterval: Double(milliseconds) / 1000)
     }

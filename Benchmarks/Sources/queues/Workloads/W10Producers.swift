@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: from letting go all producers, which are threads that exist already (Go's are
-    /// goroutines), until the queue is empty. They add equal shares to one queue, one by one.
+    /// Measured: from releasing all producers until the queue is empty. The producers are existing
+    /// threads (in Go, goroutines) and add equal shares to one queue, one operation at a time.
     static let producers = [1, 2, 4, 8].map { producers in
         Workload(
             name: "W10", variant: producers == 1 ? "1 producer" : "\(producers) producers",

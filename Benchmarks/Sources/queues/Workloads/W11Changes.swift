@@ -1,7 +1,7 @@
 extension Workload {
-    /// Measured: one call each, on a hundred operations spread over a suspended queue of so many. Making
-    /// and adding them, and emptying the queue afterwards, is not. What matters is that the larger queue
-    /// takes no longer.
+    /// Measured: one call each, on a hundred operations spread over a suspended queue of N. Not
+    /// measured: making and adding the operations, and emptying the queue afterwards. The larger
+    /// queue should take no longer.
     static let changes = Workload(
         name: "W11", title: "changing one of N queued operations", sizes: [1_000, 100_000],
         metrics: [

@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: making the pieces of work, each of which takes the result of the one before, and waiting for
-    /// the last result.
+    /// Measured: making the pieces of work, each of which takes the result of the previous one, and
+    /// waiting for the last result.
     static let resultChains = [
         Workload(
             name: "W12", variant: "functions", title: "chain of results, functions",

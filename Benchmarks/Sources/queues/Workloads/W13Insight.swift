@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: as W2, with nobody looking on, with a timeline that records the queue, with statistics, and with
-    /// both. What one of these costs is its figure less the first.
+    /// Measured: as W2, without observers, with a timeline that records the queue, with statistics,
+    /// and with both. The cost of an observer is its figure minus the first figure.
     static let insight = [
         insight("blocks", Graph.independent), insight("chain", Graph.chain),
     ]
@@ -9,10 +9,10 @@ extension Workload {
         _ variant: String, _ make: @escaping @Sendable (Int) -> Graph
     ) -> Workload {
         Workload(
-            name: "W13", variant: variant, title: "\(variant) with somebody looking on",
+            name: "W13", variant: variant, title: "\(variant) with observers",
             sizes: [100_000],
             metrics: [
-                Metric(key: "alone_ns", title: "ns, nobody"),
+                Metric(key: "alone_ns", title: "ns, no observer"),
                 Metric(key: "timeline_ns", title: "ns, timeline"),
                 Metric(key: "statistics_ns", title: "ns, statistics"),
                 Metric(key: "both_ns", title: "ns, both"),
@@ -26,7 +26,7 @@ extension Workload {
     }
 }
 
-/// Who looks on while a queue works.
+/// The observers of a queue.
 struct Onlookers: OptionSet, Sendable {
     let rawValue: Int
     static let timeline = Onlookers(rawValue: 1)

@@ -1,9 +1,9 @@
 extension Workload {
-    /// Measured: `addDependency` alone, once for each edge of a graph, where the operations were
-    /// made in the order of the graph and the edges are added in that order, too. Then how many
-    /// times as long it takes where the operations were made in the reverse order, with the edges
-    /// added from the graph's beginning and from its end; where they were made in a random order;
-    /// and where two threads link a graph each, made in reverse, against one thread.
+    /// Measured: `addDependency` alone, once for each edge of a graph. First the operations are
+    /// made, and the edges added, in the order of the graph. The other figures are ratios to that
+    /// time: operations made in reverse order, with edges added from the graph's beginning and from
+    /// its end; operations made in random order; and two threads that link a graph each, made in
+    /// reverse, against one thread.
     static let linking = [
         linking("chain", Graph.chain), linking("random", Graph.random),
         linking("layers", Graph.layered),

@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: what is named, from making it to its end, for so many and for ten times as many. What matters is
-    /// that one takes about as long among the larger number: at most one and a half times.
+    /// Measured: the named items, from creation to end, for `size` items and for ten times as many.
+    /// One item should take about as long among the larger number: at most one and a half times.
     static let growth = Growth.allCases.map { growth in
         Workload(
             name: "W15", variant: growth.rawValue, title: growth.title,
@@ -12,7 +12,7 @@ extension Workload {
     }
 }
 
-/// What has to be found, or released, among many of its kind.
+/// Items that have to be found, or released, among many of their kind.
 enum Growth: String, CaseIterable, Sendable {
     case operationTimeouts
     case queueTimeouts
@@ -25,18 +25,18 @@ enum Growth: String, CaseIterable, Sendable {
 
     var title: String {
         switch self {
-        case .operationTimeouts: "waits for an operation whose time is up"
-        case .queueTimeouts: "waits for a queue whose time is up"
+        case .operationTimeouts: "waits for an operation that time out"
+        case .queueTimeouts: "waits for a queue that time out"
         case .barriers: "barriers on a suspended queue, resumed"
-        case .nestedWaits: "operations that add one and wait for it"
-        case .nestedGroups: "groups inside of each other"
-        case .nestedProgress: "progresses inside of each other, cancelled"
-        case .observations: "observations, the newest ended first"
+        case .nestedWaits: "operations that add another and wait for it"
+        case .nestedGroups: "nested groups"
+        case .nestedProgress: "nested progress objects, cancelled"
+        case .observations: "observations, ended newest first"
         case .unequalKeys: "keys that are unequal to themselves"
         }
     }
 
-    /// The smaller number. A thread blocks in each nested wait, and there are no more than 512.
+    /// The smaller size. A thread blocks in each nested wait, and there are at most 512 threads.
     var size: Int {
         switch self {
         case .operationTimeouts, .queueTimeouts: 4_000

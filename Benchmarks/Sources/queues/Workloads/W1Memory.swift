@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: by how much the resident memory of a fresh process grows while blocks are added to a
-    /// queue that runs none of them, closures included. What the peer needs only once is part of it.
+    /// Measured: the growth of a fresh process's resident memory while blocks are added to a queue
+    /// that runs none of them. The figure includes closures and the peer's one-time allocations.
     static let memory = Workload(
         name: "W1m", title: "memory of blocks that wait in a queue", sizes: [1_000_000],
         metrics: [.bytes],

@@ -1,8 +1,9 @@
 extension Workload {
-    /// Measured: making the operations, their dependencies, adding them in the
-    /// way that is quickest for the peer, waiting, and releasing them. The graph itself, as numbers, is made before. So for W3 and W4.
+    /// Measured: making the operations and their dependencies, adding them in the peer's fastest
+    /// way, waiting, and releasing them. The graph itself, as numbers, is made in advance. The same
+    /// holds for W3 and W4.
     static let chains = [
-        // Up to a million for those that come near; the others would take most of the time.
+        // Only peers of comparable speed run a million; the others would take most of the time.
         graph(
             "W2", "chain", sizes: [1_000, 10_000, 100_000, 1_000_000],
             limits: [.dispatch, .taskgroup, .go].reduce(into: [:]) {

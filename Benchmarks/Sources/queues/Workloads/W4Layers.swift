@@ -1,5 +1,6 @@
 extension Workload {
-    /// Layers of 1,000, each operation with four random dependencies in the layer before. Measured as W2.
+    /// Layers of 1,000, each operation with four random dependencies in the previous layer.
+    /// Measured as W2.
     static let layers = [
         graph(
             "W4", "layers of 1,000, 4 dependencies each", variant: "layered",

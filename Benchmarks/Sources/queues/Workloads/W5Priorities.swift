@@ -1,6 +1,6 @@
 extension Workload {
-    /// Measured: making and adding operations of five random priorities to a suspended serial queue,
-    /// resuming it, and waiting. The priorities are drawn before.
+    /// Measured: making and adding operations of five random priorities to a suspended serial
+    /// queue, resuming it, and waiting. The priorities are drawn in advance.
     static let priorities = Workload(
         name: "W5", title: "five random priorities, one at a time", sizes: [100_000]
     ) { entrant, size in

@@ -1,13 +1,13 @@
 extension Workload {
-    /// Measured: from just before the call that adds a block to the first instruction of the block, on a
-    /// queue that has been idle for 5 ms, so that its workers sleep. Each round gives one median and one
-    /// 99th percentile of 200 samples.
+    /// Measured: from just before the call that adds a block to the block's first instruction, on a
+    /// queue that has been idle for 5 ms, so that its workers sleep. Each round gives one median
+    /// and one 99th percentile of 200 samples.
     static let latency = Workload(
         name: "W7", title: "idle queue: from adding to the first instruction", sizes: [200],
         isScalable: false,
         metrics: [
-            Metric(key: "p50_us", title: "µs, half of all"),
-            Metric(key: "p99_us", title: "µs, 99 %"),
+            Metric(key: "p50_us", title: "µs, median"),
+            Metric(key: "p99_us", title: "µs, 99th percentile"),
         ],
         maximumRounds: 3, warmsUp: false
     ) { entrant, size in

@@ -1,6 +1,7 @@
 extension Workload {
-    /// Measured: from making the operations to the end of the wait. They sleep, which costs no processor:
-    /// what counts is how many threads the peer gives them. Once is enough.
+    /// Measured: from making the operations to the end of the wait. The operations sleep and use no
+    /// processor time, so the figure depends on the number of threads that the peer provides. One
+    /// round is enough.
     static let blocking = [
         Workload(
             name: "W8", variant: "one operation", title: "blocks of 2 s, all in one operation",

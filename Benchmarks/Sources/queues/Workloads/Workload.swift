@@ -1,22 +1,22 @@
-/// Something to measure, and how.
+/// A workload: what to measure, and how.
 struct Workload: Sendable {
     /// The name in tables and for `--only`.
     let name: String
-    /// What tells several workloads of one name apart.
+    /// Distinguishes workloads that share a name.
     var variant: String?
     let title: String
-    /// How many operations; each is measured on its own.
+    /// The numbers of operations; each size is measured separately.
     var sizes: [Int]
-    /// Whether `--n` means anything here.
+    /// Whether `--n` applies to this workload.
     var isScalable = true
     var metrics: [Metric] = [.nanoseconds]
-    /// Who cannot be measured at any size.
+    /// The peers that cannot be measured at every size.
     var limits: [Peer: Limit] = [:]
-    /// More rounds than that would take long and tell nothing new.
+    /// The maximum number of rounds; more would take long without new information.
     var maximumRounds = Int.max
-    /// Whether each peer runs once, smaller and unmeasured, so that its threads exist.
+    /// Whether each peer first runs once, smaller and unmeasured, so that its threads exist.
     var warmsUp = true
-    /// One figure for each metric; nil if the peer has nothing for this.
+    /// Returns one figure for each metric; nil if the peer does not support this workload.
     let measure: @Sendable (Entrant, Int) throws -> [Double]?
 
     /// The largest size for a peer.
@@ -25,11 +25,11 @@ struct Workload: Sendable {
         let reason: String
     }
 
-    /// What a figure means.
+    /// The meaning of a figure.
     struct Metric: Sendable {
         /// The name in JSON; ends with the unit.
         let key: String
-        /// The name for people.
+        /// The name for display.
         let title: String
 
         static let nanoseconds = Metric(key: "ns", title: "ns an operation")
@@ -42,7 +42,7 @@ struct Workload: Sendable {
         let peer: Peer
         let contender: any Contender
 
-        /// Nanoseconds an operation, in this process or by a program of its own.
+        /// The nanoseconds an operation, measured in this process or by an external program.
         func perOperation(
             _ size: Int, _ external: [String], _ body: (any Contender) -> Duration?
         ) throws -> [Double]? {
@@ -51,7 +51,7 @@ struct Workload: Sendable {
         }
     }
 
-    /// All, in the order in which they run.
+    /// All workloads, in the order in which they run.
     static let all =
         [independent, memory] + chains + fans + layers + wavefronts
         + [priorities, cancellation, latency] + blocking + [asynchronous] + producers + [changes]

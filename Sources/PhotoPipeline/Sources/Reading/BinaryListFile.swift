@@ -1,15 +1,15 @@
-/// Where things lie in a binary property list; every answer is checked to lie inside the file.
+/// The layout of a binary property list; every returned position is checked to be inside the file.
 struct BinaryListFile {
     enum Kind {
         case text
         case array
         case dictionary
-        /// A value that no list of photos has, by its name in messages.
+        /// A value that lists of photos do not use, under its name in messages.
         case other(String)
     }
 
     let bytes: [UInt8]
-    /// The number of the object that holds all others.
+    /// The number of the top object, which contains all other objects.
     let top: Int
     private let objectCount: Int
     private let offsetWidth: Int
@@ -29,7 +29,7 @@ struct BinaryListFile {
             let count = Self.number(in: bytes, at: trailer + 8, width: 8),
             let top = Self.number(in: bytes, at: trailer + 16, width: 8),
             let table = Self.number(in: bytes, at: trailer + 24, width: 8)
-        else { throw Self.damaged("its trailer makes no sense") }
+        else { throw Self.damaged("its trailer is invalid") }
         let tableLength = count.multipliedReportingOverflow(by: offsetWidth)
         guard table >= headerLength, table <= trailer, !tableLength.overflow,
             tableLength.partialValue <= trailer - table
@@ -40,7 +40,7 @@ struct BinaryListFile {
         tableStart = table
     }
 
-    /// Where an object begins.
+    /// The position of an object.
     func start(of object: Int) throws(ListSyntaxError) -> Int {
         guard object < objectCount,
             let start = number(at: tableStart + object * offsetWidth, width: offsetWidth),
@@ -64,7 +64,7 @@ struct BinaryListFile {
         }
     }
 
-    /// Where the references of a container lie. A dictionary has first its keys, then its values.
+    /// The positions of a container's references. A dictionary has all keys first, then all values.
     func references(at start: Int) throws(ListSyntaxError) -> StrideTo<Int> {
         let isDictionary = bytes[start] >> 4 == 0xD
         let range = try payload(
@@ -72,7 +72,7 @@ struct BinaryListFile {
         return stride(from: range.lowerBound, to: range.upperBound, by: referenceWidth)
     }
 
-    /// The number of the object that a reference names.
+    /// The number of the object at a reference.
     func object(at reference: Int) throws(ListSyntaxError) -> Int {
         guard let object = number(at: reference, width: referenceWidth) else {
             throw damaged("it refers to an object that does not exist")
@@ -80,7 +80,7 @@ struct BinaryListFile {
         return object
     }
 
-    /// Where the letters of a text lie.
+    /// The position of a text's characters.
     func text(at start: Int) throws(ListSyntaxError) -> Range<Int> {
         try payload(at: start, itemWidth: isUTF16(at: start) ? 2 : 1)
     }
@@ -91,10 +91,10 @@ struct BinaryListFile {
         var first = start + 1
         var count = Int(bytes[start] & 0x0F)
         if count == 0x0F {
-            // Fifteen or more: a whole number follows, which is an object of its own.
+            // A count of fifteen or more is stored as an integer object after this byte.
             guard first < tableStart, bytes[first] >> 4 == 0x1, bytes[first] & 0x0F <= 3,
                 let long = number(at: first + 1, width: 1 << Int(bytes[first] & 0x0F))
-            else { throw damaged("the length of an object makes no sense") }
+            else { throw damaged("the length of an object is invalid") }
             first += 1 + 1 << Int(bytes[first] & 0x0F)
             count = long
         }
@@ -110,7 +110,7 @@ struct BinaryListFile {
         Self.number(in: bytes, at: position, width: width)
     }
 
-    /// A big-endian number; `nil` if it lies outside the file or is beyond what can be counted.
+    /// A big-endian number; `nil` if it lies outside the file or exceeds the range of Int.
     private static func number(in bytes: [UInt8], at position: Int, width: Int) -> Int? {
         guard position >= 0, position <= bytes.count - width else { return nil }
         var result: UInt64 = 0

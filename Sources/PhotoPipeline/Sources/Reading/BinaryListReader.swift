@@ -1,10 +1,10 @@
 /// Reads a binary property list ("bplist00") into a ``ListValue``.
 ///
-/// The format, as CoreFoundation's `CFBinaryPList.c` describes it: a header, objects, a table of
-/// their offsets, and a trailer of 32 bytes that says where the table is and how wide its numbers
-/// are. Objects refer to each other by number, so that one may be used many times, or contain
-/// itself: a few hundred bytes can stand for billions of values. Depth, number of values and bytes of
-/// text are therefore counted before anything is built (``BinaryListSurvey``).
+/// The format, according to CoreFoundation's `CFBinaryPList.c`, has a header, objects, a table of
+/// their offsets, and a trailer of 32 bytes. The trailer gives the position of the table and the
+/// width of its numbers. Objects refer to each other by number, so an object may be used many times
+/// or contain itself: a few hundred bytes can expand to billions of values. Depth, number of values
+/// and bytes of text are therefore counted before any value is built (``BinaryListSurvey``).
 struct BinaryListReader {
     private let file: BinaryListFile
     private let limits: PhotoListLimits
@@ -45,7 +45,7 @@ struct BinaryListReader {
         for index in 0..<count {
             guard case .text(let name) = try readObject(try file.object(at: references[index]))
             else {
-                throw file.damaged("a dictionary has a key that is no text")
+                throw file.damaged("a dictionary has a key that is not a text")
             }
             let value = try readObject(try file.object(at: references[index + count]))
             members.append(.init(key: name, line: nil, value: value))

@@ -1,29 +1,29 @@
-/// Counts what a binary property list stands for, before any of it is built.
+/// Counts the contents of a binary property list before any value is built.
 ///
-/// An object that is referred to many times is counted once and multiplied, so the survey takes as long
-/// as the file is, however much the file stands for.
+/// An object with many references is counted once and multiplied. The survey therefore takes time
+/// in proportion to the file, not to its expanded contents.
 struct BinaryListSurvey {
-    /// What an object stands for, with all that it refers to.
+    /// The expanded size of an object, including all objects that it refers to.
     private struct Extent {
         var values = 1
         var textBytes = 0
-        /// How many containers lie in each other, the object itself included.
+        /// The number of nested containers, including the object itself.
         var height = 0
     }
 
     private let file: BinaryListFile
     private let limits: PhotoListLimits
-    /// What the file may stand for because of its own size, in values and in bytes of text.
+    /// The maximum expansion for a file of this size, in values and in bytes of text.
     private let grown: Int
     private let maximumValues: Int
     private let maximumTextBytes: Int
-    /// Those of the containers that have been counted.
+    /// The sizes of the containers that have been counted.
     private var extents: [Int: Extent] = [:]
 
-    /// How much more than its own size a file may stand for. Names and keys that entries share are written
-    /// once, which makes a list a few times larger than its file.
+    /// The maximum ratio of expanded size to file size. Shared names and keys are stored once, so a
+    /// list is normally a few times larger than its file.
     private static let growth = 64
-    /// What every file may stand for, however small it is.
+    /// The expansion that is allowed for every file, however small.
     private static let allowance = 1_024
 
     init(of file: BinaryListFile, limits: PhotoListLimits) {
@@ -31,12 +31,12 @@ struct BinaryListSurvey {
         self.limits = limits
         grown = Self.growth * file.bytes.count + Self.allowance
         maximumValues = min(limits.values, grown)
-        // Twice, because a name that many entries share is written once.
+        // Twice the limit, because a name shared by many entries is stored once.
         let text = limits.bytes.multipliedReportingOverflow(by: 2)
         maximumTextBytes = min(text.overflow ? .max : text.partialValue, grown)
     }
 
-    /// Throws if the list is beyond its limits.
+    /// Throws if the list exceeds its limits.
     mutating func check() throws(ListSyntaxError) { _ = try extent(of: file.top, depth: 0) }
 
     private mutating func extent(of object: Int, depth: Int) throws(ListSyntaxError) -> Extent {
@@ -61,14 +61,15 @@ struct BinaryListSurvey {
         }
     }
 
-    /// A container that contains itself ends at the limit of depth, before anything is counted twice.
+    /// The size of a container. A container that contains itself reaches the depth limit before any
+    /// of its parts is counted twice.
     private mutating func extent(
         ofContainerAt start: Int, depth: Int
     ) throws(ListSyntaxError) -> Extent {
         var sum = Extent()
         for reference in try file.references(at: start) {
             let part = try extent(of: try file.object(at: reference), depth: depth + 1)
-            // Neither sum can overflow: both terms are below the limits.
+            // Neither sum can overflow, because both terms are below the limits.
             sum.values += part.values
             sum.textBytes += part.textBytes
             sum.height = max(sum.height, part.height)

@@ -13,7 +13,7 @@ struct FolderReader {
     init(
         _ folder: URL, named name: String, limits: PhotoListLimits
     ) throws(PhotoSourceError) {
-        // Resolved once, so that "inside the folder" is a question about paths alone.
+        // Resolved once, so that "inside the folder" can be decided by comparing paths.
         guard let path = LocalPath(folder) else {
             throw PhotoSourceError(
                 .notFound, source: name, problem: "there is no such file or folder",
@@ -45,7 +45,7 @@ struct FolderReader {
                 + PictureFiles.extensions.map { ".\($0)" }.joined(separator: " "))
     }
 
-    /// - Parameter path: the folder's own path in the root, with a slash at its end unless it is
+    /// - Parameter path: the folder's path relative to the root, with a trailing slash unless it is
     ///   empty.
     private mutating func walk(
         _ folder: LocalPath, names: [[UInt8]], path: [UInt8], depth: Int
@@ -53,7 +53,7 @@ struct FolderReader {
         let visible = names.filter { $0.first != UInt8(ascii: ".") }
             .map { (order: NaturalOrder(textForPeople($0)), bytes: $0) }
             .sorted { left, right in
-                // Names that look the same to people still have an order.
+                // Names that look alike are ordered by their bytes.
                 left.order == right.order
                     ? left.bytes.lexicographicallyPrecedes(right.bytes) : left.order < right.order
             }
@@ -65,7 +65,7 @@ struct FolderReader {
     private mutating func visit(
         _ item: LocalPath, path: [UInt8], depth: Int
     ) throws(PhotoSourceError) {
-        // What vanished since its folder was read is not there, which is no error.
+        // An item that has vanished since its folder was read is not an error.
         guard let kind = try? LocalFiles.kind(of: item, named: name) else { return }
         switch kind {
         case .folder:
@@ -83,8 +83,8 @@ struct FolderReader {
         }
     }
 
-    /// Adds a regular file if it is a picture, which its name says, or its first bytes if the name
-    /// says nothing.
+    /// Adds a regular file if its name, or for an unknown extension its first bytes, are those of a
+    /// picture.
     private mutating func take(_ file: LocalPath, path: [UInt8]) throws(PhotoSourceError) {
         let text = textForPeople(path)
         if PictureFiles.isPicture(named: path) || !hasKnownEnding(path) && beginsAsPicture(file) {
@@ -97,7 +97,7 @@ struct FolderReader {
         }
     }
 
-    /// Not for a camera's raw files, which begin as TIFF does.
+    /// Excludes a camera's raw files, which start like TIFF files.
     private func hasKnownEnding(_ path: [UInt8]) -> Bool { UnreadFormat(of: path) != nil }
 
     private func beginsAsPicture(_ file: LocalPath) -> Bool {
@@ -130,10 +130,10 @@ struct FolderReader {
         try builder.addFailure(name: name + "/", reason: reason)
     }
 
-    /// Where a link leads, if that is a regular file inside the folder.
+    /// The target of a link, if the target is a regular file inside the folder.
     ///
-    /// The record gets the target's URL rather than the link's, so that a link which is turned
-    /// elsewhere later leads nowhere.
+    /// The record gets the URL of the target, not of the link, so that changing the link later has
+    /// no effect.
     private func fileInside(_ link: LocalPath) -> LocalPath? {
         guard let target = link.resolved, target.suffix(below: root) != nil,
             case .file? = try? LocalFiles.kind(of: target, named: name)

@@ -1,4 +1,4 @@
-/// Reads JSON (RFC 8259) into a ``ListValue``, with the line of each entry and of a mistake.
+/// Reads JSON (RFC 8259) into a ``ListValue``, and records the line of each entry and error.
 struct JSONListReader {
     private var scanner: ListScanner
 
@@ -156,7 +156,7 @@ struct JSONListReader {
 
     private mutating func readNumber() throws(ListSyntaxError) -> ListValue {
         let text = scanner.take { !isNumberByte($0) && !isLetter($0) }
-        // No list of photos has a number that counts, so that its value is not worth more care.
+        // Lists of photos do not use numbers, so only the syntax is checked.
         guard Double(String(decoding: text, as: UTF8.self)) != nil else {
             throw scanner.syntaxError(
                 "\(quoted(String(decoding: text, as: UTF8.self))) is no number",

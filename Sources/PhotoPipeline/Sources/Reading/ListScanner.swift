@@ -1,7 +1,7 @@
-/// A place in a text list, moving forward byte by byte, that knows its line.
+/// A scanner that moves forward through a text list byte by byte and can report its line.
 ///
-/// The text is UTF-8, checked by whoever made the scanner. Line numbers are computed when asked
-/// for, from the last such place on, so that reading costs nothing for them.
+/// The text must be valid UTF-8; the creator of the scanner checks that. Line numbers are computed
+/// on demand, starting from the last computed line, so reading does not pay for them.
 struct ListScanner {
     let bytes: [UInt8]
     let limits: PhotoListLimits
@@ -17,10 +17,10 @@ struct ListScanner {
 
     var isAtEnd: Bool { index == bytes.count }
 
-    /// The byte at this place; `nil` at the end.
+    /// The byte at the current position; `nil` at the end.
     var current: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    /// The line of this place, counted from 1.
+    /// The line of the current position, counted from 1.
     mutating func line() -> Int {
         while countedIndex < index {
             if bytes[countedIndex] == UInt8(ascii: "\n") { countedLine += 1 }
@@ -35,20 +35,21 @@ struct ListScanner {
         while let byte = current, isListWhitespace(byte) { index += 1 }
     }
 
-    /// Whether the text goes on with the given bytes.
+    /// Whether the text continues with the given bytes.
     func looksAt(_ text: StaticString) -> Bool {
         bytes[index...].starts(
             with: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Moves past the given text if the scanner looks at it.
+    /// Skips the given text if the scanner is in front of it.
     mutating func skip(_ text: StaticString) -> Bool {
         guard looksAt(text) else { return false }
         index += text.utf8CodeUnitCount
         return true
     }
 
-    /// Moves past the next such text; `false`, at the end, if there is none.
+    /// Skips everything up to and including the next occurrence of the text; returns `false`, at
+    /// the end, if there is none.
     mutating func skipPast(_ text: StaticString) -> Bool {
         while !isAtEnd {
             if skip(text) { return true }
@@ -57,17 +58,17 @@ struct ListScanner {
         return false
     }
 
-    /// Moves to the next byte for which the condition holds and gives what was passed.
+    /// Advances to the next byte that meets the condition, and returns the bytes before it.
     mutating func take(until condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = index
         while index < bytes.count, !condition(bytes[index]) { index += 1 }
         return bytes[start..<index]
     }
 
-    /// What the scanner looks at, for messages.
+    /// A description of the text at the current position, for messages.
     var sight: String {
         guard index < bytes.count else { return "the end of the file" }
-        // Steps over the bytes of one character, so that messages stay readable.
+        // Takes all bytes of one character, so that messages stay readable.
         let upcoming = String(decoding: bytes[index...].prefix(16), as: UTF8.self)
         return upcoming.first.map { quoted(String($0)) } ?? "the end of the file"
     }
@@ -77,13 +78,13 @@ struct ListScanner {
             kind: .invalidSyntax, line: line(), problem: problem, advice: "expected \(expected)")
     }
 
-    /// Counts one more value of the list.
+    /// Counts one more value, and checks the limit.
     mutating func countValue() throws(ListSyntaxError) {
         valueCount += 1
         guard valueCount <= limits.values else { throw .tooManyValues(limits, line: line()) }
     }
 
-    /// Checks that a container may lie in that many others.
+    /// Checks that a container may be nested at the given depth.
     mutating func checkDepth(_ depth: Int) throws(ListSyntaxError) {
         guard depth < limits.depth else { throw .tooDeep(limits, line: line()) }
     }
@@ -104,7 +105,7 @@ extension ListSyntaxError {
     }
 }
 
-/// Space, tab, line feed and carriage return: what JSON and XML call white space.
+/// Whether a byte is white space in JSON and XML: space, tab, line feed or carriage return.
 func isListWhitespace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
 }

@@ -1,32 +1,33 @@
-/// What a list's file says, before anybody asks whether it makes sense.
+/// The raw values of a list's file, before their meaning is checked.
 ///
-/// The readers of the three formats all produce this. They are our own for what the decoders of
-/// FoundationEssentials (Swift 6.3) do not give: JSON errors have no line there and property list
-/// errors always say line 1, a property list of twenty thousand nested arrays overflows the stack,
-/// the order of entries is lost, and a binary list whose entries all point to one huge dictionary
-/// costs quadratic time. None of the readers knows entities, external or other.
+/// The readers of all three formats produce this type. We use our own readers because the decoders
+/// of FoundationEssentials (Swift 6.3) fall short: JSON errors have no line, property list errors
+/// always report line 1, a property list of twenty thousand nested arrays overflows the stack, the
+/// order of entries is lost, and a binary list whose entries all point to one huge dictionary takes
+/// quadratic time. Our readers do not support entities, external or otherwise.
 enum ListValue: Equatable {
     case text(String)
     case array([Element])
     case dictionary([Member])
-    /// A value that no list of photos has, by its name in messages, as in "a number".
+    /// A value that lists of photos do not use, under its name in messages, such as "a number".
     case other(String)
 
     struct Element: Equatable {
-        /// Where the element begins; `nil` in a binary property list.
+        /// The line where the element starts; `nil` in a binary property list.
         let line: Int?
         let value: ListValue
     }
 
-    /// Members keep the order of the file, and all of those that share a key.
+    /// A member of a dictionary. Members keep the order of the file, including members with equal
+    /// keys.
     struct Member: Equatable {
         let key: String
-        /// Where the key begins; `nil` in a binary property list.
+        /// The line where the key starts; `nil` in a binary property list.
         let line: Int?
         let value: ListValue
     }
 
-    /// What it is, for messages.
+    /// The kind of the value, for messages.
     var kindName: String {
         switch self {
         case .text: "a text"
@@ -37,7 +38,7 @@ enum ListValue: Equatable {
     }
 }
 
-/// A mistake in a list's syntax, or its being beyond a limit.
+/// A syntax error in a list, or a list that exceeds a limit.
 struct ListSyntaxError: Error, Equatable {
     let kind: PhotoSourceError.Kind
     let line: Int?

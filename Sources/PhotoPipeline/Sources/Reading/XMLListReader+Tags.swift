@@ -1,4 +1,4 @@
-// The tags of an XML property list, and what stands around its values.
+// Reads the tags of an XML property list, and the text around its values.
 extension XMLListReader {
     struct Tag {
         enum Form { case opening, closing, empty }
@@ -7,13 +7,13 @@ extension XMLListReader {
         let line: Int
     }
 
-    /// Reads the tag that comes next, after white space and comments; `nil` at the end.
+    /// Reads the next tag after white space and comments; `nil` at the end.
     mutating func nextTag() throws(ListSyntaxError) -> Tag? {
         try skipBetweenTags()
         return try readTag()
     }
 
-    /// Reads the tag the scanner looks at; `nil` at the end.
+    /// Reads the tag at the current position; `nil` at the end.
     mutating func readTag() throws(ListSyntaxError) -> Tag? {
         if scanner.isAtEnd { return nil }
         let line = scanner.line()
@@ -26,7 +26,7 @@ extension XMLListReader {
             isListWhitespace($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ">")
                 || $0 == UInt8(ascii: "<")
         }
-        // Attributes mean nothing in a property list.
+        // Attributes have no meaning in a property list.
         _ = scanner.take { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }
         let isEmpty = scanner.index > 0 && scanner.bytes[scanner.index - 1] == UInt8(ascii: "/")
         guard scanner.skip(">") else {
@@ -64,7 +64,7 @@ extension XMLListReader {
             kind: .invalidSyntax, line: tag.line, problem: problem, advice: "expected \(expected)")
     }
 
-    // MARK: Around the values
+    // MARK: Text around the values
 
     mutating func skipBetweenTags() throws(ListSyntaxError) {
         scanner.skipWhitespace()

@@ -1,8 +1,8 @@
-/// Reads an XML property list into a ``ListValue``, with the line of each entry and of a mistake.
+/// Reads an XML property list into a ``ListValue``, and records the line of each entry and error.
 ///
-/// Only the elements of property lists exist. The document type is passed over and never fetched;
-/// one that declares entities is refused, so that neither a file outside can be drawn in nor a
-/// short list be blown up.
+/// Only the elements of property lists are supported. A document type is skipped and never fetched.
+/// A document type that declares entities is rejected, so that a list can neither include external
+/// files nor expand without bound.
 struct XMLListReader {
     var scanner: ListScanner
 
@@ -109,7 +109,7 @@ struct XMLListReader {
 
     // MARK: Text
 
-    /// Reads what stands between a tag and its end.
+    /// Reads the text between a tag and its end tag.
     private mutating func readText(of opening: Tag) throws(ListSyntaxError) -> String {
         guard opening.form == .opening else { return "" }
         var result: [UInt8] = []
@@ -172,7 +172,7 @@ struct XMLListReader {
     }
 }
 
-/// Letters, digits and #: what stands between & and ; in a reference.
+/// Whether a byte may stand between & and ; in a reference: letters, digits and #.
 private func isReferenceByte(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
         || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "#")
