@@ -24,8 +24,8 @@ struct CommandTests {
         let path = "\(folder.path)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
         let result = try await run(
             .name(program), arguments: ["-c", command],
-            // `make test` runs these tests: its make must not pass for the parent of this one, which would
-            // print the folders that it enters and leaves.
+            // `make test` runs these tests: its make must not pass for the parent of this one,
+            // which would print the folders that it enters and leaves.
             environment: .inherit.updating([
                 "PATH": path, "HOME": home, "MAKELEVEL": "0", "MAKEFLAGS": "", "MFLAGS": "",
             ]),
@@ -38,7 +38,8 @@ struct CommandTests {
 
     // MARK: make run
 
-    /// What the program gets for a source, from the project's Makefile beside programs that only print.
+    /// What the program gets for a source, from the project's Makefile beside programs that only
+    /// print.
     private func source(of command: String, shell program: String) async throws -> String {
         var source = ""
         try await withTemporaryFolder { folder in
@@ -86,7 +87,8 @@ struct CommandTests {
         exit 100
         """
 
-    /// Runs the script with an apt-get whose calls end as given, one after the other; the last way stays.
+    /// Runs the script with an apt-get whose calls end as given, one after the other; the last way
+    /// stays.
     private func install(
         patience: Int = 600, aptGetEnds ways: String...
     ) async throws -> (outcome: Outcome, calls: [Substring]) {

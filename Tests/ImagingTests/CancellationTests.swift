@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads, .serialized) struct CancellationTests {
-    /// Large enough that no machine finishes before a cancellation that comes right after the start.
+    /// Large enough that no machine finishes before a cancellation that comes right after the
+    /// start.
     private static let large = try? Pictures.colourful(width: 5000, height: 4000)
 
     private func cancelled() -> ImagingCancellation {
@@ -54,8 +55,8 @@ import Testing
         }
     }
 
-    /// Does work on a thread of its own, again and again until it throws, cancels it from here once that
-    /// thread runs, and gives back what it threw.
+    /// Does work on a thread of its own, again and again until it throws, cancels it from here once
+    /// that thread runs, and gives back what it threw.
     private func cancelFromHere(
         _ work: @escaping @Sendable (ImagingCancellation) throws(ImagingError) -> Void
     ) -> ImagingError? {

@@ -6,7 +6,8 @@ import OperationsTelemetry
 import TestSupport
 import Testing
 
-/// A process has one hook for findings, and other tests have it: so each of these is in a process of its own.
+/// A process has one hook for findings, and other tests have it: so each of these is in a process
+/// of its own.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DiagnosticsLogTests {
     @Test func findingsGoToALoggerByOneCall() async {

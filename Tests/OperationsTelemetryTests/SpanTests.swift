@@ -200,7 +200,8 @@ struct SpanTests {
         #expect(linked == dependencies && linked.count == 2)
     }
 
-    /// The request's span is current in all that belongs to it, with telemetry of the scope's queue and without.
+    /// The request's span is current in all that belongs to it, with telemetry of the scope's queue
+    /// and without.
     @Test(arguments: [false, true])
     func contextFlowsIntoScopes(isReported: Bool) async throws {
         let tracer = InMemoryTracer()

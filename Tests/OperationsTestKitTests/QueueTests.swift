@@ -34,7 +34,8 @@ struct QueueTests {
             let queue = scheduler.makeQueue(width: 2)
             for number in 0..<5 { queue.addOperation { events.record(number) } }
             try scheduler.run()
-            // The n-th to be taken is the n-th or one behind in the order, unless it is the one that waits.
+            // The n-th to be taken is the n-th or one behind in the order, unless it is the one
+            // that waits.
             for (turn, number) in events.events.enumerated() {
                 try check(number <= turn + 1, "\(events.events)")
             }

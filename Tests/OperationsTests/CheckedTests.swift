@@ -5,8 +5,8 @@ import Testing
 
 @testable import Operations
 
-/// The twins that throw where the usual methods stop the program. `MisuseTests` checks the sentences of
-/// those.
+/// The twins that throw where the usual methods stop the program. `MisuseTests` checks the
+/// sentences of those.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CheckedTests {
     private func named(_ name: String) -> BlockOperation {

@@ -13,8 +13,8 @@ private func findings(during body: () -> Void) -> [String] {
     return recorder.events
 }
 
-/// The handler of findings belongs to the whole process, so these have processes of their own, or look for
-/// findings of their own, one test after the other.
+/// The handler of findings belongs to the whole process, so these have processes of their own, or
+/// look for findings of their own, one test after the other.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct DiagnosticsTests {
     func withFindings(_ body: (Recorder<String>) async -> Void) async {
@@ -92,7 +92,8 @@ struct DiagnosticsTests {
         }
     }
 
-    /// A cycle that is reported stays linked, against the order of the graph; others must be found beside it.
+    /// A cycle that is reported stays linked, against the order of the graph; others must be found
+    /// beside it.
     @Test func aCycleIsFoundWhileAnotherEdgeClosesOne() async {
         await #expect(processExitsWith: .success) {
             let (a, x, c, b) = (named("a"), named("x"), named("c"), named("b"))
@@ -156,8 +157,8 @@ struct DiagnosticsTests {
         }
     }
 
-    /// Two cycles over the same edge, one after the other; the second one leads over an operation that is
-    /// moved by the addition that puts the edge in its place.
+    /// Two cycles over the same edge, one after the other; the second one leads over an operation
+    /// that is moved by the addition that puts the edge in its place.
     @Test func theRestOfABrokenCycleIsPartOfTheNext() async {
         await #expect(processExitsWith: .success) {
             let (a, b, c) = (named("a"), named("b"), named("c"))

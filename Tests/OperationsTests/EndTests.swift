@@ -129,8 +129,8 @@ struct EndTests {
                 queue.addOperation(operation)
                 await operation.finished()
                 await queue.drain()
-                // An operation that is not plain leaves its queue before its observers are called: the
-                // observation has to last until then.
+                // An operation that is not plain leaves its queue before its observers are called:
+                // the observation has to last until then.
                 guard await comesTrue({ returned.value == index + 1 }) else { exit(1) }
                 withExtendedLifetime(observation) {}
             }

@@ -226,7 +226,8 @@ struct EndlessWaitTests {
         expect(result, says: "so none of them would ever finish: let the operations of queue '")
     }
 
-    /// Each of these ends: by units that another one gives back, by room that comes, or at a deadline.
+    /// Each of these ends: by units that another one gives back, by room that comes, or at a
+    /// deadline.
     @Test func waitsForUnitsAndRoomThatCome() async throws {
         let licences = ConcurrencyBudget(2, name: "licences")
         let (net, disk) = (Circle.queue("net"), Circle.queue("disk", width: 2))
@@ -564,8 +565,8 @@ struct EndlessWaitTests {
         await queue.drain()
     }
 
-    /// Three queues that wait for each other's children only downwards, with every slot taken all the
-    /// time, cancellations, and waits for whole queues.
+    /// Three queues that wait for each other's children only downwards, with every slot taken all
+    /// the time, cancellations, and waits for whole queues.
     @Test func waitsOfNarrowQueuesForQueuesBelowThemEnd() async {
         for round in 0..<40 {
             let queues = (0..<3).map { _ in OperationQueue() }
@@ -611,8 +612,8 @@ struct EndlessWaitTests {
         #expect(ran.value == count)
     }
 
-    /// Of threads that wait inside of each other, only those look again from time to time whose wait is not for one
-    /// that waits itself; they find the circle for all.
+    /// Of threads that wait inside of each other, only those look again from time to time whose
+    /// wait is not for one that waits itself; they find the circle for all.
     @Test func thatADependencyMakesEndlessLaterBehindOtherWaits() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
@@ -643,7 +644,8 @@ struct EndlessWaitTests {
         expect(result, says: "so none of them would ever finish: remove this wait")
     }
 
-    /// A circle of dependencies that was reported can be broken, so nothing that waits behind it is stuck.
+    /// A circle of dependencies that was reported can be broken, so nothing that waits behind it is
+    /// stuck.
     @Test func behindABrokenCircleOfDependenciesWaitsEnd() async {
         await #expect(processExitsWith: .success) {
             OperationsDiagnostics.handler = { _ in }

@@ -11,7 +11,8 @@ import Musl
 import Darwin
 #endif
 
-/// Ten times as many take about ten times as long: in processes of their own, by the processor time of these.
+/// Ten times as many take about ten times as long: in processes of their own, by the processor time
+/// of these.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct GrowthTests {
     @Test func ofWaitsForAnOperationWhoseTimeIsUp() async {

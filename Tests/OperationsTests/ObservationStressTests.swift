@@ -53,7 +53,8 @@ struct ObservationStressTests {
                 operation.removeDependency(dependency)
             }
         }
-        // Handlers may still run on a thread that had delivered for the others: none, for all returned.
+        // Handlers may still run on a thread that had delivered for the others: none, for all
+        // returned.
         #expect(names.events.count == 4000)
         #expect(Set(names.events.map(\.new)).count == 4000)
         for thread in 0..<8 {

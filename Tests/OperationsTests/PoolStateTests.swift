@@ -66,7 +66,8 @@ struct PoolStateTests {
         #expect(taken != nil)
     }
 
-    /// An item that was about to be taken has to wait, because a worker came back: it must be watched.
+    /// An item that was about to be taken has to wait, because a worker came back: it must be
+    /// watched.
     @Test func aWorkerThatComesBackLeavesNothingUnwatched() {
         var pool = pool()
         let waiting = activeWorker(&pool)
@@ -207,7 +208,8 @@ struct PoolStateTests {
 
     // MARK: Ageing
 
-    /// What one processor gets to do, one item after the other, while some of each of these urgencies always wait.
+    /// What one processor gets to do, one item after the other, while some of each of these
+    /// urgencies always wait.
     private func served(_ urgencies: [Urgency], turns: Int) -> [Urgency] {
         var pool = pool(cores: 1)
         for urgency in urgencies { _ = pool.submitted(item(urgency)) }
@@ -235,7 +237,8 @@ struct PoolStateTests {
                 turns.indices.filter { turns[$0] == urgency },
                 turns.indices.filter { turns[$0] == urgency }.dropFirst()
             ).map { $1 - $0 }
-            // One turn after it was passed over so often, or a few later, if others were due as well.
+            // One turn after it was passed over so often, or a few later, if others were due as
+            // well.
             #expect(!gaps.isEmpty && gaps.allSatisfy { $0 > patience })
             #expect(gaps.allSatisfy { $0 <= patience + urgencies.count })
         }
@@ -243,7 +246,8 @@ struct PoolStateTests {
         #expect(turns.count { $0 == urgencies[0] } > 800)
     }
 
-    /// What is at work has its share from the system. Those that compute for long do not become more and more.
+    /// What is at work has its share from the system. Those that compute for long do not become
+    /// more and more.
     @Test func anUrgencyOfWhichSomethingIsAtWorkDoesNotAge() {
         var pool = pool(cores: 1)
         for _ in 0..<3 { _ = pool.submitted(item(.background)) }

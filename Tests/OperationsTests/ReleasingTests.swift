@@ -104,7 +104,8 @@ struct ReleasingTests {
         arguments: Link.allCases)
     func aChain(of link: Link) async {
         let gone = Tally()
-        // Each group has a task; a thread may have a million blocks as soon as a hundred thousand groups.
+        // Each group has a task; a thread may have a million blocks as soon as a hundred thousand
+        // groups.
         let length = (link == .memberOfAGroup ? 100_000 : 1_000_000) / slowness
         await onThread(stackSize: Self.smallStack) {
             var last: Operation?

@@ -36,7 +36,8 @@ struct SchedulerPartsTests {
         #expect(tree.isEmpty && tree.first(from: 0) == nil)
     }
 
-    /// A batch of which another worker has run everything must not say once more that the queue is empty.
+    /// A batch of which another worker has run everything must not say once more that the queue is
+    /// empty.
     @Test func aBatchThatWasGivenBackWholeDoesNotEmptyTheQueue() {
         var state = QueueState()
         let queue = OperationQueue()

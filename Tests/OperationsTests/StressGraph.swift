@@ -23,7 +23,8 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// One round: operations of every kind over several queues, and those who disturb them.
 ///
-/// Unchecked: the arrays are made before the disturbances begin and let go of after they have ended.
+/// Unchecked: the arrays are made before the disturbances begin and let go of after they have
+/// ended.
 final class StressGraph: @unchecked Sendable {
     /// What is seen of one operation.
     final class Trace: Sendable {
@@ -245,7 +246,8 @@ final class StressGraph: @unchecked Sendable {
         }
     }
 
-    /// Late edges, in the order in which they were made, and edges to operations that are never enqueued.
+    /// Late edges, in the order in which they were made, and edges to operations that are never
+    /// enqueued.
     private func disturbEdges(_ start: SeededGenerator) {
         var random = start
         var dropped: [Operation] = []

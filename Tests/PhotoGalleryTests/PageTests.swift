@@ -115,7 +115,8 @@ struct PageTests {
 
 /// Pictures of the page, kept for whoever wants to look, in the folder that SCREENSHOTS names.
 enum Screenshots {
-    /// Small photos for tests; for pictures that people look at, larger ones, which take their time.
+    /// Small photos for tests; for pictures that people look at, larger ones, which take their
+    /// time.
     static var origin: DemoOriginServer.Configuration {
         var configuration = DemoOriginServer.Configuration.quick
         if ProcessInfo.processInfo.environment["SCREENSHOTS"] != nil {

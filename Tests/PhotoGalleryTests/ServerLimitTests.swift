@@ -136,7 +136,8 @@ struct ServerLimitTests {
 
     // MARK: Numbers
 
-    /// The system accepts some connections at once before the limit is looked at, hence more than the limit.
+    /// The system accepts some connections at once before the limit is looked at, hence more than
+    /// the limit.
     @Test func connectionsBeyondTheLimitWaitUntilOthersAreClosed() async throws {
         var limits = Self.limits
         limits.connections = 10

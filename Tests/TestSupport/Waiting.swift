@@ -1,5 +1,5 @@
-/// Waits for what follows an event without announcing itself, as the release of memory does; false if it has
-/// not come about after two minutes.
+/// Waits for what follows an event without announcing itself, as the release of memory does; false
+/// if it has not come about after two minutes.
 package func comesTrue(_ condition: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + .seconds(120)
     while !condition() {
@@ -10,5 +10,6 @@ package func comesTrue(_ condition: () -> Bool) async -> Bool {
     return true
 }
 
-/// Suspends until the task is cancelled, which is what is waited for: the hour only bounds a test that fails.
+/// Suspends until the task is cancelled, which is what is waited for: the hour only bounds a test
+/// that fails.
 package func untilCancelled() async throws { try await Task.sleep(for: .seconds(3600)) }

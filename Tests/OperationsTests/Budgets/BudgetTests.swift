@@ -138,7 +138,8 @@ struct BudgetTests {
         #expect(order.events == ["late", "early"] && budget.inUse == 0)
     }
 
-    /// Units are only held together with a slot; otherwise these would wait for each other for ever.
+    /// Units are only held together with a slot; otherwise these would wait for each other for
+    /// ever.
     @Test func oneInAFullQueueHoldsBackNobody() async {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)

@@ -40,8 +40,8 @@ let contractSeeds: [UInt64] = {
     return [1, 2] + (0..<2).map { _ in generator.next() }
 }()
 
-/// Ends the process in four minutes: for exit tests of code that would hang if it were wrong, with the
-/// status that makes the test fail.
+/// Ends the process in four minutes: for exit tests of code that would hang if it were wrong, with
+/// the status that makes the test fail.
 func endSoon(_ status: Int32 = EXIT_SUCCESS) {
     startTestThread {
         _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 240)

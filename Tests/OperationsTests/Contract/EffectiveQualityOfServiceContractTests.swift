@@ -4,7 +4,8 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// What is in force: the largest of the property, what was inferred, and all promotions (section 2.4, M9).
+/// What is in force: the largest of the property, what was inferred, and all promotions (section
+/// 2.4, M9).
 ///
 /// Operations are made on a plain thread, where nothing is inferred, unless the rule is about that.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

@@ -2,8 +2,8 @@ import Operations
 import TestSupport
 import Testing
 
-/// Why is this not running? Each reason is named, and the names of all that it depends on: O11, O18, O32,
-/// Q6, Q9, Q10, and decision 2.
+/// Why is this not running? Each reason is named, and the names of all that it depends on: O11,
+/// O18, O32, Q6, Q9, Q10, and decision 2.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExplainContractTests {
     private func expect(

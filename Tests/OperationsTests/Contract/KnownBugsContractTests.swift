@@ -12,8 +12,8 @@ import Musl
 import Glibc
 #endif
 
-/// What is wrong or slow elsewhere and must not be here: rows B1–B20, and of P1–P8 what can be counted
-/// and so cannot fail by a slow machine.
+/// What is wrong or slow elsewhere and must not be here: rows B1–B20, and of P1–P8 what can be
+/// counted and so cannot fail by a slow machine.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct KnownBugsContractTests {
     // MARK: Bugs

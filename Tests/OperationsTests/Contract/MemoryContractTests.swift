@@ -110,7 +110,8 @@ struct MemoryContractTests {
         }
         await queue.drain()
         #expect(await comesTrue { first == nil })
-        // The last ones are kept for their dependents, and a worker may not have let go of some yet.
+        // The last ones are kept for their dependents, and a worker may not have let go of some
+        // yet.
         #expect(await comesTrue { gone.value >= length - 10 })
         #expect(previous.isFinished && previous.dependencies.count == 1)
     }
@@ -199,7 +200,8 @@ struct MemoryContractTests {
         queue.addOperation(long)
         queue.isSuspended = false
         await onThread { _ = began.wait() }
-        // The long one keeps its dependency with that one's, and the worker the last one that it ran.
+        // The long one keeps its dependency with that one's, and the worker the last one that it
+        // ran.
         let kept = isChain ? 2 : 1
         #expect(await comesTrue { gone.value >= 10 - kept })
         goOn.send()

@@ -3,7 +3,8 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// Waits that can never end stop the program with the names of all that wait: rows O22, Q12, decision 9.
+/// Waits that can never end stop the program with the names of all that wait: rows O22, Q12,
+/// decision 9.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct WaitCycleContractTests {
     @Test("O22: two operations that wait for each other")

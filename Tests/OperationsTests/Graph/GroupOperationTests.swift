@@ -279,7 +279,8 @@ struct GroupOperationTests {
         #expect(ran.events == ["group"])
     }
 
-    /// A group that was checked with the graph it is in is checked again if a dependency was added since.
+    /// A group that was checked with the graph it is in is checked again if a dependency was added
+    /// since.
     @Test func whatIsAddedWhileAnOuterGroupRunsIsFound() async throws {
         let queue = OperationQueue()
         let (began, goOn) = (Signal(), Signal())

@@ -245,8 +245,9 @@ struct Trace {
         events.filter { $0.phase == "M" && $0.name == kind }.compactMap { $0.argument("name") }
     }
 
-    /// Reads events as Perfetto does: in the order of time, those of one moment in the order of the file. An arrow
-    /// belongs to the slice of its thread that began last and was not ended by an event of its own.
+    /// Reads events as Perfetto does: in the order of time, those of one moment in the order of the
+    /// file. An arrow belongs to the slice of its thread that began last and was not ended by an
+    /// event of its own.
     private static func replay(
         _ events: [Event]
     ) -> (slices: [Event], arrows: Set<String>, problems: [String]) {

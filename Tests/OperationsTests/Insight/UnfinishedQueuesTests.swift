@@ -94,8 +94,8 @@ struct UnfinishedQueuesTests {
         func entry() -> OperationsDiagnostics.UnfinishedQueue? {
             OperationsDiagnostics.unfinishedQueues().first { $0.queue.name == name }
         }
-        // A worker may have a reference for a moment, and so may others who look.
-        // One look counts as a whole: at the next somebody else may be looking. It is itself a reference.
+        // A worker may have a reference for a moment, and so may others who look. One look counts
+        // as a whole: at the next somebody else may be looking. It is itself a reference.
         var seen = entry()
         while seen?.isAbandoned == false {
             seen = nil

@@ -34,11 +34,13 @@ final class StepQueue: Sendable {
 }
 
 extension OperationQueue {
-    /// Makes it believe that its operations take so little time that workers had best claim several at once.
+    /// Makes it believe that its operations take so little time that workers had best claim several
+    /// at once.
     func claimsSeveral() { event { $0.typicalNanoseconds = 100 } }
 }
 
-/// What a queue should do next, by the plain meaning of its settings, however long it takes to find that out.
+/// What a queue should do next, by the plain meaning of its settings, however long it takes to find
+/// that out.
 struct OrderModel {
     struct Item {
         let number: Int

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Operations
 
-/// Every order, with deadlines, ageing, barriers, changes of priorities and places, against the plain meaning.
+/// Every order, with deadlines, ageing, barriers, changes of priorities and places, against the
+/// plain meaning.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderModelTests {
     /// Not plain, and so asked whether it is ready.

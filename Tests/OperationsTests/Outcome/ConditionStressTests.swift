@@ -3,8 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// Random graphs whose edges have conditions, whose operations fail, and which are cancelled from outside
-/// meanwhile, in part with all that depends on them. A failure prints its seed.
+/// Random graphs whose edges have conditions, whose operations fail, and which are cancelled from
+/// outside meanwhile, in part with all that depends on them. A failure prints its seed.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct ConditionStressTests {
     struct Broken: Error {}

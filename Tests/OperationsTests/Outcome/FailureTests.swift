@@ -121,8 +121,8 @@ struct FailureTests {
         #expect(running.cancellationReason == nil)
     }
 
-    /// What depends on an operation goes by how it ended, and that is what its reason says: whoever else was
-    /// about to cancel it.
+    /// What depends on an operation goes by how it ended, and that is what its reason says: whoever
+    /// else was about to cancel it.
     @Test func theReasonDecidesAboutWhatDependsOnIt() async {
         final class First: Operation, @unchecked Sendable {
             nonisolated(unsafe) var whenCancelled: (() -> Void)?
@@ -204,8 +204,8 @@ struct FailureTests {
         }
     }
 
-    /// The handler of one that is cancelled before it makes it fail, and waits for its end. It does so by other
-    /// means than the library's, whose waits would call `cancel()` first.
+    /// The handler of one that is cancelled before it makes it fail, and waits for its end. It does
+    /// so by other means than the library's, whose waits would call `cancel()` first.
     @Test func oneThatFailsWhileItsQueueIsBeingCancelledHasFailed() async {
         let (queue, other) = (OperationQueue(), OperationQueue())
         queue.maxConcurrentOperationCount = 2

@@ -159,8 +159,8 @@ struct QualityOfServiceTests {
     }
 
     @Test func aPromotionGoesThroughQueuesAndDependencies() {
-        // urgent is behind middle, which waits for inner, which is behind innermost in another queue,
-        // which waits for one in no queue.
+        // urgent is behind middle, which waits for inner, which is behind innermost in another
+        // queue, which waits for one in no queue.
         let (a, b) = (suspendedQueue(), suspendedQueue())
         let (middle, inner, innermost, last) = (
             operation(.background), operation(.background), operation(.background),

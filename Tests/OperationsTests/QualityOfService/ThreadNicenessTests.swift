@@ -10,8 +10,8 @@ import Glibc
 #endif
 
 #if os(Linux)
-/// What threads really get. Raising niceness is allowed to everybody, lowering it to root; each test says
-/// who it is.
+/// What threads really get. Raising niceness is allowed to everybody, lowering it to root; each
+/// test says who it is.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ThreadNicenessTests {
     static var isRoot: Bool { geteuid() == 0 }
@@ -248,7 +248,8 @@ struct ThreadNicenessTests {
             guard setuid(65_534) == 0 else { exit(9) }
             let seen = Recorder<Int32>()
             let queue = serialQueue()
-            // Alternately: each one that is nice is followed by one for which that thread is no good.
+            // Alternately: each one that is nice is followed by one for which that thread is no
+            // good.
             var expected: [Int32] = []
             for index in 0..<60 {
                 let isSingle = index % 3 == 0

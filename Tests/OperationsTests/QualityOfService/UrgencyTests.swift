@@ -5,13 +5,15 @@ import Testing
 
 @testable import Operations
 
-/// Work of default quality that computes on all processors, with more of it waiting, until it is told to end.
+/// Work of default quality that computes on all processors, with more of it waiting, until it is
+/// told to end.
 private final class Computing: Sendable {
     private let isOver = Atomic(false)
     private let started = Tally()
     let queue = OperationQueue()
 
-    /// Returns when all processors are busy with it. In a process of its own: nothing else runs meanwhile.
+    /// Returns when all processors are busy with it. In a process of its own: nothing else runs
+    /// meanwhile.
     func begin() {
         for _ in 0..<3 * WorkerPool.shared.cores { queue.addOperation { self.compute() } }
         waitUntilBusy()
@@ -56,9 +58,9 @@ private func inTask<Made: Sendable>(
     await Task.detached(priority: priority) { make() }.value
 }
 
-/// What is urgent does not wait for work that is less so, on whatever way it comes to a worker. Each test in a
-/// process of its own, all processors of which compute something of default quality; that ends when the test has
-/// seen what is urgent.
+/// What is urgent does not wait for work that is less so, on whatever way it comes to a worker.
+/// Each test in a process of its own, all processors of which compute something of default quality;
+/// that ends when the test has seen what is urgent.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct UrgencyTests {
     @Test func whatHasWaitedForAUnitIsStillUrgent() async {
@@ -191,8 +193,8 @@ struct UrgencyTests {
         }
     }
 
-    /// Two workers came for what is urgent and find what is not in the same queue. They must not count as busy with
-    /// something urgent.
+    /// Two workers came for what is urgent and find what is not in the same queue. They must not
+    /// count as busy with something urgent.
     @Test func whatComesAfterSomethingUrgentInTheSameQueueDoesNotCountAsUrgent() async {
         await #expect(processExitsWith: .success) {
             let computing = Computing()

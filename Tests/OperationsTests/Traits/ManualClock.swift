@@ -77,7 +77,8 @@ final class ManualClock: Clock {
         }
     }
 
-    /// Waits until nobody sleeps: a timer that is not needed any more ends a little after its operation.
+    /// Waits until nobody sleeps: a timer that is not needed any more ends a little after its
+    /// operation.
     func becomesQuiet() async -> Bool {
         await comesTrue { state.withLock { $0.sleepers.isEmpty } }
     }

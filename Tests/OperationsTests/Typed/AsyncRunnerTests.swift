@@ -4,8 +4,8 @@ import Testing
 
 @testable import Operations
 
-/// Where operations are made decides about their task: outside of tasks they share one while none of them
-/// suspends, inside each has its own. Nothing of that may show.
+/// Where operations are made decides about their task: outside of tasks they share one while none
+/// of them suspends, inside each has its own. Nothing of that may show.
 enum Place: CaseIterable {
     case insideOfTask, outside
 
@@ -125,7 +125,8 @@ struct AsyncRunnerTests {
         }
     }
 
-    /// A runner stays with its worker, from one queue to the next, and is taken from it by bodies that suspend.
+    /// A runner stays with its worker, from one queue to the next, and is taken from it by bodies
+    /// that suspend.
     @Test(arguments: Place.allCases)
     func manyQueuesTakeTurns(_ place: Place) async throws {
         let queues = (0..<4).map { _ in OperationQueue() }
@@ -230,7 +231,8 @@ struct AsyncRunnerTests {
             }
             return operation
         }
-        // At once, and not when the test has its turn among all others: it holds a worker until then.
+        // At once, and not when the test has its turn among all others: it holds a worker until
+        // then.
         await onThread {
             began.wait()
             operation.cancel()
@@ -277,7 +279,8 @@ struct AsyncRunnerTests {
         func visit() { visits += 1 }
     }
 
-    /// All that may take a body from its thread, mixed with what does not: none is lost, or run twice.
+    /// All that may take a body from its thread, mixed with what does not: none is lost, or run
+    /// twice.
     @Test(arguments: Place.allCases)
     func whateverBodiesDoEachRunsOnce(_ place: Place) async {
         let queues = (0..<3).map { _ in OperationQueue() }

@@ -9,8 +9,8 @@ import Testing
 struct SuspensionTests {
     /// The queue never learned the time, and claimed each operation by itself.
     ///
-    /// A body that is made inside a task hands over the slot of its batch when it is suspended, which gives the
-    /// rest of the batch back and forgets the time.
+    /// A body that is made inside a task hands over the slot of its batch when it is suspended,
+    /// which gives the rest of the batch back and forgets the time.
     @Test func howLongOperationsTakeThatAreSuspendedIsLearned() async {
         let queue = OperationQueue()
         await Place.outside.make {
@@ -139,7 +139,8 @@ struct SuspensionTests {
         claimed.release(claimed.operations.dropFirst())
     }
 
-    /// Its body begins on the worker's thread and blocks it: the rest of the batch must find the second slot.
+    /// Its body begins on the worker's thread and blocks it: the rest of the batch must find the
+    /// second slot.
     @Test func aBodyThatWaitsForTheNextOneOfItsBatchGetsIt() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2

@@ -62,7 +62,8 @@ struct PoolThreadTests {
         }
         let expected = mask(looked.filter { !Self.signalsOfFaults.contains($0) })
         #expect(!poolThreads().isEmpty)
-        // The C library blocks all for a moment in a thread that begins, makes another one, or ends.
+        // The C library blocks all for a moment in a thread that begins, makes another one, or
+        // ends.
         let areRight = await comesTrue {
             poolThreads().allSatisfy { thread in
                 guard let status = readText("/proc/self/task/\(thread.id)/status"),

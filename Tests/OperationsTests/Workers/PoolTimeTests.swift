@@ -78,7 +78,8 @@ struct PoolTimeTests {
     #if os(Linux)
     /// The `futex` operation of each thread that keeps the pool's time and waits for some moment.
     ///
-    /// Workers are left out: how long an idle worker waits before its thread ends may follow any clock.
+    /// Workers are left out: how long an idle worker waits before its thread ends may follow any
+    /// clock.
     private static func timedWaits() -> [Int] {
         #if arch(arm64)
         let futex = "98"

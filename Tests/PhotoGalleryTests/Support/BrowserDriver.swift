@@ -8,8 +8,8 @@ enum BrowserDriver {
 
     /// Runs a closure with the port of a new driver, which is killed afterwards.
     ///
-    /// The driver takes a port that is free on one address (IPv4 or IPv6), and ends if another program has
-    /// the same port on the other address. The next attempt gets another port.
+    /// The driver takes a port that is free on one address (IPv4 or IPv6), and ends if another
+    /// program has the same port on the other address. The next attempt gets another port.
     static func run(
         _ program: Executable = .name("chromedriver"), attempts: Int = 10,
         _ body: @escaping @Sendable (_ port: Int) async throws -> Void
@@ -47,7 +47,8 @@ enum BrowserDriver {
         case ended(_ words: String)
     }
 
-    /// The port on which a driver says that it listens, nil if it ended without, and all that it said.
+    /// The port on which a driver says that it listens, nil if it ended without, and all that it
+    /// said.
     private static func announcement(
         _ output: SubprocessOutputSequence
     ) async throws -> (port: Int?, words: String) {

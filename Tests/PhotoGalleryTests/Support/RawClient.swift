@@ -8,7 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// A client that sends what a test says, down to the bytes, and as slowly: no HTTP client does that.
+/// A client that sends what a test says, down to the bytes, and as slowly: no HTTP client does
+/// that.
 ///
 /// Reading blocks, so it runs on threads of its own. Closed when it is dropped.
 final class RawClient: Sendable {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PhotoPipeline
 
-/// Addresses that nothing is fetched from, in all the ways in which a list, a redirection or a name server
-/// can spell them.
+/// Addresses that nothing is fetched from, in all the ways in which a list, a redirection or a name
+/// server can spell them.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HostGuardTests {
     private static let okay = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nphoto"
@@ -65,8 +65,8 @@ struct HostGuardTests {
         #expect(reason == "There is no host named nowhere.example.")
     }
 
-    /// DNS rebinding: the name server gives a public address when it is asked, and another one when the
-    /// connection is made.
+    /// DNS rebinding: the name server gives a public address when it is asked, and another one when
+    /// the connection is made.
     @Test func theAddressThatIsConnectedToIsWhatCounts() async {
         let heard = Mutex<[String?]>([])
         let closed = Signal()

@@ -18,7 +18,8 @@ import Testing
     }
 }
 
-/// A generator that gives the same numbers for the same seed (SplitMix64, by Steele, Lea and Flood).
+/// A generator that gives the same numbers for the same seed (SplitMix64, by Steele, Lea and
+/// Flood).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

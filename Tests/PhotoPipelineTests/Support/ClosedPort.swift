@@ -6,8 +6,8 @@ import Musl
 import Glibc
 #endif
 
-/// Gives a closure a port of this machine on which nobody listens: it is taken, so that nobody else gets it
-/// meanwhile.
+/// Gives a closure a port of this machine on which nobody listens: it is taken, so that nobody else
+/// gets it meanwhile.
 func withClosedPort(_ body: (Int) async throws -> Void) async throws {
     #if canImport(Glibc)
     let kind = Int32(SOCK_STREAM.rawValue)

@@ -3,8 +3,8 @@ import FoundationEssentials
 @testable import PhotoPipeline
 
 extension DownloadLimits {
-    /// One attempt, and no limit of time that a busy machine could come near: a test sets the one that it
-    /// is about.
+    /// One attempt, and no limit of time that a busy machine could come near: a test sets the one
+    /// that it is about.
     static var patient: DownloadLimits {
         var limits = DownloadLimits()
         limits.attempts = 1
@@ -17,7 +17,8 @@ extension DownloadLimits {
     }
 }
 
-/// Downloads with a downloader of its own; what came, in words: the text or the reason of the failure.
+/// Downloads with a downloader of its own; what came, in words: the text or the reason of the
+/// failure.
 func downloaded(
     _ address: String, limits: DownloadLimits = .patient, allowing: [AllowedHost] = [.thisMachine],
     lookup: HostGuard.Lookup? = nil

@@ -9,8 +9,8 @@ import Musl
 import Glibc
 #endif
 
-/// A server that does to each connection what a test's script says, down to the bytes: what no HTTP server
-/// does of its own accord.
+/// A server that does to each connection what a test's script says, down to the bytes: what no HTTP
+/// server does of its own accord.
 final class ScriptedOrigin: Sendable {
     let port: Int
     private let listener: Int32
