@@ -1,5 +1,5 @@
 // snippet.hide
-// The README's first program.
+// The program of "Getting started".
 import Operations
 
 struct Card: CustomStringConvertible {

@@ -135,7 +135,7 @@ struct PixelCapacityTests {
         let first = Task {
             await holding(whole, in: queue, named: "first") {
                 begun.continuation.yield()
-                try? await Task.sleep(for: .seconds(3600))
+                try? await untilCancelled()
                 return 1
             }
         }
