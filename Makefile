@@ -32,6 +32,7 @@ unit-tests release-tests thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARAL
 
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
+	Scripts/check-comments
 
 # Explores the scheduler's protocols completely; takes about a minute.
 model-check: install-test
