@@ -6,7 +6,9 @@ extension KeyValueObserving where Self: Operation {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
     /// ```swift
-    /// let observation = operation.observe(\.isFinished, options: [.new]) { operation, change in … }
+    /// let observation = operation.observe(\.isFinished, options: [.new]) {
+    ///     operation, change in …
+    /// }
     /// ```
     ///
     /// These properties can be observed: `isCancelled`, `isExecuting`, `isFinished`, `isReady`,

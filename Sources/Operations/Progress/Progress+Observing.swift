@@ -7,7 +7,8 @@ extension KeyValueObserving where Self: Progress {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
     /// ```swift
-    /// let observation = progress.observe(\.fractionCompleted, options: [.new]) { progress, change in
+    /// let observation = progress.observe(\.fractionCompleted, options: [.new]) {
+    ///     progress, change in
     ///     print(change.newValue ?? 0)
     /// }
     /// ```

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// A search cannot retain a dependent: its deinitialisation may have begun. Nor may a search happen
 /// to hold the last reference to an operation, because that operation's `deinit` would wait for the
-/// end of this search. So a search touches operations through their address only. Scheduling.md,
-/// "Order of the graph", says why the memory is valid.
+/// end of this search. So a search touches operations through their address only.
+/// TopologicalOrder.md, "Lifetimes", says why the memory is valid.
 struct OperationAddress: Equatable {
     let base: UnsafeMutableRawPointer
 

@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// A two-way search after Bender, Fineman, Gilbert and Tarjan, "A new approach to incremental cycle
 /// detection and related problems" (2015), and Katriel and Bodlaender, "Online topological
-/// ordering" (2006). Scheduling.md, "Order of the graph", says why several searches may run at the
-/// same time.
+/// ordering" (2006). TopologicalOrder.md, "Marks", says why several searches may run at the same
+/// time.
 enum TopologicalOrder {
     private static let lastRank = Atomic<Int>(0)
     /// The lock that a search takes once it has met another search.
