@@ -15,8 +15,7 @@ extension Operation {
     /// Makes the operation wait for `dependency`.
     ///
     /// - Parameter isOfGraph: whether the dependency belongs to a graph whose check already knows
-    ///   it.
-    ///
+    ///   about it.
     /// - Returns: the edge, if a search (``TopologicalOrder``) has to find the edge's place in the
     ///   order of the graph.
     func connect(

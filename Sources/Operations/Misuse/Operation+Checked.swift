@@ -55,7 +55,6 @@ extension Operation {
     /// `addDependency(_:)` is not called.
     ///
     /// - Throws: ``OperationMisuse`` with kind `selfDependency` or `dependencyCycle`.
-    ///
     /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(edges of what
     ///   the dependency waits for, or of what waits for this operation, whichever is less).
     public final func addDependencyChecked(_ dependency: Operation) throws(OperationMisuse) {

@@ -22,7 +22,6 @@ extension OperationQueue {
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
     ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
-    ///
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
         try scope?.willAdd(operations)

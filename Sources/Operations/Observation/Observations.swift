@@ -20,7 +20,8 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
     /// The number of recorded changes that may be resolved; nil for all.
     private var limit: Int?
     /// The version of each property, by the property's id. It rises with each record, even if
-    /// nobody observes the property.
+    /// nobody observes the property. Only `record(_:change:)` does not raise it: properties that
+    /// are recorded that way are never read.
     private var versions = [Int](repeating: 0, count: 16)
     private var deliveries = FIFO<ObservedDelivery<Object>>()
     private var isDelivering = false

@@ -20,7 +20,7 @@ struct GraphCheck {
         }
     }
 
-    /// Counts a dependency that no check knows.
+    /// Counts a dependency that no check knows about.
     @inline(__always)
     static func recordEdge() {
         if areGroupsNested.load(ordering: .relaxed) {
@@ -30,7 +30,8 @@ struct GraphCheck {
 
     /// The number of dependencies counted so far; nil if dependencies are not counted.
     ///
-    /// A check that begins now knows all dependencies for as long as the number does not change.
+    /// A check that begins now knows about all dependencies for as long as the number does not
+    /// change.
     static var edgesSoFar: Int? {
         areGroupsNested.load(ordering: .acquiring) ? edgeCount.load(ordering: .acquiring) : nil
     }
@@ -193,7 +194,6 @@ extension OperationGraph {
     ///   ``OperationGraphError/alreadyEnqueued(_:)``,
     ///   ``OperationGraphError/missingInput(operation:dependency:)`` and
     ///   ``OperationGraphError/cycle(_:)`` that is found.
-    ///
     /// - Complexity: O(members and edges, and what they depend on).
     public func validate() throws(OperationGraphError) {
         try GraphCheck(self).run()
