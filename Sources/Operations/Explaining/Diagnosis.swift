@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// What one operation is doing, and which others it waits for.
+/// What one operation is doing, and which operations it waits for.
 struct Diagnosis {
     typealias Reason = OperationExplanation.Reason
 
@@ -15,7 +15,7 @@ struct Diagnosis {
         case .starting, .executing:
             look(atRunning: operation, word)
             if word.isCancelled {
-                // Asking is not looking at its failure.
+                // An explanation does not mark the failure as observed.
                 reasons.append(.askedToStop(because: "\(operation.reasonAndFailures.reason)"))
             }
         case .created, .waiting, .checkingReadiness, .queued:
@@ -52,9 +52,9 @@ struct Diagnosis {
         }
     }
 
-    /// It is in no queue.
+    /// Diagnoses an operation that is in no queue.
     private mutating func look(atFree operation: Operation, _ word: LifecycleState) {
-        // A subclass with its own state may have been started by hand.
+        // A subclass that keeps its own state may have been started by hand.
         if operation.isExecuting {
             reasons = [.executing(atMost: nil, queue: nil)]
         } else if word.isCancelled {
@@ -70,7 +70,7 @@ struct Diagnosis {
 
     private mutating func look(atEnqueued operation: Operation, _ word: LifecycleState) {
         guard let queue = operation.retainedQueue() else {
-            // It has finished meanwhile.
+            // The operation has finished meanwhile.
             reasons = [Self.end(of: operation)]
             return
         }
@@ -90,7 +90,7 @@ struct Diagnosis {
         }
     }
 
-    /// How it ended; asking is not looking at its failure.
+    /// Returns how the operation ended, without marking its failure as observed.
     private static func end(of operation: Operation) -> Reason {
         let word = operation.status
         let extras = operation.existingExtras
@@ -107,7 +107,7 @@ struct Diagnosis {
         let unfinished = operation.listedDependencies.filter { $0.status.phase != .finished }
         next += unfinished
         let conditions = operation.conditions
-        // Only as many are looked at as are shown.
+        // Only the dependencies that are shown get their state.
         let names = unfinished.enumerated().map { index, dependency in
             guard index < 5 else { return dependency.label }
             return dependency.labelWithState(conditions[ObjectIdentifier(dependency)])
@@ -171,7 +171,7 @@ struct Diagnosis {
             next.append(oldest)
         }
         if let predecessor = seen.predecessor {
-            // What keeps that one from starting is said of it.
+            // The reason that keeps the predecessor from starting is given with the predecessor.
             reasons.append(.strictOrder(queue: label, behind: predecessor.label))
             next.append(predecessor)
         } else if seen.width > 0, seen.running >= seen.width {
@@ -199,7 +199,7 @@ extension LifecycleState {
 }
 
 extension Operation {
-    /// How dependencies must end, of those that must end in a certain way.
+    /// The conditions of the dependencies that have one, by the dependency's identity.
     var conditions: [ObjectIdentifier: DependencyCondition] {
         var conditions: [ObjectIdentifier: DependencyCondition] = [:]
         withLock {
@@ -214,7 +214,7 @@ extension Operation {
         return conditions
     }
 
-    /// The name, what it is doing in a few words, and how it has to end.
+    /// Returns the name and, in parentheses, what the operation is doing and how it has to end.
     fileprivate func labelWithState(_ condition: DependencyCondition? = nil) -> String {
         let word = status
         let state: String? =

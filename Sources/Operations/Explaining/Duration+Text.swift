@@ -1,5 +1,5 @@
 extension Duration {
-    /// As people say it, rounded down: "300 µs", "85 ms", "3.2 s", "4 min", "7 h", "3 days".
+    /// The duration in words, rounded down: "300 µs", "85 ms", "3.2 s", "4 min", "7 h", "3 days".
     var text: String {
         let microseconds = wholeNanoseconds / 1000
         if microseconds < 1000 { return "\(microseconds) µs" }

@@ -1,4 +1,4 @@
-/// Follows what an operation waits for, down to what waits for nothing.
+/// Follows what an operation waits for, down to the operations that wait for nothing.
 struct Explainer {
     typealias Explanation = OperationExplanation
     typealias Reason = OperationExplanation.Reason
@@ -6,7 +6,7 @@ struct Explainer {
     private static let limit = 10_000
     private static let causeLimit = 9
 
-    /// An operation on the way down, and what is still to be followed from it.
+    /// An operation on the way down, and the operations that are still to be followed from it.
     private struct Stop {
         let operation: Operation
         var rest: ArraySlice<Operation>
@@ -19,7 +19,8 @@ struct Explainer {
     private var trail: [Stop] = []
     private var onTrail: Set<ObjectIdentifier> = []
 
-    /// - Parameter operations: each is explained, unless one before it waits for it.
+    /// - Parameter operations: the operations to be explained. An operation is left out if an
+    ///   earlier one waits for it.
     init(_ operations: [Operation]) {
         firsts = operations
     }
@@ -61,11 +62,11 @@ struct Explainer {
         }
     }
 
-    /// Whether a line about an operation on the way down adds to what the first line has said.
+    /// Returns whether a line about an operation on the way down adds to the first line.
     private func saysSomething(_ reason: Reason, depth: Int) -> Bool {
         if depth == 1 { return true }
         return switch reason {
-        // Links of the way that the lines below show, and causes of nothing.
+        // These are links of the path that the lines below show, and causes of nothing.
         case .dependencies, .finished: false
         // The line above says it in parentheses.
         case .executing, .notStarted: depth > 2

@@ -1,88 +1,99 @@
 /// Why an operation does not run, or what it is doing; made by ``Operation/explain()``.
 ///
-/// What was true while it was made: each part by itself, not all at one instant.
+/// Each part was true at some moment while the explanation was made, but not all parts at the same
+/// instant.
 public struct OperationExplanation: Sendable, CustomStringConvertible {
-    /// A reason, and how the operation depends on it.
+    /// A reason, and the path by which the explained operation depends on it.
     public struct Cause: Sendable, CustomStringConvertible {
-        /// Names from the operation that was asked about to the one that the reason is about; each waits
-        /// for the next.
+        /// The names of the operations from the explained one to the one that the reason is about;
+        /// each waits for the next.
         public let path: [String]
-        /// What is true of the last one.
+        /// The reason, which is about the last operation of the path.
         public let reason: Reason
 
         /// A sentence without a full stop.
         public var description: String { reason.sentence(about: path) }
     }
 
-    /// What is the matter with one operation.
+    /// The state of one operation, or the reason why it does not run.
     public enum Reason: Sendable, Equatable {
-        /// It has finished.
+        /// The operation has finished.
         case finished(wasCancelled: Bool)
-        /// It has finished, with this error.
+        /// The operation has finished with this error.
         case failed(error: String)
-        /// It was cancelled for this reason, and has finished.
+        /// The operation was cancelled for this reason, and has finished.
         case cancelled(because: String)
-        /// It runs; for at most so long, if that is known.
+        /// The operation runs, for at most this long if the time is known.
         ///
-        /// The time is counted from when a worker took it up. Small blocks are taken up several at a
-        /// time, and then it includes those that ran before it: less than a millisecond as a rule. It is
-        /// known for block and ``AsyncOperation``s, and others that have a name or a completion block,
-        /// when a queue started them.
+        /// The time is counted from the moment when a worker claimed the operation. Small blocks
+        /// are claimed several at a time; then the time includes the blocks that ran before this
+        /// one, which is less than a millisecond as a rule. The time is known if a queue started
+        /// the operation, and the operation is a block operation, an ``AsyncOperation``, or one
+        /// that has a name or a completion block.
         case executing(atMost: Duration?, queue: String?)
-        /// Its code waits for the operations, or queues, with these names.
+        /// The operation's body waits for the operations or queues with these names.
         case waitsInside(for: [String])
-        /// It runs although it was cancelled, or its time is over, for this reason: its work has to return.
+        /// The operation runs although it was cancelled or its time is over, for this reason; it
+        /// ends when its body returns.
         case askedToStop(because: String)
-        /// Its `main()` has returned, but its `isFinished`, which is overridden, says no.
+        /// The operation's `main()` has returned, but its overridden `isFinished` returns false.
         case goesOnAfterMain
-        /// It depends on these, which have not finished; some of their states in parentheses.
+        /// The operation waits for these dependencies, which have not finished; some names have a
+        /// state in parentheses.
         case dependencies([String])
-        /// These wait for each other; the first is repeated at the end.
+        /// These operations wait for each other; the first is repeated at the end.
         case cycle([String])
-        /// It is in no queue, and was not started.
+        /// The operation is in no queue and was not started.
         case notStarted
-        /// It is a member of this group, which has not begun.
+        /// The operation is a member of this group, which has not begun.
         case awaitsGroup(String)
-        /// It was cancelled, but finishes only when it is started or added to a queue.
+        /// The operation was cancelled, but finishes only when it is started or added to a queue.
         case cancelledButNotStarted
-        /// It was cancelled and leaves its queue as soon as a worker gets to it.
+        /// The operation was cancelled, and leaves its queue as soon as a worker gets to it.
         case leaving(queue: String)
-        /// It was added with a delay, of which so much is left.
+        /// The operation was added with a delay, of which this much is left.
         case delayed(Duration)
-        /// It has failed with this error, and tries again in so much time.
+        /// The operation failed with this error, and tries again after this time.
         case waitsBeforeAttempt(Int, of: Int, time: Duration, error: String)
-        /// It is periodic, and runs again in so much time.
+        /// The operation is periodic, and runs again after this time.
         case waitsForNextRun(Duration)
-        /// It costs so many units of a budget; so many are free, and so many operations are before it.
+        /// The operation needs this many units of a budget, of which `free` units are free;
+        /// `before` other operations are ahead of it.
         case waitsForUnits(Int, of: String, free: Int, before: Int)
-        /// As many operations with this key run as may; so many others are before it.
+        /// The limit of operations with this key is reached; `before` other operations are ahead of
+        /// this one.
         case waitsForKey(String, limit: Int, before: Int)
-        /// Its `isReady` is overridden and says no.
+        /// The operation's `isReady` is overridden and returns false.
         case isReadyOverride
-        /// Its queue is suspended.
+        /// The operation's queue is suspended.
         case queueSuspended(queue: String)
-        /// Its queue has the width 0.
+        /// The operation's queue has the width 0.
         case queueWithoutWidth(queue: String)
-        /// As many operations of its queue run as may; these.
+        /// All slots of the operation's queue are taken, by these operations.
         case slotsTaken(width: Int, by: [String], queue: String)
-        /// A barrier of its queue is before it, or it is one, and the operation named has not finished.
+        /// A barrier of the operation's queue is ahead of the operation, or the operation is a
+        /// barrier itself, and the named operation has not finished.
         case barrier(queue: String, behind: String)
-        /// Its queue is strictly first in, first out, and the operation named, which was added before it, has
-        /// not started.
+        /// The operation's queue is strictly first in, first out, and the named operation, which
+        /// was added earlier, has not started.
         case strictOrder(queue: String, behind: String)
-        /// Nothing holds it back: it starts when a worker is free, after better ones of its queue.
+        /// Nothing holds the operation back. It starts when a worker is free, after the operations
+        /// of its queue that come first.
         case ready(queue: String, othersReady: Int)
-        /// Nothing holds it back: it starts when the main thread serves the main dispatch queue.
+        /// Nothing holds the operation back. It starts when the main thread serves the main
+        /// dispatch queue.
         case awaitsMainThread
-        /// Nothing holds it back: it starts when the test scheduler of its queue is run.
+        /// Nothing holds the operation back. It starts when the test scheduler of its queue is run.
         case awaitsTestScheduler(queue: String)
-        /// Nothing holds it back: it starts when its queue's `underlyingQueue`, named, comes to it.
+        /// Nothing holds the operation back. It starts when its queue's `underlyingQueue`, which is
+        /// named, comes to it.
         case awaitsUnderlyingQueue(queue: String, underlying: String)
     }
 
-    /// First what is true of the operation itself, then of those it waits for, directly or not.
+    /// The causes: first those of the operation itself, then those of the operations it waits for,
+    /// directly or indirectly.
     public let causes: [Cause]
-    /// How many more causes were found, and left out.
+    /// The number of further causes that were found and left out.
     public let omittedCount: Int
 
     /// A line for each cause.
@@ -94,23 +105,25 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
 }
 
 extension Operation {
-    /// Says why the operation does not run, or what it is doing, down to the causes of the causes.
+    /// Explains why the operation does not run, or what it is doing, down to the causes of the
+    /// causes.
     ///
-    /// For people who debug a program, and for its logs: print it. It reads what the operations are doing
-    /// without stopping them, and asks `name` and `isReady`, which may be overridden, on the calling thread.
+    /// The explanation is for people who debug a program, and for the program's logs: print it.
+    /// This method reads what the operations are doing without stopping them, and calls `name` and
+    /// `isReady`, which may be overridden, on the calling thread.
     ///
-    /// - Complexity: O(operations that it waits for, and their edges; at most 10,000 of them), and O(n) for
-    ///   each queue in which one of them is ready.
+    /// - Complexity: O(operations that this operation waits for, and their edges; at most 10,000 of
+    ///   them), and O(n) for each queue in which one of them is ready.
     public final func explain() -> OperationExplanation { Explainer([self]).explanation() }
 }
 
 extension OperationExplanation.Reason {
-    /// - Parameter path: ends with the one that this is about.
+    /// - Parameter path: the names of the operations; the sentence is about the last one.
     fileprivate func sentence(about path: [String]) -> String {
         let name = path.last ?? ""
         let sentence = sentence(about: name)
         if path.count < 2 { return sentence }
-        // The middle of a long way says little.
+        // The middle of a long path says little.
         let elided =
             path.count <= 6
             ? path : path.prefix(3) + ["… \(path.count - 5) more …"] + path.suffix(2)
@@ -178,7 +191,7 @@ extension OperationExplanation.Reason {
         }
     }
 
-    /// What stands in parentheses behind a name.
+    /// The text in parentheses after a name.
     var state: String {
         switch self {
         case .finished, .cancelled: return "finished"
@@ -203,14 +216,14 @@ extension OperationExplanation.Reason {
 }
 
 extension Int {
-    /// So many are before somebody in a line.
+    /// The clause that says how many others are ahead in a line; empty if there are none.
     fileprivate var others: String {
         self == 0 ? "" : ", and \(self == 1 ? "1 other is" : "\(self) others are") before it"
     }
 }
 
 extension [String] {
-    /// The first few, and how many more.
+    /// The first few names, and how many more there are.
     var listed: String {
         count <= 5
             ? joined(separator: ", ")

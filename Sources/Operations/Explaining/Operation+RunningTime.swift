@@ -1,11 +1,12 @@
 import Synchronization
 
 extension Operation {
-    /// How long it has been running, at most; nil if nobody has noted when it began.
+    /// Returns how long the operation has been running, at most; nil if its start was not recorded.
     ///
-    /// Noting it must cost plain operations nothing: of them the beginning of their batch is known.
+    /// Recording the start must cost operations on the fast path nothing. For them, the recorded
+    /// start of their batch counts.
     func runningTime(in queue: OperationQueue?) -> Duration? {
-        // Its time is not the one that is measured here.
+        // A queue with a driver has a clock of its own, and not the one that is read here.
         if queue?.driver != nil { return nil }
         var start: UInt64?
         if status.has(.fastPath), !status.has(.claimedAlone) {

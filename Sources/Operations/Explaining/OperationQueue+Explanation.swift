@@ -1,20 +1,20 @@
-/// What a queue is doing, and what keeps its operations from running; made by
+/// The state of a queue and the reasons that keep its operations from running; made by
 /// ``OperationQueue/explain()``.
 public struct OperationQueueExplanation: Sendable, CustomStringConvertible {
-    /// What messages call the queue.
+    /// The queue's name in messages.
     public let queue: String
-    /// Whether it starts nothing new.
+    /// Whether the queue is suspended, so that it starts no further operation.
     public let isSuspended: Bool
-    /// How many operations run.
+    /// The number of operations that run.
     public let executingCount: Int
-    /// How many wait for nothing but the queue.
+    /// The number of operations that wait for nothing but the queue.
     public let readyCount: Int
-    /// How many wait for dependencies, or for their own `isReady`.
+    /// The number of operations that wait for dependencies, or for their own `isReady`.
     public let waitingCount: Int
-    /// What is the matter with a few of those that run, the first ready one and those that wait, and
-    /// with what they wait for.
+    /// The causes for up to three running operations, the first ready one and all waiting ones, and
+    /// for the operations that these wait for.
     public let causes: [OperationExplanation.Cause]
-    /// How many more causes were found, and left out.
+    /// The number of further causes that were found and left out.
     public let omittedCount: Int
 
     /// A line about the queue, and one for each cause.
@@ -38,11 +38,13 @@ public struct OperationQueueExplanation: Sendable, CustomStringConvertible {
 }
 
 extension OperationQueue {
-    /// Says what the queue is doing, and what keeps its operations from running.
+    /// Explains what the queue is doing, and what keeps its operations from running.
     ///
-    /// For people who debug a program, and for its logs: print it. See ``Operation/explain()``.
+    /// The explanation is for people who debug a program, and for the program's logs: print it. See
+    /// ``Operation/explain()``.
     ///
-    /// - Complexity: O(n), and O(operations that they wait for, and their edges; at most 10,000).
+    /// - Complexity: O(n), and O(operations that the queue's operations wait for, and their edges;
+    ///   at most 10,000).
     public final func explain() -> OperationQueueExplanation {
         let (isSuspended, operations) = snapshot { state in
             (state.isSuspended, state.operations(includingBarriers: true))

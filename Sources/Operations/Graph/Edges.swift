@@ -1,15 +1,16 @@
-/// One operation waits for another one.
+/// One dependency: an operation that waits for another one.
 ///
-/// Lies in memory of the dependent's. `dependency` is guarded by the dependent's lock, the links by the
-/// dependency's.
+/// An edge lies in the dependent's memory. `dependency` is guarded by the dependent's lock, `next`
+/// and `previous` by the dependency's lock.
 struct Edge {
-    /// The dependent's address; of the last bits, which are 0 there, two are the condition, and one says that the
-    /// edge is unchecked. That one changes under both locks only, while the edge is linked.
+    /// The dependent's address and, in its last bits, which are 0 in an address, two bits for the
+    /// condition and one that marks an unchecked edge. While the edge is linked, the bit for
+    /// unchecked edges changes only under both locks.
     fileprivate var bits: UInt
-    /// Retained; nil once the edge was taken away.
+    /// The dependency, retained; nil once the edge has been removed.
     var dependency: Unmanaged<Operation>?
     var next: UnsafeMutablePointer<Edge>?
-    /// What points at this edge in the dependency's list; nil when it is in none.
+    /// The pointer to this edge in the dependency's list; nil while the edge is in no list.
     var previous: UnsafeMutablePointer<UnsafeMutablePointer<Edge>?>?
 
     init(dependent: Unmanaged<Operation>) {
@@ -25,7 +26,8 @@ struct Edge {
     }
 }
 
-// Not properties of the edge itself: asking it would read all of it, also what another lock guards.
+// These are not properties of `Edge`: reading one would read the whole edge, including the fields
+// that another lock guards.
 extension UnsafeMutablePointer<Edge> {
     var dependent: Unmanaged<Operation> {
         @inline(__always) get {
@@ -41,7 +43,8 @@ extension UnsafeMutablePointer<Edge> {
         nonmutating set { pointee.bits = pointee.bits & ~Edge.conditionMask | newValue.rawValue }
     }
 
-    /// Whether its place in the order of the graph is still to be found, so that no search may follow it.
+    /// Whether the edge's place in the order of the graph is still to be found. No search may
+    /// follow an unchecked edge.
     var isUnchecked: Bool {
         @inline(__always) get { pointee.bits & Edge.uncheckedBit != 0 }
         nonmutating set {
@@ -49,25 +52,27 @@ extension UnsafeMutablePointer<Edge> {
         }
     }
 
-    /// Makes it an edge without a condition, and a checked one.
+    /// Makes the edge a checked one without a condition.
     fileprivate func clearMarks() { pointee.bits &= ~Edge.markMask }
 }
 
-/// The edges of one operation, in both directions. Made with the first of either.
+/// The edges of one operation, in both directions, allocated with the first edge of either
+/// direction.
 ///
-/// Dependencies lie in blocks of growing size, the first of them right behind this header: two fit there
-/// without another allocation. Edges do not move, for they are linked by address.
+/// Dependencies lie in blocks of growing size. The first block lies right behind this header and
+/// has room for two edges without another allocation. Edges do not move, because they are linked by
+/// address.
 struct Edges {
     typealias Pointer = UnsafeMutablePointer<Edges>
     typealias EdgePointer = UnsafeMutablePointer<Edge>
 
     private static let inlineCapacity = 2
 
-    /// The edges of those who wait for this operation, the latest first.
+    /// The edges of this operation's dependents, the latest first.
     private var successors: EdgePointer?
     private var latestBlock: UnsafeMutablePointer<Block>?
-    /// The first of the edges that are free for use, linked by `next`; or, marked by its last bit, the
-    /// `EdgeOrder`, which then has them.
+    /// The first free edge, in a list linked by `next`. If the last bit is set, the address of an
+    /// `EdgeOrder`, which then has the free edges.
     private var vacancy: UInt = 0
 
     private struct Block {
@@ -123,7 +128,7 @@ struct Edges {
             .assumingMemoryBound(to: Edge.self)
     }
 
-    /// A free edge of `edges`, for the caller to point at a dependency.
+    /// Returns a free edge of `edges`, for the caller to point at a dependency.
     @inline(__always)
     static func add(to edges: Pointer) -> EdgePointer {
         let vacancy = edges.pointee.vacancy
@@ -135,8 +140,9 @@ struct Edges {
         return edge
     }
 
-    /// Takes the dependency away from each edge for which `isRemoved` says so, and which is then in no list;
-    /// returns how many these are. It is asked of the edges that were added last first.
+    /// Removes the dependency from each edge for which `isRemoved` returns true, and returns the
+    /// number of these edges. `isRemoved` also takes the edge off its list. It is called for the
+    /// latest addition first.
     ///
     /// The other edges keep their order, and edges that are added later come behind them.
     static func remove(from edges: Pointer, where isRemoved: (EdgePointer) -> Bool) -> Int {
@@ -158,7 +164,8 @@ struct Edges {
         }
         takeOrder(of: edges)
         if places.prefix(kept.count).allSatisfy({ $0.pointee.dependency != nil }) {
-            // What is added next takes the first vacant place, which is behind all that are kept.
+            // The next addition takes the first vacant place, which lies behind all edges that are
+            // kept.
             for (edge, next) in zip(vacant, vacant.dropFirst()) { edge.pointee.next = next }
             vacant.last?.pointee.next = nil
             edges.pointee.vacancy = UInt(bitPattern: vacant.first)
@@ -170,7 +177,7 @@ struct Edges {
         return count
     }
 
-    /// The order in which edges were added, once it is not that of their places.
+    /// The order in which edges were added, where it differs from the order of their places.
     private final class EdgeOrder {
         var edges: [EdgePointer]
         var vacant: [EdgePointer]
@@ -180,7 +187,7 @@ struct Edges {
         }
     }
 
-    // Computed, as the flags of `LifecycleState` are.
+    // Computed, like the flags of `LifecycleState`.
     private static var orderMark: UInt { 1 }
 
     private static func order(of edges: Pointer) -> EdgeOrder? {
@@ -191,7 +198,7 @@ struct Edges {
         return Unmanaged<EdgeOrder>.fromOpaque(address).takeUnretainedValue()
     }
 
-    /// Forgets the order, and with it which places are vacant.
+    /// Drops the order, and with it the list of vacant places.
     private static func takeOrder(of edges: Pointer) {
         guard let order = order(of: edges) else { return }
         edges.pointee.vacancy = 0
@@ -224,7 +231,7 @@ struct Edges {
         return place
     }
 
-    /// Calls `body` with every edge, also vacant ones, those of the latest block first.
+    /// Calls `body` with every edge, including vacant ones, from the latest block to the first.
     @inline(__always)
     static func forEach(_ edges: Pointer, _ body: (EdgePointer) -> Void) {
         var block = edges.pointee.latestBlock
@@ -235,7 +242,8 @@ struct Edges {
         for index in 0..<inlineCapacity { body(inlineEdges(edges) + index) }
     }
 
-    /// Calls `body` with every edge, also vacant ones, for as long as it returns true. Whether it always did.
+    /// Calls `body` with every edge, including vacant ones, for as long as `body` returns true.
+    /// Returns whether it always did.
     static func allDependencies(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
         for index in 0..<inlineCapacity {
             guard body(inlineEdges(edges) + index) else { return false }
@@ -250,7 +258,7 @@ struct Edges {
         return true
     }
 
-    /// All places of edges, also vacant ones, those of the latest block last.
+    /// Returns all places of edges, including vacant ones, from the first block to the latest.
     private static func places(_ edges: Pointer) -> [EdgePointer] {
         var blocks: [UnsafeMutablePointer<Block>] = []
         var block = edges.pointee.latestBlock
@@ -265,14 +273,14 @@ struct Edges {
         return places
     }
 
-    /// The dependencies in the order in which they were added.
+    /// Returns the dependencies in the order in which they were added.
     static func dependencies(_ edges: Pointer) -> [Operation] {
         (order(of: edges)?.edges ?? places(edges)).compactMap {
             $0.pointee.dependency?.takeUnretainedValue()
         }
     }
 
-    /// Forgets all edges, none of which is linked, and hands the references over.
+    /// Removes all edges, none of which is linked, and passes their references to `body`.
     @inline(__always)
     static func takeDependencies(_ edges: Pointer, _ body: (Unmanaged<Operation>) -> Void) {
         forEach(edges) { edge in
@@ -292,7 +300,7 @@ struct Edges {
     static func hasSuccessors(_ edges: Pointer) -> Bool { edges.pointee.successors != nil }
 
     private static func list(of edges: Pointer) -> UnsafeMutablePointer<EdgePointer?> {
-        // The list's head is the first thing in the header.
+        // The list's head is the first field of the header.
         UnsafeMutableRawPointer(edges).assumingMemoryBound(to: EdgePointer?.self)
     }
 
@@ -320,8 +328,10 @@ struct Edges {
         return (UnsafeMutableRawPointer(edge) + offset).assumingMemoryBound(to: EdgePointer?.self)
     }
 
-    /// Takes the latest successor's edge off the list. Its memory is the dependent's: it is not touched
-    /// any more once the dependent has been told.
+    /// Unlinks and returns the edge of the latest successor.
+    ///
+    /// The edge lies in the dependent's memory, so the caller does not touch the edge once it has
+    /// released the dependent.
     @inline(__always)
     static func popSuccessor(_ edges: Pointer) -> EdgePointer? {
         guard let edge = list(of: edges).pointee else { return nil }
@@ -329,7 +339,8 @@ struct Edges {
         return edge
     }
 
-    /// Calls `body` with each edge in the list for as long as it returns true. Whether it always did.
+    /// Calls `body` with each edge in the list for as long as `body` returns true. Returns whether
+    /// it always did.
     static func allSuccessors(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
         var edge = list(of: edges).pointee
         while let current = edge {

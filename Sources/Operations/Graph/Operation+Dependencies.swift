@@ -1,7 +1,7 @@
 import Synchronization
 
 extension Operation {
-    /// The edges, made if need be. The lock is held.
+    /// Returns the edges, which are allocated on first use. The operation's lock is held.
     @inline(__always)
     private func lockedEdges() -> Edges.Pointer {
         if let edges = edges.load(ordering: .relaxed) { return edges }
@@ -14,8 +14,10 @@ extension Operation {
 
     /// Makes the operation wait for `dependency`.
     ///
-    /// - Parameter isOfGraph: whether it belongs to a graph of which the check knows it.
-    /// - Returns: the edge, if a search (``TopologicalOrder``) has to find its place in the order of the graph.
+    /// - Parameter isOfGraph: whether the dependency belongs to a graph whose check already knows
+    ///   about it.
+    /// - Returns: the edge, if a search (``TopologicalOrder``) has to find the edge's place in the
+    ///   order of the graph.
     func connect(
         to dependency: Operation, on condition: DependencyCondition = .always,
         isOfGraph: Bool = false
@@ -26,7 +28,8 @@ extension Operation {
         edge.pointee.dependency = .passRetained(dependency)
         if condition != .always { edge.condition = condition }
         recordDependencies()
-        // One that has finished has nothing to wait for, and is not held back.
+        // A finished operation waits for nothing, and a finished dependency holds nothing back: the
+        // edge is not linked.
         guard status.phase != .finished, dependency.status.phase != .finished else {
             dependency.unlock()
             update { word in
@@ -54,7 +57,8 @@ extension Operation {
                 return true
             }
         }
-        // Counted before anybody else can find the edge in the list.
+        // The dependency is counted before another thread can find the edge in the dependency's
+        // list.
         let change = update { word in
             word.remove(.locked)
             return word.dependencyAdded()
@@ -68,9 +72,12 @@ extension Operation {
         return unchecked
     }
 
-    /// Takes every edge to `dependency` away, or only the unchecked one that closes a cycle.
+    /// Removes every edge to `dependency`.
+    ///
+    /// - Parameter refused: if not nil, only this edge is removed, and only while it is unchecked:
+    ///   it would close a cycle.
     func disconnect(from dependency: Operation, refused: Edges.EdgePointer? = nil) {
-        // Its lock cannot be taken twice.
+        // The lock of one operation cannot be taken twice.
         guard dependency !== self else { return }
         var removed = 0
         var becameReady: Change?
@@ -93,11 +100,11 @@ extension Operation {
         for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
         if let becameReady { makeReady(after: becameReady) }
         if status.has(.observed) { notifyObservers() }
-        // What was refused was no part of a cycle.
+        // A refused edge is part of no standing cycle.
         if removed > 0, refused == nil { lookAtStandingCycles() }
     }
 
-    /// The dependencies in the order in which they were added, each once.
+    /// The dependencies in the order in which they were added, without duplicates.
     package final var listedDependencies: [Operation] {
         guard status.has(.hasDependencies) else { return [] }
         let all: [Operation] = withLock {
@@ -108,20 +115,23 @@ extension Operation {
 
     static func withoutRepetition(_ all: [Operation]) -> [Operation] {
         guard all.count > 1 else { return all }
-        // Adding one twice is noticed here: looking for it at each addition would make many slow.
+        // Duplicates are removed here, when the list is read: a check at each addition would make
+        // the addition of many dependencies slow.
         var seen = Set<ObjectIdentifier>(minimumCapacity: all.count)
         return all.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     // MARK: Finishing
 
-    /// Tells those who wait for this operation, which has finished and whose lock is held; `ready` gets each
-    /// that is to be brought on.
+    /// Releases the dependents of this operation, which has finished and whose lock is held.
     ///
-    /// Which are then in nobody else's hands: they are *filed* (plain ones) or *asking*. The others are
-    /// retained for the caller, who tells them apart by ``LifecycleState/Flags/plain``.
+    /// `ready` gets each dependent that the caller has to make ready. No other thread can do so any
+    /// more: a dependent on the fast path is already *queued*, and any other dependent is
+    /// *checkingReadiness*. The caller tells the two apart by ``LifecycleState/Flags/fastPath``. A
+    /// dependent that is not on the fast path is retained for the caller.
     ///
-    /// - Returns: the observed ones, to be told when no lock is held.
+    /// - Returns: the changes of observed dependents and the unmet conditions, to be handled once
+    ///   no lock is held; nil if there are none.
     @inline(__always)
     func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> DeferredNotifications? {
         guard let edges = edges.load(ordering: .relaxed) else { return nil }
@@ -133,15 +143,17 @@ extension Operation {
                 reject(edge, &told)
                 continue
             }
-            // Somebody makes up for it.
+            // The dependent handles the failure.
             if hasConditions, edge.condition == .failure { observeFailure() }
             if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&told) }) { ready(dependent) }
         }
         return told
     }
 
-    /// The dependent is not to start: it is cancelled when no lock is held, and its count of dependencies
-    /// is lowered only then, so that nothing else makes it ready before.
+    /// Defers the cancellation of a dependent whose condition is not met.
+    ///
+    /// The dependent is cancelled once no lock is held, and its count of dependencies is lowered
+    /// only then. So no other event makes the dependent ready before.
     @inline(never)
     private func reject(_ edge: Edges.EdgePointer, _ told: inout DeferredNotifications?) {
         let condition = edge.condition
@@ -151,27 +163,32 @@ extension Operation {
         list.rejections.append(UnmetCondition(dependent: dependent, by: self, on: condition))
     }
 
-    /// Somebody makes up for it. The lock is held.
+    /// Marks the failure of this operation, or the failure that it was cancelled for, as observed,
+    /// because a dependent handles it. The operation's lock is held.
     private func observeFailure() {
         existingExtras?.failure?.observe()
         existingExtras?.upstreamFailure?.observe()
     }
 
-    /// A reference to a dependent whose edge was in the list of an operation that is still locked; nil if it
-    /// is being let go of.
+    /// Returns a reference to a dependent whose edge was in the list of an operation that is still
+    /// locked; nil if the dependent is being deinitialised.
     ///
-    /// Its memory is there: letting go of it takes that lock, for its count of dependencies is not zero.
+    /// The dependent's memory is valid: its deinitialisation takes the lock that is held here,
+    /// because its count of dependencies is not zero.
     static func reference(toDependent dependent: Unmanaged<Operation>) -> Operation? {
         if dependent._withUnsafeGuaranteedRef({ $0.status.isInQueue }) {
             return dependent.takeUnretainedValue()
         }
-        // Nobody else need keep it. The reference that is taken here, if it is being let go of, is none; until it
-        // is known, that one must stay, or its end would come with the lock held.
+        // An operation that is in no queue may have no other owner. If its deinitialisation has
+        // begun, the strong reference that is taken here keeps nothing alive, and only the weak
+        // reference tells. Until the weak reference has been read, the strong one must stay:
+        // otherwise its release could run `deinit` with the lock held.
         let operation = dependent.takeUnretainedValue()
         return withExtendedLifetime(operation) { WeakReference(operation).target }
     }
 
-    /// One dependency has finished; true if the caller is to bring the operation on.
+    /// Lowers the count of unfinished dependencies by one. Returns whether the caller has to make
+    /// the operation ready.
     @inline(__always)
     private func dependencyGone(_ told: inout DeferredNotifications?) -> Bool {
         var before = status
@@ -180,8 +197,9 @@ extension Operation {
             var after = before
             _ = after.dependencyFinished()
             let isOurs = before.phase == .waiting && after.phase != .waiting
-            // Only a plain one cannot be finished by anybody else now. What was never enqueued may be
-            // about to go away, and is not touched any more.
+            // Only an operation on the fast path cannot be finished by another thread from here on.
+            // An operation that was never enqueued may be about to go away, and is not touched
+            // after the exchange.
             let needsReference = isOurs && !before.has(.fastPath)
             if needsReference { _ = Unmanaged.passUnretained(self).retain() }
             let (exchanged, original) = word.weakCompareExchange(
@@ -193,8 +211,8 @@ extension Operation {
         }
     }
 
-    /// Takes this operation, which has finished early or is going away, off the lists of those it would
-    /// have waited for.
+    /// Removes this operation, which has finished early or is being deinitialised, from the lists
+    /// of its unfinished dependencies.
     func detachFromDependencies() {
         var pending: [(edge: Edges.EdgePointer, dependency: Operation)] = []
         withLock {
@@ -206,8 +224,9 @@ extension Operation {
         }
         for (edge, dependency) in pending {
             withLock(and: dependency) {
-                // With the last unfinished dependency the edges may go (`takeDependencies`), and no new
-                // one is linked; while there is one they stay where they are.
+                // Once the last dependency has finished, another thread may take the edges
+                // (`takeDependencies`), and no new edge is linked. While an unfinished dependency
+                // is left, the edges stay where they are.
                 guard status.unfinishedDependencies > 0, edge.pointee.isLinked else { return }
                 Edges.unlink(edge)
                 update { $0.dependencyFinished() }
@@ -217,8 +236,8 @@ extension Operation {
 
     // MARK: Letting go
 
-    /// Makes the dependencies of this operation, which has finished and whose lock is held, forget theirs, so
-    /// that a chain that goes on for ever does not grow.
+    /// Makes the dependencies of this operation drop their own dependencies, so that an endless
+    /// chain does not grow. This operation has finished, and its lock is held.
     @inline(__always)
     func forgetOldDependencies(_ forgotten: inout References) {
         guard let edges = edges.load(ordering: .relaxed) else { return }
@@ -232,13 +251,15 @@ extension Operation {
     @inline(__always)
     private func forgetDependencies(_ forgotten: inout References) {
         let word = status
-        // Observed ones keep theirs: observers would have to be told.
+        // An observed operation keeps its dependencies: otherwise its observers would have to be
+        // notified.
         guard word.has(.hasDependencies), word.phase == .finished, word.unfinishedDependencies == 0,
             !word.has(.observed)
         else { return }
-        // With somebody else at work there is no reason to wait: that only keeps memory for longer.
+        // If another thread holds the lock, waiting is not worth it: skipping the operation only
+        // keeps memory for longer.
         guard tryLock() else { return }
-        // An observer that comes from here on reads the list when the lock is free.
+        // An observer that is added from here on reads the list once the lock is free.
         guard !status.has(.observed) else { return unlock() }
         if let edges = edges.load(ordering: .relaxed) {
             Edges.takeDependencies(edges) { forgotten.append($0) }
@@ -246,11 +267,12 @@ extension Operation {
         unlock(removing: .hasDependencies)
     }
 
-    /// For `deinit`.
+    /// Releases the edges in `deinit`.
     func releaseEdges() {
         guard let pointer = edges.load(ordering: .acquiring) else { return }
         if status.unfinishedDependencies > 0 { detachFromDependencies() }
-        // From here on no search finds the operation; one that has found it still uses its memory.
+        // From here on no search finds the operation, but a search that has already found it still
+        // uses its memory.
         if Rank(bits: rank.load(ordering: .acquiring)).isMarked { waitForSearch() }
         var references = References()
         Edges.takeDependencies(pointer) { references.append($0) }
@@ -265,7 +287,7 @@ extension Operation {
     }
 }
 
-/// References that are about to be released. The first needs no array.
+/// References that are about to be released. The first reference needs no array.
 struct References {
     private var first: Unmanaged<Operation>?
     private var rest: [Unmanaged<Operation>] = []
@@ -275,21 +297,21 @@ struct References {
         if first == nil { first = operation } else { rest.append(operation) }
     }
 
-    /// Releases them, one after the other and not by recursion.
+    /// Releases the references one after the other, without recursion.
     @inline(__always)
     consuming func release() {
         if let first { ThreadContext.release(first, and: rest) }
     }
 }
 
-/// A weak reference, which the optimiser does not look into.
+/// A weak reference that the optimiser cannot see through.
 private final class WeakReference {
     private weak var object: Operation?
 
     @inline(never)
     init(_ object: Operation) { self.object = object }
 
-    /// Nil if the object is being let go of.
+    /// The object; nil if its deinitialisation has begun.
     var target: Operation? {
         @inline(never) get { object }
     }

@@ -1,11 +1,11 @@
-// The throwing twins of an operation's methods. Each shares with its twin the step that decides, so that
-// both refuse the same things with the same sentence.
+// The throwing variants of an operation's methods. Each pair of methods shares the step that
+// decides, so that both refuse the same things with the same sentence.
 
 extension Operation {
-    /// As ``start()``, but throws where that stops the program.
+    /// Starts the operation as ``start()`` does, but throws where that method stops the program.
     ///
-    /// A subclass that overrides `start()` decides for itself what happens when several threads start it at
-    /// the same moment; anything else is checked here.
+    /// A subclass that overrides `start()` decides for itself what happens when several threads
+    /// start the operation at the same moment; anything else is checked here.
     ///
     /// - Throws: ``OperationMisuse`` with kind `alreadyExecuting`, `notReady` or `inQueue`.
     public final func startChecked() throws(OperationMisuse) {
@@ -20,7 +20,7 @@ extension Operation {
         if let misuse { throw misuse }
     }
 
-    /// Why it cannot be started by hand now.
+    /// The reason why the operation cannot be started by hand now; nil if it can.
     var misuseOfStart: OperationMisuse? {
         let word = status
         switch word.phase {
@@ -35,26 +35,28 @@ extension Operation {
         }
     }
 
-    /// The default `start()` cannot go on: stops the program, unless ``startChecked()`` called it.
+    /// Refuses a call of the default `start()`: stops the program, unless ``startChecked()`` made
+    /// the call.
     func refuseStart(_ misuse: OperationMisuse) {
         let context = ThreadContext.existing
-        // Inside itself it is not that call, but one that its work has made.
+        // Inside the operation's own body, the call was not made by `startChecked()` but by the
+        // body.
         guard let checked = context?.checkedStart, checked.operation == ObjectIdentifier(self),
             !ThreadContext.isInside(self)
         else { Operations.misuse(misuse) }
         context?.checkedStart?.misuse = misuse
     }
 
-    /// As ``addDependency(_:)``, but throws where that stops the program, and refuses a dependency that
-    /// would close a cycle, which that one only reports.
+    /// Adds a dependency as ``addDependency(_:)`` does, but throws where that method stops the
+    /// program, and refuses a dependency that would close a cycle, which that method only reports.
     ///
-    /// A refused dependency leaves the graph as it was. Of several that close a cycle together, added by
-    /// several threads at the same moment, all may be refused. An override of `addDependency(_:)` is not
-    /// called.
+    /// A refused dependency leaves the graph as it was. If several threads at the same moment add
+    /// dependencies that close a cycle together, all of these may be refused. An override of
+    /// `addDependency(_:)` is not called.
     ///
     /// - Throws: ``OperationMisuse`` with kind `selfDependency` or `dependencyCycle`.
-    /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(edges of what the dependency
-    ///   waits for, or of what waits for this operation, whichever is less).
+    /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(edges of what
+    ///   the dependency waits for, or of what waits for this operation, whichever is less).
     public final func addDependencyChecked(_ dependency: Operation) throws(OperationMisuse) {
         if dependency === self { throw .selfDependency(self) }
         guard let edge = connect(to: dependency),
@@ -65,14 +67,15 @@ extension Operation {
     }
 }
 
-/// What the default `start()` finds out, for ``Operation/startChecked()``.
+/// The result of the default `start()`, for ``Operation/startChecked()``.
 struct CheckedStart {
     let operation: ObjectIdentifier
     var misuse: OperationMisuse?
 }
 
 extension BlockOperation {
-    /// As ``addExecutionBlock(_:)``, but throws where that stops the program.
+    /// Adds a block as ``addExecutionBlock(_:)`` does, but throws where that method stops the
+    /// program.
     ///
     /// - Throws: ``OperationMisuse`` with kind `tooLateForBlocks`.
     public final func addExecutionBlockChecked(

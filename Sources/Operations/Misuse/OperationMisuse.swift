@@ -1,25 +1,26 @@
-/// A use of an operation or a queue that cannot work, and that the program must not have made.
+/// A use of an operation or a queue that cannot work, and that a correct program does not make.
 ///
-/// The usual methods stop the program with ``description``; their twins, whose names end in `Checked`, throw
-/// this instead, for programs whose graphs come from data. Nothing has changed when one of these is thrown.
+/// The usual methods stop the program with ``description``. Their variants, whose names end in
+/// `Checked`, throw this error instead, for programs whose graphs come from data. When the error is
+/// thrown, nothing has changed.
 public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What was wrong.
+    /// The kind of a misuse.
     public enum Kind: Sendable, Equatable {
-        /// The operation runs already, so it can neither be started nor added to a queue.
+        /// The operation is already executing, so it can neither be started nor added to a queue.
         case alreadyExecuting
         /// The operation was started by hand while its `isReady` was false.
         case notReady
-        /// The operation is in a queue, or on its way into one: it can neither be started by hand nor added
-        /// to a queue.
+        /// The operation is in a queue, or on its way into one, so it can neither be started by
+        /// hand nor added to a queue.
         case inQueue
-        /// The operation has finished, and cannot run again.
+        /// The operation has finished and cannot run again.
         case alreadyFinished
         /// The array holds the operation more than once.
         case givenTwice
         /// The operation was to depend on itself.
         case selfDependency
-        /// The dependency would close a cycle: the names of its members, each waiting for the next, the
-        /// first repeated at the end.
+        /// The dependency would close a cycle. The names are those of the cycle's members: each
+        /// waits for the next, and the first is repeated at the end.
         case dependencyCycle([String])
         /// A block was added to an operation that has begun to execute.
         case tooLateForBlocks
@@ -33,13 +34,14 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case queueOfTestScheduler
         /// The operation costs more units than its budget has ever had.
         case costTooHigh(cost: Int, units: Int)
-        /// The queue was that of a `withOperationQueue` that has returned.
+        /// The queue belonged to a `withOperationQueue` call that has returned.
         case scopeEnded
     }
 
-    /// What was wrong, for programs.
+    /// The kind of misuse, for programs.
     public let kind: Kind
-    /// A sentence that names who, in which state, and says what to do; without a full stop.
+    /// A sentence that names the operation or queue and its state, and says what to do, without a
+    /// full stop.
     public let description: String
 
     private init(_ kind: Kind, _ sentence: String) {
@@ -48,7 +50,7 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
     }
 }
 
-// The sentences.
+// The sentences of the misuses.
 
 extension OperationMisuse {
     static func starting(executing operation: Operation) -> Self {
@@ -96,7 +98,8 @@ extension OperationMisuse {
     }
 
     static func addingTwice(_ operation: Operation) -> Self {
-        // Without its state, which depends on how far the addition had come.
+        // The sentence leaves out the operation's state, which depends on how far the addition had
+        // come.
         Self(
             .givenTwice,
             "\(operation.label) is given twice in one array of operations: "

@@ -1,22 +1,24 @@
 public import Dispatch
 
-// The throwing twins of a queue's methods.
+// The throwing variants of a queue's methods.
 
 extension OperationQueue {
-    /// As ``addOperation(_:)-(Operation)``, but throws where that stops the program.
+    /// Adds an operation as ``addOperation(_:)-(Operation)`` does, but throws where that method
+    /// stops the program.
     ///
     /// An override of `addOperation(_:)` is not called.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished` or
+    /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
     ///   `costTooHigh` or `scopeEnded`.
     public final func addOperationChecked(_ operation: Operation) throws(OperationMisuse) {
         try tryEnqueue(operation)
     }
 
-    /// Adds several operations at once, or, if one of them cannot be added, none.
+    /// Adds several operations at once, or none if one of them cannot be added.
     ///
-    /// While they are being added, nobody else can start them or add them elsewhere. One that finishes by
-    /// itself in that moment, because its subclass says so, counts as added.
+    /// While the operations are being added, no other thread can start them or add them elsewhere.
+    /// An operation that finishes by itself in that moment, because its subclass says so, counts as
+    /// added.
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
     ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
@@ -28,7 +30,8 @@ extension OperationQueue {
         add(operations, reserved: true)
     }
 
-    /// Keeps all others from starting the operations or adding them elsewhere, until they are added here.
+    /// Reserves the operations, so that no other thread can start them or add them elsewhere until
+    /// they are added here. If one of them cannot be reserved, none is.
     func promise(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
@@ -42,7 +45,8 @@ extension OperationQueue {
         }
     }
 
-    /// As setting ``maxConcurrentOperationCount``, but throws where that stops the program.
+    /// Sets ``maxConcurrentOperationCount``, but throws where the property's setter stops the
+    /// program.
     ///
     /// - Throws: ``OperationMisuse`` with kind `invalidWidth`.
     public final func setMaxConcurrentOperationCountChecked(
@@ -52,7 +56,7 @@ extension OperationQueue {
         maxConcurrentOperationCount = count
     }
 
-    /// As setting ``underlyingQueue``, but throws where that stops the program.
+    /// Sets ``underlyingQueue``, but throws where the property's setter stops the program.
     ///
     /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue`, `queueNotEmpty` or
     ///   `queueOfTestScheduler`.
@@ -72,7 +76,8 @@ extension OperationQueue {
         }
     }
 
-    /// Why an operation cannot be added. Its word has refused.
+    /// Returns why an operation cannot be added, after its lifecycle state has refused the
+    /// addition.
     func misuseOfAddition(
         _ operation: Operation, among others: [Operation] = []
     ) -> OperationMisuse {
@@ -92,7 +97,7 @@ extension DispatchQueue {
         return key
     }()
 
-    /// Whether it is the main queue. Outside Apple's systems each use of `DispatchQueue.main` makes another
-    /// object, so they cannot be told by identity.
+    /// Whether the queue is the main queue. Except on Apple's systems, each use of
+    /// `DispatchQueue.main` makes another object, so the objects' identity cannot tell.
     fileprivate var isMain: Bool { getSpecific(key: Self.mainKey) == true }
 }

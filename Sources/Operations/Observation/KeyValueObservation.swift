@@ -1,6 +1,6 @@
 /// An observation that goes on for as long as this object is kept, or until it is invalidated.
 ///
-/// It does not keep the observed object.
+/// The observation does not keep the observed object.
 public final class KeyValueObservation: Sendable {
     private let end: @Sendable () -> Void
 
@@ -8,13 +8,14 @@ public final class KeyValueObservation: Sendable {
 
     deinit { end() }
 
-    /// Ends the observation; can be called from any thread, from the handler, and again.
+    /// Ends the observation; can be called from any thread, from the handler, and repeatedly.
     ///
-    /// Once it has returned, no call of the handler is begun. A call that another thread had begun by
-    /// then goes on to its end, and this method does not wait for it: waiting could block two threads
-    /// for ever. From inside the handler it is the last call.
+    /// Once this method has returned, no call of the handler begins. A call that another thread had
+    /// begun by then goes on to its end, and this method does not wait for it: waiting could block
+    /// two threads for ever. If the handler itself calls this method, that call of the handler is
+    /// the last one.
     public func invalidate() { end() }
 }
 
-/// What can be observed by key paths: operations and queues.
+/// An object whose properties can be observed by key paths: an operation, a queue or a progress.
 public protocol KeyValueObserving: AnyObject {}

@@ -1,4 +1,4 @@
-/// What an observer wants to be told; the names and values are Foundation's.
+/// Options of an observation. Names and values are those of Foundation.
 public struct KeyValueObservingOptions: OptionSet, Sendable {
     /// The combined values.
     public let rawValue: UInt
@@ -12,13 +12,14 @@ public struct KeyValueObservingOptions: OptionSet, Sendable {
     public static let old = KeyValueObservingOptions(rawValue: 2)
     /// The handler is also called once before `observe` returns, with the value at that moment.
     public static let initial = KeyValueObservingOptions(rawValue: 4)
-    /// The handler is called twice for each change; the first call says ``KeyValueObservedChange/isPrior``.
+    /// The handler is called twice for each change; the first call says
+    /// ``KeyValueObservedChange/isPrior``.
     public static let prior = KeyValueObservingOptions(rawValue: 8)
 }
 
-/// In what way a property changed.
+/// The way in which a property changed.
 public enum KeyValueChange: UInt, Sendable {
-    /// It has another value.
+    /// The property has another value.
     case setting = 1
 }
 
@@ -27,22 +28,24 @@ public struct KeyValueObservedChange<Value> {
     /// The type of ``kind``.
     public typealias Kind = KeyValueChange
 
-    /// In what way it changed; operations and queues know one way.
+    /// The way in which the property changed. Operations, queues and progresses know one way.
     public let kind: Kind
-    /// The value after the change, if ``KeyValueObservingOptions/new`` was asked for; nil in a prior call.
+    /// The value after the change, if ``KeyValueObservingOptions/new`` is among the options; nil in
+    /// a prior call.
     public let newValue: Value?
-    /// The value before the change, if ``KeyValueObservingOptions/old`` was asked for; nil in the initial
-    /// call.
+    /// The value before the change, if ``KeyValueObservingOptions/old`` is among the options; nil
+    /// in the initial call.
     public let oldValue: Value?
-    /// Whether this call announces the change, and the one for the change itself comes next.
+    /// Whether this call announces the change, and the call for the change itself comes next.
     ///
-    /// The property may have its new value already, since other threads change it too.
+    /// The property may already have its new value, because other threads change it too.
     public let isPrior: Bool
 }
 
 extension KeyValueObservedChange: Sendable where Value: Sendable {}
 
-// On Linux Foundation lacks these names. Where it has them, two of each would only be ambiguous.
+// Foundation on Linux lacks these names. Where Foundation has them, a second set would only be
+// ambiguous.
 #if !canImport(ObjectiveC)
 /// Foundation's name of ``KeyValueObservingOptions``.
 public typealias NSKeyValueObservingOptions = KeyValueObservingOptions

@@ -1,23 +1,27 @@
-/// All that is observed of one object: a mailbox of changes.
+/// All observations of one object: a mailbox of changes.
 ///
-/// Changes are **recorded** in the same hold of the lock as they are made, so records have the order of
-/// the changes. They are **resolved**, in that order, to what observers are to be told: here a subclass
-/// that overrides the property is asked. What comes of it is **delivered** by one thread at a time. Whoever
-/// made a change calls `tell()` when it holds no lock any more, which does both.
+/// Changes are **recorded** in the hold of the lock in which they are made, so records have the
+/// order of the changes. Records are **resolved**, in that order, to the changes that observers
+/// get: this step reads properties that a subclass may override. Resolved changes are **delivered**
+/// by one thread at a time. A thread that has made a change calls `tell()` once it holds no lock;
+/// `tell()` resolves and delivers.
 ///
-/// The lock comes last in the lock order; nothing is called with it held.
+/// The lock comes last in the lock order, and no user code is called with it held.
 ///
 /// Unchecked: everything that changes is guarded by the lock.
 final class Observations<Object: AnyObject>: @unchecked Sendable {
     private let lock = SpinLock()
-    /// Set once. Weak, because changes may be told while the object is going away.
+    /// The observed object, set once. Weak, because changes may be delivered while the object is
+    /// going away.
     private weak var object: Object?
     private var channels: [Int: ObservedChannel<Object>] = [:]
-    /// The channels of records that are not resolved yet, in the order of the records.
+    /// The channels of the records that are not resolved yet, in the order of the records.
     private var recorded: [ObservedChannel<Object>] = []
-    /// How many of them may be resolved; nil for all.
+    /// The number of recorded changes that may be resolved; nil for all.
     private var limit: Int?
-    /// Raised with each record of a property, by its id, also when nobody observes it.
+    /// The version of each property, by the property's id. It rises with each record, even if
+    /// nobody observes the property. Only `record(_:change:)` does not raise it: properties that
+    /// are recorded that way are never read.
     private var versions = [Int](repeating: 0, count: 16)
     private var deliveries = FIFO<ObservedDelivery<Object>>()
     private var isDelivering = false
@@ -29,7 +33,7 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
     /// Makes changes and records them in one hold of the lock.
     func record<Result>(_ body: () -> Result) -> Result { lock.withLock(body) }
 
-    /// A property has a new value. The lock is held.
+    /// Records the new value of a property. The lock is held.
     func recordLocked<Value>(_ property: ObservedProperty<Object, Value>, _ value: Value) {
         versions[property.id] += 1
         guard let channel = channel(of: property) else { return }
@@ -41,7 +45,8 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         lock.withLock { recordLocked(property, value) }
     }
 
-    /// The value is made from the one after the last record; not called if nobody observes it.
+    /// Records a new value, made from the value after the last record. `change` is not called if
+    /// nobody observes the property.
     func record<Value>(
         _ property: ObservedProperty<Object, Value>, change: (Value) -> Value
     ) {
@@ -52,16 +57,17 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         }
     }
 
-    /// A property may have changed.
+    /// Records that a property may have changed.
     ///
-    /// - Parameter isSaid: whether observers are told of it whatever its value is.
+    /// - Parameter isSaid: whether observers are notified whatever the property's value is.
     func announce(_ id: Int, isSaid: Bool) {
         lock.withLock { announceLocked(id, isSaid: isSaid) }
     }
 
-    /// As ``announce(_:isSaid:)``. The lock is held.
+    /// Does the same as ``announce(_:isSaid:)``. The lock is held.
     ///
-    /// - Parameter isSaidNext: whether a subclass may say the same a little later: then it is told once.
+    /// - Parameter isSaidNext: whether a subclass may announce the same change a little later: then
+    ///   observers are notified once.
     func announceLocked(_ id: Int, isSaid: Bool = false, isSaidNext: Bool = false) {
         versions[id] += 1
         guard let channel = channels[id] else { return }
@@ -69,10 +75,11 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         recorded.append(channel)
     }
 
-    /// The next record of a property is what a subclass says at this moment: it is told once. The lock is held.
+    /// Expects that a subclass announces the change of a property that is recorded next, so that
+    /// observers are notified of it only once. The lock is held.
     func expectAnnouncementLocked(_ id: Int) { channels[id]?.isSaidNext = true }
 
-    /// What is recorded from here on is not told before `release()`. The lock is held.
+    /// Holds back all changes recorded from here on until `release()`. The lock is held.
     func holdLocked() { if limit == nil { limit = recorded.count } }
 
     func release() { lock.withLock { limit = nil } }
@@ -85,8 +92,10 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
 
     // MARK: Telling
 
-    /// Tells observers what was recorded; by the time it returns they were told, or another thread, or
-    /// the caller further up, is about to.
+    /// Notifies observers of the recorded changes.
+    ///
+    /// By the time this method returns, the observers have been notified, or another thread, or a
+    /// caller further up on this thread, is about to notify them.
     func tell() {
         guard let object else { return }
         resolve(object)
@@ -119,7 +128,8 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
             let readings = dirty.compactMap { $0.channel.reading(of: object) }
             var garbage: [Any] = []
             lock.withLock {
-                // A value that was read while somebody recorded another one may be of no time at all.
+                // A value that was read while another thread recorded a change may never have been
+                // the property's value.
                 guard dirty.allSatisfy({ versions[$0.channel.id] == $0.version }) else { return }
                 for reading in readings { reading() }
                 takeRecords(of: dirty, &garbage)
@@ -137,7 +147,7 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         return dirty
     }
 
-    /// Takes the records up to the first of a channel that was not read.
+    /// Takes the records up to the first record of a channel that was not read.
     private func takeRecords(of dirty: [Dirty], _ garbage: inout [Any]) {
         var count = 0
         for channel in recorded.prefix(limit ?? recorded.count) {
@@ -151,8 +161,8 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
 
     // MARK: Observers
 
-    /// Adds an observer, which is told of what is recorded from here on, and returns the value before
-    /// that.
+    /// Adds an observer and returns the value before all changes that the observer gets, which are
+    /// the changes recorded from here on.
     ///
     /// - Parameter begin: makes sure that changes are recorded; called with the lock held.
     func add<Value>(
@@ -174,7 +184,8 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         }
     }
 
-    /// Adds an observer when the value is known, because the caller keeps it from changing.
+    /// Adds an observer when the current value is known, because the caller keeps the property from
+    /// changing.
     func add<Value>(
         _ observer: Observer<Object, Value>, to property: ObservedProperty<Object, Value>,
         current: Value
@@ -192,7 +203,9 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         return channel.current
     }
 
-    /// - Parameter end: called with the lock held when nothing is observed any more.
+    /// Removes an observer.
+    ///
+    /// - Parameter end: called with the lock held when no property is observed any more.
     func remove<Value>(
         _ observer: Observer<Object, Value>, from property: ObservedProperty<Object, Value>,
         end: (Object) -> Void
@@ -208,11 +221,12 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
             forgetRecords(of: channel)
             if channels.isEmpty, let object {
                 end(object)
-                // Somebody may be adding an observer and rely on what has just ended.
+                // Another thread may be adding an observer and rely on the recording that has just
+                // ended. The new versions make it begin again.
                 for id in versions.indices { versions[id] += 1 }
             }
         }
-        // Its values are let go of here, without the lock.
+        // The channel's values are released here, without the lock.
         withExtendedLifetime((object, unobserved)) {}
     }
 
@@ -223,7 +237,7 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         recorded.removeAll { $0 === channel }
     }
 
-    /// Whether one of these properties is observed.
+    /// Returns whether one of these properties is observed.
     func observesAny(of ids: [Int]) -> Bool {
         lock.withLock { ids.contains { channels[$0] != nil } }
     }

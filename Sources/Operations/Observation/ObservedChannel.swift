@@ -1,36 +1,39 @@
-/// The values of one observed property of one object, and who is told of them.
+/// The values and the observers of one observed property of one object.
 ///
-/// Guarded by the lock of the object's `Observations`, but for `reading(of:)`.
+/// All of it is guarded by the lock of the object's `Observations`, except for `reading(of:)`.
 class ObservedChannel<Object: AnyObject> {
-    /// What was said about a property of which the value is not known.
+    /// An announcement of a change whose new value is not known.
     enum Announcement {
-        /// It may have changed. Told if it has.
+        /// The property may have changed. Observers are notified if it has.
         case possible
-        /// The same, and a subclass is expected to say so next.
+        /// The same as `possible`, and a subclass is expected to announce the change next.
         case early
-        /// A subclass says that it has changed. Told in any case, as by key-value observing on Apple's systems.
+        /// A subclass announces that the property has changed. Observers are notified in any case,
+        /// as by key-value observing on Apple's systems.
         case said
     }
 
     let id: Int
-    /// Whether observers have heard, or are about to hear, what a subclass says next.
+    /// Whether observers have been notified, or are about to be notified, of the change that a
+    /// subclass announces next.
     var isSaidNext = false
 
     init(id: Int) { self.id = id }
 
     var isObserved: Bool { fatalError("unreachable: subclasses say") }
 
-    /// A change was announced whose value is not known.
+    /// Records the announcement of a change whose value is not known.
     func announce(_ announcement: Announcement) { fatalError("unreachable: subclasses do it") }
 
-    /// Reads the property, with no lock held; what is returned is to be called with the lock.
+    /// Reads the property, with no lock held, and returns a closure to be called with the lock
+    /// held; nil if the property need not be read.
     func reading(of object: Object) -> (() -> Void)? {
         fatalError("unreachable: subclasses do it")
     }
 
-    /// Turns the oldest record into what is to be told.
+    /// Turns the oldest record into a change to be delivered; returns nil if there is none.
     ///
-    /// - Parameter garbage: gets what must be let go of outside the lock.
+    /// - Parameter garbage: gets the values that must be released outside the lock.
     func takeRecord(_ garbage: inout [Any]) -> ObservedDelivery<Object>? {
         fatalError("unreachable: subclasses do it")
     }
@@ -46,7 +49,7 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
 
     private let property: ObservedProperty<Object, Value>
     var observers = TicketList<Observer<Object, Value>>()
-    /// The value that observers were told last, or are about to be.
+    /// The value that observers were notified of last, or are about to be.
     private(set) var current: Value
     /// The value after all records.
     private var latest: Value
@@ -82,7 +85,8 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
     override func forgetReading() { reading = nil }
 
     override func takeRecord(_ garbage: inout [Any]) -> ObservedDelivery<Object>? {
-        // If the property does not say what the class itself recorded, a subclass answers for it.
+        // If the property's value differs from the last one that the class itself recorded, a
+        // subclass overrides the property.
         let isOverridden = reading.map { !property.isSame($0, latest) } ?? false
         let value: Value
         var isNotified = false

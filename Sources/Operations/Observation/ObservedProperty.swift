@@ -1,8 +1,8 @@
 /// A property that can be observed.
 protocol AnyObservedProperty: Sendable {
-    /// Small, and different from those of the object's other properties.
+    /// A small number that differs from the ids of the object's other properties.
     var id: Int { get }
-    /// The names by which its changes can be announced.
+    /// The keys by which changes of the property can be announced.
     var keys: [String] { get }
     var anyKeyPath: AnyKeyPath { get }
 }
@@ -11,11 +11,11 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
     let id: Int
     let keys: [String]
     let keyPath: any KeyPath<Object, Value> & Sendable
-    /// Whether subclasses may answer for it: then the property is read when it may have changed, and what
-    /// it says counts.
+    /// Whether subclasses may override the property. If so, the property is read when it may have
+    /// changed, and the value read is the one that observers get.
     var isAsked = true
-    /// Whether each change of what the class itself says is told, also where an override says the same before
-    /// and after it.
+    /// Whether observers are notified of each change of the class's own value, even if an override
+    /// returns the same value before and after it.
     var notifiesEach = false
     let isSame: @Sendable (Value, Value) -> Bool
 

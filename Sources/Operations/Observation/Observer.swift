@@ -1,20 +1,21 @@
 /// One observer of one property.
 ///
-/// Its handler is called by one thread at a time: by the one that begins the observation until the initial
-/// call has returned, then by whoever delivers the object's changes. What comes during the initial call
-/// waits in the backlog.
+/// The handler is called by one thread at a time: by the thread that begins the observation until
+/// the initial call has returned, and then by the threads that deliver the object's changes.
+/// Changes that come during the initial call wait in the backlog.
 ///
-/// Unchecked: what changes is guarded by the lock.
+/// Unchecked: everything that changes is guarded by the lock.
 final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
     typealias Handler = @Sendable (Object, KeyValueObservedChange<Value>) -> Void
 
     private let options: KeyValueObservingOptions
     private let lock = SpinLock()
-    /// Nil when the observation has ended.
+    /// The handler; nil once the observation has ended.
     private var handler: Handler?
-    /// Its ticket in the list of its channel, while it is there; guarded by the lock of the `Observations`.
+    /// The observer's ticket in the list of its channel, while the observer is in it; guarded by
+    /// the lock of the `Observations`.
     var ticket: TicketList<Observer>.Ticket?
-    /// Nil when the initial call is over.
+    /// The changes that wait for the end of the initial call; nil once that is over.
     private var backlog: [(old: Value, new: Value)]? = []
 
     init(options: KeyValueObservingOptions, handler: @escaping Handler) {
@@ -22,7 +23,8 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
         self.handler = handler
     }
 
-    /// Makes the initial call, if one is wanted, and those for what has changed meanwhile.
+    /// Makes the initial call, if the options ask for it, and then the calls for the changes that
+    /// came during it.
     func begin(_ object: Object, initial: Value) {
         if options.contains(.initial) {
             call(object, old: nil, new: initial, isPrior: false)
@@ -66,9 +68,9 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
                 isPrior: isPrior))
     }
 
-    /// No call is begun any more.
+    /// Ends the observation: no further call of the handler begins.
     func end() {
-        // Let go of outside the lock: a handler can hold the last reference to anything.
+        // The handler is released outside the lock: it can hold the last reference to anything.
         let previous = lock.withLock {
             defer {
                 handler = nil

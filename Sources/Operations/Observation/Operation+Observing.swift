@@ -6,33 +6,42 @@ extension KeyValueObserving where Self: Operation {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
     /// ```swift
-    /// let observation = operation.observe(\.isFinished, options: [.new]) { operation, change in … }
+    /// let observation = operation.observe(\.isFinished, options: [.new]) {
+    ///     operation, change in …
+    /// }
     /// ```
     ///
-    /// Can be observed: `isCancelled`, `isExecuting`, `isFinished`, `isReady`, `isAsynchronous`,
-    /// `isConcurrent`, `dependencies`, `queuePriority`, `completionBlock`, `name`, `qualityOfService` and
-    /// `threadPriority`. A subclass that overrides one of them announces its changes with
-    /// ``Operation/didChangeValue(forKey:)``; observers see what the override says.
+    /// These properties can be observed: `isCancelled`, `isExecuting`, `isFinished`, `isReady`,
+    /// `isAsynchronous`, `isConcurrent`, `dependencies`, `queuePriority`, `completionBlock`,
+    /// `name`, `qualityOfService` and `threadPriority`. A subclass that overrides one of them
+    /// announces its changes with ``Operation/didChangeValue(forKey:)``; observers get the value
+    /// that the override returns.
     ///
-    /// Every change is told once, in the order in which they happened, also across the properties of one
-    /// operation; setting a property to the value it has is no change. Each announcement of a subclass is told,
-    /// also if the value is the same before and after it. So are the changes of the class's own state that an
-    /// override hides: when the last dependency goes, who observes `isReady` is told although an override still
-    /// says no. ``Operation/cancel()`` announces `isReady` beside `isCancelled` of an operation that has not
-    /// begun. The handler runs on the thread that
-    /// made the change, with no lock held, before the method that made it returns, unless another
-    /// thread is just delivering changes of this operation, or the change is made inside a handler: then
-    /// that one goes on with it. It may do anything but wait for the operation before its end, or for others of a queue that
-    /// has no slot free but the operation's, which it may hold until the handler has returned. `isFinished` is
-    /// told when the operation has left its queue, before its dependents start and before its completion
-    /// block runs; left to another thread that is delivering, it may be told at the same time as these.
+    /// Observers are notified of every change once, in the order of the changes, also across the
+    /// properties of one operation. Setting a property to the value that it has is no change.
+    /// Observers are also notified of each announcement of a subclass, even if the value is the
+    /// same before and after it, and of each change of the class's own state that an override
+    /// hides: when the last dependency goes, observers of `isReady` are notified although an
+    /// override still returns false. ``Operation/cancel()`` announces `isReady` beside
+    /// `isCancelled` of an operation that has not begun.
     ///
-    /// While an operation is observed it keeps its list of dependencies, also when dependents of it have
-    /// finished.
+    /// The handler runs on the thread that made the change, with no lock held, before the method
+    /// that made the change returns. There are two exceptions: if another thread is just delivering
+    /// changes of this operation, that thread delivers the change; and if the change is made inside
+    /// a handler, it is delivered once that handler has returned. The handler may do anything
+    /// except wait for the operation before its end, or wait for other operations of a queue that
+    /// has no free slot but the operation's: the operation may hold that slot until the handler has
+    /// returned. Observers of `isFinished` are notified when the operation has left its queue,
+    /// before its dependents start and before its completion block runs. If another thread is
+    /// delivering changes and takes this one over, the notification may come at the same time as
+    /// these.
+    ///
+    /// While an operation is observed it keeps its list of dependencies, even after dependents of
+    /// it have finished.
     ///
     /// - Parameters:
-    ///   - keyPath: one of the properties above; others stop the program.
-    ///   - options: what the handler is told; nothing but the fact of the change by default.
+    ///   - keyPath: one of the properties above; any other stops the program.
+    ///   - options: what a change contains; by default nothing but the fact that there was one.
     ///   - changeHandler: called by one thread at a time.
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<Operation, Value>, options: KeyValueObservingOptions = [],
@@ -44,10 +53,10 @@ extension KeyValueObserving where Self: Operation {
         return begin(property, options, changeHandler)
     }
 
-    /// The same for key paths that begin at a subclass, such as `\Download.isFinished`.
+    /// Does the same for key paths that begin at a subclass, such as `\Download.isFinished`.
     ///
-    /// In a `final` class that overrides the property, such a key path cannot be recognised: write
-    /// `\.isFinished`, which always is.
+    /// In a `final` class that overrides the property, such a key path cannot be recognised. Write
+    /// `\.isFinished` instead, which is always recognised.
     @_disfavoredOverload
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
@@ -59,7 +68,7 @@ extension KeyValueObserving where Self: Operation {
         return begin(property, options, changeHandler)
     }
 
-    /// The property of the base class that a key path of a subclass leads to.
+    /// Returns the property of the base class that a key path of a subclass leads to.
     func property(at keyPath: PartialKeyPath<Self>) -> (any AnyObservedProperty)? {
         let own: [(PartialKeyPath<Self>, any AnyObservedProperty)] = [
             (\Self.isCancelled, OperationProperties.isCancelled),
@@ -83,7 +92,7 @@ extension KeyValueObserving where Self: Operation {
         _ changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
         let observer = Observer<Operation, Value>(options: options) { operation, change in
-            // Only this object's observations call it.
+            // Only this object's observations call the closure.
             changeHandler(unsafeDowncast(operation, to: Self.self), change)
         }
         let observations = withExtras { $0.observations(of: self) }
@@ -129,7 +138,7 @@ enum OperationProperties {
         queuePriority, completionBlock, name, qualityOfService, threadPriority,
     ]
 
-    /// The property that is announced by a key.
+    /// Returns the property that a key announces.
     static func find(_ key: String) -> (any AnyObservedProperty)? {
         switch key {
         case "isFinished", "finished": isFinished

@@ -1,10 +1,12 @@
 import Synchronization
 
-// How changes of an operation come to be recorded. All changes of the word of an observed operation are
-// made with its observations' lock held, so their records have the order in which they happened.
+// How changes of an operation are recorded. All changes of the lifecycle state of an observed
+// operation are made with the lock of its observations held, so their records have the order of the
+// changes.
 
 extension OperationExtras {
-    /// Made when the operation is first observed, and then kept. The operation's lock is held.
+    /// Returns the observations, which are made when the operation is first observed and then kept.
+    /// The operation's lock is held.
     func observations(of operation: Operation) -> Observations<Operation> {
         if let observations { return observations }
         let new = Observations(operation)
@@ -14,7 +16,10 @@ extension OperationExtras {
 }
 
 extension Operation {
-    /// Set before the flag *observed* is, and never again, so whoever has seen the flag needs no lock.
+    /// The observations of an observed operation.
+    ///
+    /// They are set before the flag *observed* is set, and never again, so a thread that has seen
+    /// the flag needs no lock.
     private var existingObservations: Observations<Operation> {
         guard let observations = existingExtras?.observations else {
             fatalError("unreachable: an observed operation has observations")
@@ -22,7 +27,7 @@ extension Operation {
         return observations
     }
 
-    /// What `update` does while the operation is observed.
+    /// Changes the lifecycle state as `update` does, while the operation is observed.
     @inline(never)
     @discardableResult
     final func updateObserved(
@@ -31,7 +36,8 @@ extension Operation {
         let observations = existingObservations
         var backoff = Backoff()
         while true {
-            // Not waited for with the observations' lock held: it comes after this one.
+            // This wait does not hold the lock of the observations, which comes after the
+            // operation's lock in the lock order.
             if whileUnlocked, status.has(.locked) {
                 backoff.pause()
                 continue
@@ -70,29 +76,30 @@ extension Operation {
         }
     }
 
-    /// Tells observers what was recorded. No lock is held.
+    /// Notifies observers of the recorded changes. No lock is held.
     @inline(never)
     final func notifyObservers() {
-        // Observers that have gone meanwhile took the flag with them.
+        // When the last observer goes, the flag is cleared.
         if status.has(.observed) { existingObservations.tell() }
     }
 
-    /// Records that a property was announced, and tells observers.
+    /// Records the announcement of a property, and notifies observers.
     ///
-    /// - Parameter isSaid: whether a subclass has said so, and observers are told of it whatever the value is.
+    /// - Parameter isSaid: whether a subclass has made the announcement, so that observers are
+    ///   notified whatever the value is.
     final func announce(_ property: any AnyObservedProperty, isSaid: Bool = false) {
         guard status.has(.observed) else { return }
         let observations = existingObservations
         observations.announce(property.id, isSaid: isSaid)
-        // The second is the older name of the first, and answers what it answers.
+        // `isConcurrent` is the older name of `isAsynchronous` and has the same value.
         if property.id == OperationProperties.isAsynchronous.id {
             observations.announce(OperationProperties.isConcurrent.id, isSaid: isSaid)
         }
         observations.tell()
     }
 
-    /// The default `start()` has come to its end; an override of `isFinished` may have kept the operation
-    /// from finishing.
+    /// Announces the properties that an override of `isFinished` affects, when the default
+    /// `start()` has come to its end and the override may have kept the operation from finishing.
     @inline(never)
     final func mainDidReturn() {
         guard status.phase != .finished else { return }
@@ -100,8 +107,9 @@ extension Operation {
         announce(OperationProperties.isFinished)
     }
 
-    /// One dependency has finished; true if the caller is to bring the operation on. As
-    /// `dependencyGone()`, whose lock is held.
+    /// Does the same as `dependencyGone()` for an observed operation: lowers the count of
+    /// unfinished dependencies, and returns whether the caller has to make the operation ready. The
+    /// lock of the finished dependency is held.
     @inline(never)
     final func observedDependencyGone(_ told: inout DeferredNotifications?) -> Bool {
         let list = told ?? DeferredNotifications()
@@ -111,7 +119,8 @@ extension Operation {
         let change = updateObserved(whileUnlocked: false) { word in
             let before = word
             _ = word.dependencyFinished()
-            // Before the exchange: after it others may finish the operation, and let go of it.
+            // The operation is retained before the exchange: after it, other threads may finish and
+            // release the operation.
             if !isRetained, before.phase == .waiting, word.phase == .checkingReadiness {
                 _ = Unmanaged.passUnretained(self).retain()
                 isRetained = true
@@ -123,7 +132,7 @@ extension Operation {
         return isOurs
     }
 
-    /// Records the dependencies as they are now. The lock is held.
+    /// Records the present list of dependencies. The lock is held.
     final func recordDependencies() {
         guard status.has(.observed) else { return }
         existingObservations.record(
@@ -132,7 +141,7 @@ extension Operation {
     }
 }
 
-/// Those who are to be told something when a lock was released.
+/// Notifications and cancellations that have to wait until a lock is released.
 final class DeferredNotifications {
     var observations: [Observations<Operation>] = []
     var rejections: [UnmetCondition] = []
@@ -144,14 +153,16 @@ final class DeferredNotifications {
 }
 
 extension Observations where Object == Operation {
-    /// The lock is held.
+    /// Records the changes of properties that follow from a change of the lifecycle state. The lock
+    /// is held.
     fileprivate func wordChanged(_ change: Operation.Change) {
         let (before, after) = (change.before, change.after)
         if before.phase != .finished, after.phase == .finished {
-            // Told when the operation has left its queue.
+            // Observers are notified once the operation has left its queue.
             holdLocked()
-            // A subclass that keeps its own state may be about to say that it does not execute any more;
-            // that comes first. What it says then, or has just said of its end, is not told twice.
+            // A subclass that keeps its own state may be about to announce that it does not execute
+            // any more; that announcement comes first. Observers are not notified twice of what the
+            // subclass announces then, or has just announced of its end.
             if before.phase != .executing {
                 announceLocked(OperationProperties.isExecuting.id, isSaidNext: true)
             }
@@ -162,7 +173,8 @@ extension Observations where Object == Operation {
         record(
             OperationProperties.isReady, before.isReady || before.phase == .finished,
             after.isReady || after.phase == .finished)
-        // As on Apple's systems: it could be started now in any case, to end.
+        // As on Apple's systems: a cancelled operation could be started now in any case, in order
+        // to end.
         if !before.has(.cancelled), after.has(.cancelled), before.isReady, !before.isAtWork {
             announceLocked(OperationProperties.isReady.id, isSaid: true)
         }

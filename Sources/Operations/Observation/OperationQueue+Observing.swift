@@ -9,20 +9,22 @@ extension KeyValueObserving where Self: OperationQueue {
     /// let observation = queue.observe(\.operationCount, options: [.new]) { queue, change in … }
     /// ```
     ///
-    /// Can be observed: `operations`, `operationCount`, `maxConcurrentOperationCount`, `isSuspended`, `name`
-    /// and `qualityOfService`. What was said of operations holds here: every change is told once, in
-    /// order, on the thread that made it unless another one is delivering, with no lock held. Each
-    /// operation that comes or goes is one change; it is told before those go on who waited for it by then.
-    /// Barriers are not counted.
+    /// These properties can be observed: `operations`, `operationCount`,
+    /// `maxConcurrentOperationCount`, `isSuspended`, `name` and `qualityOfService`. As with
+    /// operations, observers are notified of every change once, in order, with no lock held, on the
+    /// thread that made the change unless another thread is delivering. Each operation that comes
+    /// or goes is one change. Observers are notified of it before any thread or task that was
+    /// waiting for it by then goes on. Barriers are not counted.
     ///
-    /// While `operations` or `operationCount` is observed the queue hands operations to its workers one by
-    /// one, which costs some of its speed; each change of `operations` costs time in proportion to their
-    /// number.
+    /// While `operations` or `operationCount` is observed, the queue hands operations to its
+    /// workers one by one, which costs some of its speed. Each change of `operations` costs time in
+    /// proportion to their number.
     ///
     /// - Parameters:
-    ///   - keyPath: one of the properties above; others stop the program.
-    ///   - options: what the handler is told; nothing but the fact of the change by default.
-    ///   - changeHandler: called by one thread at a time. It must not wait for operations of the queue.
+    ///   - keyPath: one of the properties above; any other stops the program.
+    ///   - options: what a change contains; by default nothing but the fact that there was one.
+    ///   - changeHandler: called by one thread at a time. The handler must not wait for operations
+    ///     of the queue.
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<OperationQueue, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
@@ -34,10 +36,10 @@ extension KeyValueObserving where Self: OperationQueue {
         return begin(property, options, changeHandler)
     }
 
-    /// The same for key paths that begin at a subclass, such as `\DownloadQueue.isSuspended`.
+    /// Does the same for key paths that begin at a subclass, such as `\DownloadQueue.isSuspended`.
     ///
-    /// In a `final` class that overrides the property, such a key path cannot be recognised: write
-    /// `\.isSuspended`, which always is.
+    /// In a `final` class that overrides the property, such a key path cannot be recognised. Write
+    /// `\.isSuspended` instead, which is always recognised.
     @_disfavoredOverload
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
@@ -63,7 +65,7 @@ extension KeyValueObserving where Self: OperationQueue {
         _ changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
         let observer = Observer<OperationQueue, Value>(options: options) { queue, change in
-            // Only this object's observations call it.
+            // Only this object's observations call the closure.
             changeHandler(unsafeDowncast(queue, to: Self.self), change)
         }
         let observations = madeObservations()
@@ -110,7 +112,8 @@ extension OperationQueue {
 enum QueueProperties {
     typealias Property<Value: Sendable> = ObservedProperty<OperationQueue, Value>
 
-    /// What these two say is recorded exactly, and counts: to ask the queue takes longer than a change.
+    /// The changes of these two properties are recorded exactly, and the recorded values count:
+    /// reading the property takes longer than a change.
     static let operations = Property(0, "operations", at: \.operations, isAsked: false)
     static let operationCount = Property(1, "operationCount", at: \.operationCount, isAsked: false)
     static let width = Property(
@@ -124,7 +127,8 @@ enum QueueProperties {
     ]
     static let countedIDs = [operations.id, operationCount.id]
 
-    /// How to know the value of a property that changes as operations come and go.
+    /// Returns a function that reads the value of a property that changes as operations come and
+    /// go; nil for other properties.
     static func counted<Value>(
         _ property: Property<Value>
     ) -> ((borrowing QueueState) -> Value)? {

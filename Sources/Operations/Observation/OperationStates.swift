@@ -1,15 +1,15 @@
-/// How far an operation is.
+/// A stage in the life of an operation.
 public enum OperationState: Sendable, Hashable {
-    /// Something has to happen before it can start: it waits for dependencies.
+    /// The operation cannot start yet: it waits for dependencies.
     case waiting
-    /// It can start.
+    /// The operation can start.
     case ready
-    /// Its work is going on.
+    /// The operation's body is running.
     case executing
-    /// It is over.
+    /// The operation has finished.
     case finished(isCancelled: Bool)
 
-    /// Whether it is over, by whatever way.
+    /// Whether the operation has finished, in whatever way.
     public var isFinished: Bool {
         switch self {
         case .finished: true
@@ -20,14 +20,15 @@ public enum OperationState: Sendable, Hashable {
 
 /// The states of an operation, one after the other, for `for await`.
 ///
-/// First comes the state at the moment when the loop begins, then each that follows, and after
-/// `finished` the loop ends. It ends early when its task is cancelled. Nothing is left out: states that
-/// the loop has not got to yet are kept, and an operation has few. Several loops do not disturb each
-/// other. A loop keeps the operation; what it needs goes when it ends.
+/// The first element is the state at the moment when the loop begins. Each state that follows comes
+/// next, and the loop ends after `finished`. The loop ends early when its task is cancelled. No
+/// state is left out: states that the loop has not reached yet are kept, and an operation has few
+/// of them. Several loops do not disturb each other. A loop keeps the operation; all that the loop
+/// needs is released when it ends.
 public struct OperationStates: AsyncSequence, Sendable {
-    /// What the loop gets.
+    /// The element of the loop.
     public typealias Element = OperationState
-    /// It does not fail.
+    /// The sequence does not fail.
     public typealias Failure = Never
 
     let operation: Operation
@@ -37,12 +38,12 @@ public struct OperationStates: AsyncSequence, Sendable {
         Iterator(base: StateStream.of(operation).makeAsyncIterator(), operation: operation)
     }
 
-    /// Goes from state to state.
+    /// The iterator of the loop.
     public struct Iterator: AsyncIteratorProtocol {
         var base: AsyncStream<OperationState>.Iterator
         let operation: Operation
 
-        /// The next state; nil after the last, or when the task was cancelled.
+        /// Returns the next state; nil after the last one, or when the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async -> OperationState? {
@@ -56,7 +57,7 @@ extension KeyValueObserving where Self: Operation {
     public var states: OperationStates { OperationStates(operation: self) }
 }
 
-/// Puts the four properties that make a state together, and brings each new state into a stream.
+/// Combines the four properties that make a state, and yields each new state to a stream.
 private final class StateStream: Sendable {
     private struct Seen {
         var isCancelled = false
@@ -66,7 +67,7 @@ private final class StateStream: Sendable {
         /// False while the properties are not all known.
         var isComplete = false
         var latest: OperationState?
-        /// OperationStates on their way into the stream, and whether a thread is bringing them there.
+        /// States on their way into the stream, and whether a thread is yielding them.
         var outgoing = FIFO<OperationState>()
         var isYielding = false
 
@@ -109,8 +110,8 @@ private final class StateStream: Sendable {
         let isReadiness = keyPath == \.isReady
         return operation.observe(keyPath, options: [.initial, .new]) { [self] operation, change in
             let value = change.newValue ?? false
-            // Subclasses that keep one state for all say that they are not ready any more just before they
-            // say what they are instead.
+            // A subclass that keeps one state for everything announces that it is no longer ready
+            // just before it announces what it is instead.
             if isReadiness, !value, operation.isExecuting || operation.isFinished { return }
             self.change { store(&$0, value) }
         }
@@ -119,7 +120,7 @@ private final class StateStream: Sendable {
     private func change(_ body: (inout Seen) -> Void) {
         let isOurs = seen.withLock { seen in
             body(&seen)
-            // Nothing follows on the end.
+            // No state follows the end.
             guard seen.isComplete, seen.latest?.isFinished != true else { return false }
             let state = seen.state
             if state != seen.latest {

@@ -1,13 +1,14 @@
-/// How many operations of a queue have not finished, whenever that changes, for `for await`.
+/// The number of unfinished operations of a queue, whenever it changes, for `for await`.
 ///
-/// First comes the count at the moment when the loop begins. Then each turn of the loop gets the
-/// latest count: counts that came and went while the body of the loop was busy are left out, so a
-/// slow loop never falls behind. Who needs each of them observes `operationCount`. The loop ends when
-/// its task is cancelled. It keeps the queue; what it needs goes when it ends.
+/// The first element is the count at the moment when the loop begins. Then each turn of the loop
+/// gets the latest count: counts that came and went while the body of the loop was busy are left
+/// out, so a slow loop never falls behind. To get each count, observe `operationCount`. The loop
+/// ends when its task is cancelled. The loop keeps the queue; all that the loop needs is released
+/// when it ends.
 public struct OperationQueueCounts: AsyncSequence, Sendable {
-    /// What the loop gets.
+    /// The element of the loop.
     public typealias Element = Int
-    /// It does not fail.
+    /// The sequence does not fail.
     public typealias Failure = Never
 
     let queue: OperationQueue
@@ -24,12 +25,12 @@ public struct OperationQueueCounts: AsyncSequence, Sendable {
         return Iterator(base: stream.makeAsyncIterator(), queue: queue)
     }
 
-    /// Goes from count to count.
+    /// The iterator of the loop.
     public struct Iterator: AsyncIteratorProtocol {
         var base: AsyncStream<Int>.Iterator
         let queue: OperationQueue
 
-        /// The latest count that the loop has not seen; nil when the task was cancelled.
+        /// Returns the latest count that the loop has not seen; nil when the task was cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async -> Int? {

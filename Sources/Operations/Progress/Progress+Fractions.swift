@@ -2,9 +2,9 @@ import Synchronization
 
 /// The values of ``Progress/fractionCompleted`` over time.
 public struct ProgressFractions: AsyncSequence, Sendable {
-    /// A part of 1; see ``Progress/fractionCompleted``.
+    /// A fraction of 1; see ``Progress/fractionCompleted``.
     public typealias Element = Double
-    /// It does not fail.
+    /// The sequence does not fail.
     public typealias Failure = Never
 
     let progress: Progress
@@ -12,7 +12,7 @@ public struct ProgressFractions: AsyncSequence, Sendable {
     /// Makes a reader that begins with the present value.
     public func makeAsyncIterator() -> Iterator { Iterator(progress: progress) }
 
-    /// One reader.
+    /// One reader of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
         let progress: Progress
         private var last: Double?
@@ -22,7 +22,7 @@ public struct ProgressFractions: AsyncSequence, Sendable {
             self.progress = progress
         }
 
-        /// The next value that differs from the one before; nil at the end.
+        /// Returns the next value that differs from the value before; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async -> Double? {
@@ -47,7 +47,8 @@ extension Progress {
     ///
     /// A reader that is slower than the changes gets the latest value and not those in between. The
     /// sequence ends when the progress is found finished or cancelled, after the value it has then,
-    /// and when the reading task is cancelled. Each loop over it reads for itself. It keeps the progress.
+    /// and when the reading task is cancelled. Each loop over the sequence reads for itself. The
+    /// sequence keeps the progress.
     public var fractions: ProgressFractions { ProgressFractions(progress: self) }
 
     private static let lastWaiter = Atomic<UInt64>(0)
@@ -57,8 +58,8 @@ extension Progress {
         let id = Self.lastWaiter.add(1, ordering: .relaxed).newValue
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The cancellation handler runs after the task counts as cancelled. If it came before
-                // this and found no one, this sees the cancellation.
+                // The cancellation handler runs after the task counts as cancelled. If the handler
+                // ran before this closure and found no waiter, this closure sees the cancellation.
                 let waits = state.withLock { state in
                     !Task.isCancelled && state.waiterArrived(id, after: version, continuation)
                 }

@@ -1,5 +1,5 @@
-// Observing a progress. Changes are recorded under the lock of its state, in their order, and reach observers
-// when that lock is free (`Observations`).
+// Observation of a progress. Changes are recorded under the lock of the progress's state, in their
+// order, and delivered to observers when that lock is free (`Observations`).
 
 extension Progress: KeyValueObserving {}
 
@@ -7,21 +7,26 @@ extension KeyValueObserving where Self: Progress {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
     /// ```swift
-    /// let observation = progress.observe(\.fractionCompleted, options: [.new]) { progress, change in
+    /// let observation = progress.observe(\.fractionCompleted, options: [.new]) {
+    ///     progress, change in
     ///     print(change.newValue ?? 0)
     /// }
     /// ```
     ///
-    /// `fractionCompleted`, `completedUnitCount`, `totalUnitCount`, `isIndeterminate`, `isFinished`,
-    /// `isCancelled` and `isPaused` can be observed. The handler gets every value that the property takes, in
-    /// order, also those that changes of children bring about; setting a property to the value that it has
-    /// is no change. The handler runs on the thread that made the change, with no lock held, unless another
-    /// thread is just delivering changes of this progress, or the change is made inside a handler: then that
-    /// thread delivers it next. ``Progress/fractions`` skips values for a reader that is slower than the changes.
+    /// `fractionCompleted`, `completedUnitCount`, `totalUnitCount`, `isIndeterminate`,
+    /// `isFinished`, `isCancelled` and `isPaused` can be observed. The handler gets every value
+    /// that the property takes, in order, including the values that changes of children bring
+    /// about. Setting a property to the value that it has is no change.
+    ///
+    /// The handler runs on the thread that made the change, with no lock held. There are two
+    /// exceptions: if another thread is just delivering changes of this progress, that thread
+    /// delivers the change next; and if the change is made inside a handler, it is delivered after
+    /// that handler has returned. ``Progress/fractions`` skips values for a reader that is slower
+    /// than the changes.
     ///
     /// - Parameters:
-    ///   - keyPath: one of the properties above; others stop the program with a sentence.
-    ///   - options: what the handler gets; nothing but the fact of the change by default.
+    ///   - keyPath: one of the properties above; any other stops the program with a sentence.
+    ///   - options: what a change contains; by default nothing but the fact that there was one.
     ///   - changeHandler: called by one thread at a time.
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<Progress, Value>, options: KeyValueObservingOptions = [],
@@ -32,11 +37,11 @@ extension KeyValueObserving where Self: Progress {
             misuse(ProgressProperties.advice(for: self))
         }
         let observer = Observer<Progress, Value>(options: options) { progress, change in
-            // Only this object's observations call it.
+            // Only this object's observations call the closure.
             changeHandler(unsafeDowncast(progress, to: Self.self), change)
         }
         let new = Observations<Progress>(self)
-        // First, so that no change goes unrecorded from here on.
+        // The observations are stored first, so that no change goes unrecorded from here on.
         let observations = state.withLock { $0.observed(by: new) }
         let initial = observations.add(observer, to: property, of: self) {}
         observer.begin(self, initial: initial)
@@ -69,14 +74,14 @@ enum ProgressProperties {
 }
 
 extension ProgressState {
-    /// The observations that the progress has from now on: `new`, unless there are some.
+    /// Returns the observations of the progress from now on: `new`, unless there are some already.
     mutating func observed(by new: Observations<Progress>) -> Observations<Progress> {
         if let observations { return observations }
         observations = new
         return new
     }
 
-    /// Records all properties; those that have not changed reach nobody.
+    /// Records all properties. A property that has not changed reaches no observer.
     func recordChange() {
         guard let observations else { return }
         observations.record {

@@ -1,9 +1,9 @@
 import Synchronization
 
-// How changes go through the tree. Up go fractions: each step takes one lock, and a version number
-// keeps a late report from replacing a newer one, so when all who changed something have
-// returned every ancestor is exact. Down go cancelling and pausing. No lock is held while another
-// one is taken, except for the lock of the edges, which is taken first.
+// How changes spread through the tree. Fractions go up: each step takes one lock, and a version
+// number keeps a late report from replacing a newer one. So once all threads that changed something
+// have returned, every ancestor is exact. Cancelling and pausing go down. No lock is held while
+// another one is taken, except for the lock of the edges, which is taken first.
 
 extension Progress {
     enum Adoption {
@@ -12,13 +12,15 @@ extension Progress {
         case isAncestor
     }
 
-    /// Held while a child is added: two that are added to each other at once must not make a circle.
+    /// Held while a child is added: two progresses that are added to each other at the same time
+    /// must not form a cycle.
     private static let edges = Locked(())
 
     func adopt(_ child: Progress, units: Int64) -> Adoption {
-        // Letting go of a progress can run a user's `deinit`, so that happens after the lock.
+        // Releasing a progress can run a user's `deinit`, so the references are released after the
+        // lock.
         let (result, path): (Adoption, [Progress]) = Self.edges.withLock { _ in
-            // What never had a child is above nothing.
+            // A progress that never had a child is above no other progress.
             let mayBeAbove = child === self || child.state.withLock { $0.hasHadChildren }
             var path = [self]
             while mayBeAbove, let last = path.last, last !== child {
@@ -40,7 +42,8 @@ extension Progress {
         return result
     }
 
-    /// Tells the observers here, then takes the change to the parent, and so on up to the root.
+    /// Notifies the observers of this progress, then reports the change to the parent, and so on up
+    /// to the root.
     func spread(_ ripple: ProgressState.Ripple) {
         var ripple = ripple
         var child = self
@@ -60,14 +63,14 @@ extension Progress {
         spread(state.withLock { $0.completed(units: units) })
     }
 
-    /// Counts one unit as completed, if anybody has said how many there are.
+    /// Counts one unit as completed, if the number of units has been set.
     func completeUnit() {
         guard isActive.load(ordering: .acquiring) else { return }
         complete(units: 1)
     }
 
-    /// Called after each change of anything but the handlers and hints, on the thread that made it, with
-    /// no lock held. A call may come without a change.
+    /// The handler called after each change of anything but the handlers and hints, on the thread
+    /// that made the change, with no lock held. It may also be called without a change.
     var onChange: (@Sendable () -> Void)? {
         get { state.withLock { $0.onChange } }
         set {
@@ -83,7 +86,8 @@ extension Progress {
 // MARK: - Cancelling and pausing
 
 extension Progress {
-    /// Runs handlers. A queue and not a plain call: whoever cancels may hold a lock that a handler takes.
+    /// The queue that runs handlers. Handlers are not called directly, because a thread that
+    /// cancels may hold a lock that a handler takes.
     private static let handlers: OperationQueue = {
         let queue = OperationQueue()
         queue.name = "Progress handlers"
@@ -144,7 +148,7 @@ extension ProgressState {
 }
 
 extension Progress {
-    /// A child that stands for one unit, for one operation of a queue.
+    /// Adds a child that stands for one unit, for one operation of a queue.
     func makeUnit() -> Progress {
         let unit = Progress.discreteProgress(totalUnitCount: 1)
         addChild(unit, withPendingUnitCount: 1)

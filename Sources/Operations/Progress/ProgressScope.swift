@@ -1,4 +1,4 @@
-/// Units that were set aside for the first progress that is made while another one is current.
+/// Units that are set aside for the first progress that is made while another one is current.
 final class ProgressScope: Sendable {
     private enum Use {
         /// → `taken`, `closed`.
@@ -11,7 +11,7 @@ final class ProgressScope: Sendable {
 
     private let owner: Progress
     private let units: Int64
-    /// What was current on this thread before.
+    /// The scope that was current on this thread before.
     private let outer: ProgressScope?
     private let use = Locked(Use.free)
 
@@ -21,13 +21,13 @@ final class ProgressScope: Sendable {
         self.outer = outer
     }
 
-    /// Nil once it is over.
+    /// The current progress; nil once the scope is closed.
     var progress: Progress? {
         use.withLock { if case .closed = $0 { nil } else { owner } }
     }
 
-    /// Makes a new progress the child for these units; the first one only, for others would
-    /// count them again.
+    /// Makes a new progress the child for these units. Only the first new progress becomes a child,
+    /// because others would count the units again.
     func attach(_ child: Progress) {
         let isFirst = use.withLock { use in
             guard case .free = use else { return false }
@@ -37,7 +37,7 @@ final class ProgressScope: Sendable {
         if isFirst { owner.addChild(child, withPendingUnitCount: units) }
     }
 
-    /// Counts the units as completed if no progress stands for them.
+    /// Closes the scope, and counts the units as completed if no progress stands for them.
     func close() {
         let isUnused = use.withLock { use in
             defer { use = .closed }
@@ -51,7 +51,7 @@ final class ProgressScope: Sendable {
 // MARK: - Where it is current
 
 extension ProgressScope {
-    /// That of a task, and of its child tasks.
+    /// The scope of a task and of its child tasks.
     @TaskLocal static var ofTask: ProgressScope?
 
     private static let pointer = ThreadLocalPointer { scope in
@@ -59,13 +59,15 @@ extension ProgressScope {
         Unmanaged<ProgressScope>.fromOpaque(scope).release()
     }
 
-    /// That of the calling thread.
+    /// The scope of the calling thread.
     static var ofThread: ProgressScope? {
         pointer.value.map { Unmanaged<ProgressScope>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The thread's goes first: it ends before the function that began it can be suspended, so it was
-    /// begun inside the task's.
+    /// The scope that is current where the caller runs.
+    ///
+    /// The thread's scope comes before the task's. It ends before the function that began it can be
+    /// suspended, so it was begun inside the task's scope.
     static var current: ProgressScope? { ofThread ?? ofTask }
 
     static func enter(_ progress: Progress, units: Int64) {

@@ -1,26 +1,26 @@
-/// What one progress knows.
+/// The state of one progress.
 ///
-/// Pure: no locks, no calls of anything. Each method is one event; the ``Ripple`` it returns is
-/// what the caller must spread after releasing the lock.
+/// Pure: the state takes no locks and calls nothing. Each method is one event; the ``Ripple`` that
+/// it returns is what the caller must spread after releasing the lock.
 struct ProgressState {
     typealias Handler = @Sendable () -> Void
 
     private(set) var total: Int64
     private(set) var completed: Int64 = 0
-    /// Goes up with every change. It tells new reports of a child from older ones that come late, and
-    /// observers whether they have missed something.
+    /// A number that rises with every change. It tells new reports of a child from older ones that
+    /// come late, and tells observers whether they have missed something.
     private(set) var version: UInt64 = 0
 
     private(set) weak var parent: Progress?
     /// The children that have not finished.
     private var children: [ObjectIdentifier: Child] = [:]
-    /// Whether there ever was one.
+    /// Whether the progress has ever had a child.
     private(set) var hasHadChildren = false
-    /// What those have done, in units of this progress.
+    /// The completed part of the unfinished children, in units of this progress.
     private var unitsInChildren = 0.0
 
     var onChange: Handler?
-    /// Nil until somebody observes the progress.
+    /// The observations; nil until the progress is first observed.
     var observations: Observations<Progress>?
     private var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
@@ -31,7 +31,8 @@ struct ProgressState {
     private(set) var cancellationHandler: Handler?
     private(set) var pausingHandler: Handler?
     private(set) var resumingHandler: Handler?
-    /// Handlers that are still to be called, by whoever calls them already or has been told to.
+    /// Handlers that are still to be called, by the thread that is calling handlers or by the one
+    /// that was asked to.
     private var calls: [Handler] = []
     private var isCalling = false
 
@@ -59,14 +60,14 @@ extension ProgressState {
         var version: UInt64 = 0
     }
 
-    /// What a parent has to know.
+    /// A child's report to its parent.
     struct Report {
         let version: UInt64
         let fraction: Double
         let isFinished: Bool
     }
 
-    /// A change on its way up.
+    /// A change on its way up the tree.
     struct Ripple: Sendable {
         let report: Report
         let parent: Progress?
@@ -75,7 +76,7 @@ extension ProgressState {
         let observations: Observations<Progress>?
     }
 
-    /// A change.
+    /// Records a change, and returns it for the way up.
     mutating func ripple() -> Ripple {
         version += 1
         recordChange()
@@ -86,7 +87,7 @@ extension ProgressState {
             observations: observations)
     }
 
-    /// Only the way up: nothing has changed here.
+    /// A ripple that only continues upwards, because nothing has changed in this progress.
     private var unchanged: Ripple {
         Ripple(report: report, parent: parent, onChange: nil, waiting: [], observations: nil)
     }
@@ -111,7 +112,8 @@ extension ProgressState {
         completedChanged(to: completed.addingClamped(units))
     }
 
-    /// Returns the parent that it has already, and then keeps.
+    /// Sets the parent, unless there is one already. Returns the parent that the progress had
+    /// already, and keeps.
     mutating func adopted(by parent: Progress) -> Progress? {
         if let known = self.parent { return known }
         self.parent = parent
@@ -123,13 +125,15 @@ extension ProgressState {
         hasHadChildren = true
     }
 
-    /// What a new parent has to know; nil if it is what that takes for granted.
+    /// Returns the report for a new parent; nil if the report says what a parent assumes of a new
+    /// child.
     func changeForParent() -> Ripple? {
         guard fraction != 0 || isFinished else { return nil }
         return unchanged
     }
 
-    /// Takes out what holds other objects, if there is anything of that sort, to be released without the lock.
+    /// Takes out the contents that hold other objects, to be released without the lock; returns nil
+    /// if there are none.
     mutating func takeContents() -> ProgressState? {
         let handlers = [onChange, cancellationHandler, pausingHandler, resumingHandler]
         guard
@@ -140,10 +144,12 @@ extension ProgressState {
         return self
     }
 
-    /// Takes a child's news; nil if they make no difference here, and so none further up.
+    /// Takes a child's report. Returns nil if the report makes no difference here, and so none
+    /// further up.
     ///
-    /// Older news than what is known, and that of a child that has finished, change nothing here; the caller
-    /// still goes on upwards, because whoever brought the newer ones may not have got there yet.
+    /// A report that is older than the latest one, or comes from a child that has finished, changes
+    /// nothing here. The caller still continues upwards, because the thread that brought the newer
+    /// report may not have got there yet.
     mutating func childReported(_ id: ObjectIdentifier, _ report: Report) -> Ripple? {
         guard var child = children[id], report.version > child.version else {
             return unchanged
@@ -154,7 +160,7 @@ extension ProgressState {
         if report.isFinished {
             children[id] = nil
             completed = completed.addingClamped(child.units)
-            // No rounding error outlives the last child.
+            // Rounding errors end with the last child.
             if children.isEmpty { unitsInChildren = 0 }
             return ripple()
         }
@@ -168,28 +174,28 @@ extension ProgressState {
 // MARK: - Cancelling and pausing
 
 extension ProgressState {
-    /// What a request to cancel, pause or resume brings with it.
+    /// The consequences of a request to cancel, pause or resume.
     struct Spreading: Sendable {
         let children: [Progress]
         let mustCall: Bool
         let ripple: Ripple
     }
 
-    /// Nil if it is cancelled already.
+    /// Returns nil if the progress is cancelled already.
     mutating func cancelRequested() -> Spreading? {
         guard !isCancelled else { return nil }
         isCancelled = true
         return spreading(cancellationHandler)
     }
 
-    /// Nil if it is paused already.
+    /// Returns nil if the progress is paused already.
     mutating func pauseRequested() -> Spreading? {
         guard !isPaused else { return nil }
         isPaused = true
         return spreading(pausingHandler)
     }
 
-    /// Nil if it is not paused.
+    /// Returns nil if the progress is not paused.
     mutating func resumeRequested() -> Spreading? {
         guard isPaused else { return nil }
         isPaused = false
@@ -201,7 +207,8 @@ extension ProgressState {
             children: children.values.map(\.progress), mustCall: call(handler), ripple: ripple())
     }
 
-    /// The handler that was there, to be let go of without the lock.
+    /// A replaced handler, to be released without the lock, and whether the caller must start to
+    /// call handlers.
     struct Replacement: Sendable {
         let previous: Handler?
         let mustCall: Bool
@@ -223,7 +230,8 @@ extension ProgressState {
         return Replacement(previous: resumingHandler, mustCall: false)
     }
 
-    /// True if somebody has to be found who calls handlers.
+    /// Adds a handler to the calls. Returns whether the caller must start a thread that calls
+    /// handlers.
     private mutating func call(_ handler: Handler?) -> Bool {
         guard let handler else { return false }
         calls.append(handler)
@@ -231,7 +239,7 @@ extension ProgressState {
         return !isCalling
     }
 
-    /// The handler to be called next; after nil the caller must stop.
+    /// Returns the handler to be called next. After nil the caller must stop.
     mutating func nextCall() -> Handler? {
         guard calls.isEmpty else { return calls.removeFirst() }
         isCalling = false
@@ -242,7 +250,8 @@ extension ProgressState {
 // MARK: - Observers
 
 extension ProgressState {
-    /// False if something has changed since `version`, so that there is nothing to wait for.
+    /// Registers a waiter. Returns false if something has changed since `version`, so that there is
+    /// nothing to wait for.
     mutating func waiterArrived(
         _ id: UInt64, after version: UInt64, _ continuation: CheckedContinuation<Void, Never>
     ) -> Bool {
@@ -257,7 +266,7 @@ extension ProgressState {
 }
 
 extension Int64 {
-    /// The sum, or the nearest number there is.
+    /// Returns the sum, or the nearest `Int64` if the sum overflows.
     fileprivate func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum

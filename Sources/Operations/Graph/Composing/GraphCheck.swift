@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Looks for what is wrong with a graph, without touching its operations.
+/// Finds mistakes in a graph without touching its operations.
 ///
-/// A group inside of it counts with its members: they start after what the group waits for, and it ends after
-/// them.
+/// A group inside the graph counts with its members: the members start after everything that the
+/// group waits for, and the group ends after its members.
 struct GraphCheck {
-    // Each group checks its graph when it starts. With groups inside of groups each operation would be checked
-    // as often as it is deep; so a group whose members were checked with an outer graph is not checked again, if
-    // no dependency has been added since to anything that a check could find. In programs without such groups
-    // nothing is counted.
+    // Each group checks its graph when it starts. With nested groups, each operation would be
+    // checked as often as it is deep. So a group whose members were checked with an outer graph is
+    // not checked again unless a dependency has been added since to an operation that a check could
+    // find. Programs without nested groups count nothing.
 
     private static let areGroupsNested = Atomic<Bool>(false)
     private static let edgeCount = Atomic<Int>(1)
 
-    /// From here on the dependencies that are added are counted.
+    /// Begins to count the dependencies that are added.
     static func recordNestedGroups() {
         if !areGroupsNested.load(ordering: .relaxed) {
             areGroupsNested.store(true, ordering: .sequentiallyConsistent)
         }
     }
 
-    /// A dependency has been added of which no check knows.
+    /// Counts a dependency that no check knows about.
     @inline(__always)
     static func recordEdge() {
         if areGroupsNested.load(ordering: .relaxed) {
@@ -28,8 +28,10 @@ struct GraphCheck {
         }
     }
 
-    /// A check that begins now knows all dependencies for as long as this does not change; nil if they are not
-    /// counted.
+    /// The number of dependencies counted so far; nil if dependencies are not counted.
+    ///
+    /// A check that begins now knows about all dependencies for as long as the number does not
+    /// change.
     static var edgesSoFar: Int? {
         areGroupsNested.load(ordering: .acquiring) ? edgeCount.load(ordering: .acquiring) : nil
     }
@@ -37,7 +39,7 @@ struct GraphCheck {
     private typealias Error = OperationGraphError
     private typealias Part = OperationGraphPart
 
-    /// The members, those of groups included, each behind its group.
+    /// The members of the graph and of the groups inside it, each behind its group.
     private var members: [Operation] = []
     private var isMember: Set<ObjectIdentifier> = []
     private var edges: [ObjectIdentifier: [Operation]] = [:]
@@ -58,7 +60,8 @@ struct GraphCheck {
 
     private mutating func add(_ part: OperationGraphPart) throws(OperationGraphError) {
         addEdges(of: part)
-        // Of the graph, of a group in it, of a group in that, and so on: what is left of each.
+        // The members still to be added at each level: of the graph, of a group in it, of a group
+        // in that group, and so on.
         var trail: [(rest: ArraySlice<Operation>, group: GroupOperation?)] = [
             (part.operations[...], nil)
         ]
@@ -93,7 +96,7 @@ struct GraphCheck {
                 candidate.status.phase == .created, !candidate.status.has(.reserved),
                 !candidate.isExecuting, !candidate.isFinished
             else { return false }
-            // A member of a group comes into a queue with it.
+            // A member of a group enters a queue with its group.
             guard let group = candidate.group else { return true }
             candidate = group
         }
@@ -114,7 +117,7 @@ struct GraphCheck {
         var id: ID { ID(operation: ObjectIdentifier(operation), isStart: isStart) }
     }
 
-    /// What has to come before an event.
+    /// Returns the events that have to come before an event.
     private func predecessors(of event: Event) -> [Event] {
         let operation = event.operation
         let id = ObjectIdentifier(operation)
@@ -127,16 +130,19 @@ struct GraphCheck {
                 found.append(Event(operation: member, isStart: false))
             }
         }
-        // Not the end of the group that it is in, which comes later.
+        // A member waits for the start of its group, and not for the group's end, which comes
+        // later.
         if let outer = groups[id] ?? operation.group {
             found.append(Event(operation: outer, isStart: true))
         }
         return found
     }
 
-    /// From an operation to one that comes after it, and so on; the first one is repeated at the end.
+    /// Returns the first cycle: from an operation to one that comes after it, and so on. The first
+    /// operation is repeated at the end.
     ///
-    /// Of several that could stand first, it is the one that was given first.
+    /// Of several operations that could stand first, the cycle begins with the one that was given
+    /// first.
     private func firstCycle() -> [Operation]? {
         var done: Set<Event.ID> = []
         for operation in members {
@@ -148,7 +154,7 @@ struct GraphCheck {
         return nil
     }
 
-    /// Each waits for the next.
+    /// Returns a cycle that can be reached from `first`, in which each event waits for the next.
     private func cycle(behind first: Event, _ done: inout Set<Event.ID>) -> [Event]? {
         var trail = [(event: first, rest: predecessors(of: first)[...])]
         var onTrail: Set<Event.ID> = [first.id]
@@ -182,10 +188,11 @@ struct GraphCheck {
 }
 
 extension OperationGraph {
-    /// Looks whether the graph can run, and touches nothing.
+    /// Checks that the graph can run, and changes nothing.
     ///
     /// - Throws: the first of ``OperationGraphError/duplicate(_:)``,
-    ///   ``OperationGraphError/alreadyEnqueued(_:)``, ``OperationGraphError/missingInput(operation:dependency:)`` and
+    ///   ``OperationGraphError/alreadyEnqueued(_:)``,
+    ///   ``OperationGraphError/missingInput(operation:dependency:)`` and
     ///   ``OperationGraphError/cycle(_:)`` that is found.
     /// - Complexity: O(members and edges, and what they depend on).
     public func validate() throws(OperationGraphError) {
@@ -194,7 +201,7 @@ extension OperationGraph {
 }
 
 extension Operation {
-    /// The group that it is a member of.
+    /// The group that the operation is a member of; nil if there is none.
     var group: GroupOperation? {
         existingExtras == nil ? nil : withExtras { $0.group }
     }

@@ -11,28 +11,32 @@ import Synchronization
 /// queue.addOperation(release)
 /// ```
 ///
-/// It starts its members when it starts itself, on a queue of its own, and has finished when all of them have. It
-/// holds no thread meanwhile, and one place in the width of its queue. If a member fails, and nothing is there to
-/// run on that failure, the group fails with the error when all have ended; see ``OperationQueue/run(_:)``.
-/// Cancelling it cancels its members, also if it has not begun: then they end with it, without their work.
+/// When the group starts, it starts its members on a queue of its own. The group has finished when
+/// all members have. Meanwhile it holds no thread, and one slot of its queue. If a member fails and
+/// no other operation handles the failure (``DependencyCondition/failure``), the group fails with
+/// the error once all members have ended; see ``OperationQueue/run(_:)``. Cancelling the group
+/// cancels its members. If the group has not begun by then, its members end with it, without
+/// running their bodies.
 ///
-/// It can depend on others, be depended on, stand in a graph and be a member of another group; so can its
-/// members, which may depend on operations outside. If the graph turns out not to be able to run, the group fails
-/// with the ``OperationGraphError``, and its members are cancelled.
+/// A group can depend on operations, be depended on, stand in a graph and be a member of another
+/// group. So can its members, which may depend on operations outside the group. If the graph turns
+/// out not to be able to run, the group fails with the ``OperationGraphError``, and its members are
+/// cancelled.
 public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
-    // Unchecked because a superclass is: this adds constants.
+    // Unchecked because a superclass is. This class adds two constants, an atomic, and `graph`,
+    // which only `deinit` changes.
 
-    /// Changes when the operation is released, and not before.
+    /// The members and their order. Only `deinit` changes it.
     private(set) var graph: OperationGraph
     private let width: Int
-    /// The dependencies that were known when its members were last checked, with the graph that it is in; see
-    /// ``GraphCheck``.
+    /// The number of dependencies known to the last check that included the members, as part of the
+    /// enclosing graph; 0 if there was none. See ``GraphCheck``.
     let checkedEdges = Atomic<Int>(0)
 
-    /// Makes an operation of a graph, with its name.
+    /// Makes an operation of a graph, with the graph's name.
     ///
     /// - Parameters:
-    ///   - graph: what it consists of.
+    ///   - graph: the members and their order.
     ///   - width: how many members may run at the same time.
     public init(
         _ graph: OperationGraph,
@@ -56,7 +60,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         }
     }
 
-    /// Makes an operation of what a block lists, as ``OperationGraph`` does.
+    /// Makes an operation of the items that a block lists, as ``OperationGraph`` does.
     public convenience init(
         _ name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
         @OperationGraphBuilder _ content: () throws -> [OperationGraphPart]
@@ -64,10 +68,10 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         self.init(try OperationGraph(name, content), width: width)
     }
 
-    /// What it consists of.
+    /// The members of the group.
     public var members: [Operation] { graph.operations }
 
-    /// Those of its members that were cancelled, by whomever.
+    /// The members that were cancelled, for any reason.
     public var cancelledMembers: [Operation] { members.filter(\.isCancelled) }
 
     /// Runs the members.
@@ -92,10 +96,11 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
 
     override func willEndUnbegun() { endMembers(because: reasonForMembers) }
 
-    /// What never comes into a queue ends here, without its work: others may wait for it.
+    /// Ends the members that never enter a queue, without running their bodies: other operations
+    /// may wait for them.
     private func endMembers(because reason: CancellationReason) {
-        // Those of groups inside of it, too, so that these find them ended and do not do the same: groups
-        // may be deeper inside of each other than a thread's stack is.
+        // This also ends the members of inner groups. The inner groups then find their members
+        // ended and do not recurse: groups may be nested deeper than a thread's stack allows.
         var left = endingMembers(because: reason)
         var next = 0
         while next < left.count {
@@ -107,7 +112,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         for member in left.reversed() where member.misuseOfStart == nil { member.start() }
     }
 
-    /// Cancels those of its members that never come into a queue.
+    /// Cancels the members that never enter a queue, and returns them.
     private func endingMembers(because reason: CancellationReason) -> [Operation] {
         let left = members.filter { $0.status.phase == .created }
         Operation.cancel(left, because: reason)
@@ -116,7 +121,8 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
 
     private var reasonForMembers: CancellationReason {
         let reason = cancellationReason ?? .requested
-        // With groups inside of groups the sentence grows; at some depth those about outer ones are enough.
+        // The sentence grows with each level of nesting. Beyond some depth the sentences about the
+        // outer groups are enough.
         if "\(reason)".utf8.count > 400 { return reason }
         return .message("\(label), which it is a member of, was cancelled: \(reason)")
     }

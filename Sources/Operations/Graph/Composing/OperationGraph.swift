@@ -1,4 +1,5 @@
-/// Operations and the order between them, as a value: checked as a whole before anything runs.
+/// Operations and the order between them, as a value that is checked as a whole before anything
+/// runs.
 ///
 /// ```swift
 /// let graph = OperationGraph("publish") {
@@ -12,18 +13,18 @@
 /// try await queue.run(graph)
 /// ```
 ///
-/// What stands in the graph itself is in no order but for ``InOrder`` blocks, what ``connect(_:before:on:)``
-/// says, and the dependencies that the operations have anyway. A graph connects nothing and starts nothing by
-/// itself: `queue.run` and `queue.add` look at it first (``validate()``), and if something is wrong no
-/// operation has been touched.
+/// The items of the graph itself have no order, except by ``InOrder`` blocks, by
+/// ``connect(_:before:on:)`` and by the dependencies that the operations have already. A graph by
+/// itself connects nothing and starts nothing. `queue.run` and `queue.add` first check the graph
+/// (``validate()``); if the check fails, no operation has been touched.
 ///
 /// Each operation runs once, so a graph can be run once.
 public struct OperationGraph: Sendable, CustomStringConvertible {
-    /// A name for people.
+    /// A name for messages and logs.
     public var name: String?
     private(set) var part: OperationGraphPart
 
-    /// Makes a graph of what a block lists.
+    /// Makes a graph of the items that a block lists.
     public init(
         _ name: String? = nil,
         @OperationGraphBuilder _ content: () throws -> [OperationGraphPart]
@@ -32,7 +33,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
         part = OperationGraphPart(concurrent: try content())
     }
 
-    /// Makes a graph of operations, in no order but for the dependencies that they have.
+    /// Makes a graph of operations, in no order except for the dependencies that they have.
     public init(_ name: String? = nil, _ operations: [Operation] = []) {
         self.name = name
         part = OperationGraphPart(concurrent: operations.map { OperationGraphPart($0) })
@@ -49,7 +50,8 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
         part = OperationGraphPart(concurrent: [part] + operations.map { OperationGraphPart($0) })
     }
 
-    /// Lets one operation run before another one; those of the two that are no members become such.
+    /// Makes one operation run before another one, and adds each of the two that is not a member
+    /// yet.
     ///
     /// - Complexity: O(n).
     public mutating func connect(
@@ -65,24 +67,26 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
                 dependency: dependency, dependent: dependent, condition: condition))
     }
 
-    /// The name, and how many operations there are.
+    /// The name and the number of operations.
     public var description: String {
         let count = operations.count
         return "\(label) (\(count) operation\(count == 1 ? "" : "s"))"
     }
 
-    /// What messages call it.
+    /// The graph's name in messages.
     var label: String { name.map { "graph '\($0)'" } ?? "a graph without a name" }
 }
 
-/// Lets its items run one after the other, in the order given.
+/// A block whose items run one after the other, in the order given.
 ///
-/// An item is an operation, an array of operations, a ``Concurrently`` block, another graph or another `InOrder`
-/// block. All of one item run before any of the next; an empty item is passed over.
+/// An item is an operation, an array of operations, a ``Concurrently`` block, another graph or
+/// another `InOrder` block. All operations of an item run before any operation of the next item; an
+/// empty item is skipped.
 ///
-/// Each item depends on the one before it, on a condition: the success of all that it ends with unless given. So
-/// the number of dependencies between two items is the product of how many one ends and the other begins
-/// with.
+/// Each item depends on the item before it, on a condition: by default, all operations that the
+/// earlier item ends with must succeed. The number of dependencies between two items is the number
+/// of operations that the earlier item ends with, times the number of operations that the later
+/// item begins with.
 public struct InOrder: Sendable {
     let part: OperationGraphPart
 
@@ -95,7 +99,7 @@ public struct InOrder: Sendable {
     }
 }
 
-/// Lets its items run at the same time; a group of them as one item of an ``InOrder`` block.
+/// A block whose items run at the same time; as a whole it is one item of an ``InOrder`` block.
 public struct Concurrently: Sendable {
     let part: OperationGraphPart
 
@@ -105,7 +109,8 @@ public struct Concurrently: Sendable {
     }
 }
 
-/// A part of a graph: operations, the edges between them, and where it begins and ends.
+/// A part of a graph: operations, the edges between them, and the operations that it begins and
+/// ends with.
 public struct OperationGraphPart: Sendable {
     struct Edge: Sendable {
         let dependency: Operation
@@ -115,7 +120,8 @@ public struct OperationGraphPart: Sendable {
 
     private(set) var operations: [Operation] = []
     var edges: [Edge] = []
-    /// Those that nothing in the part comes before, and those that nothing in it comes after.
+    /// The operations that the part begins with (`firsts`) and ends with (`lasts`): no other
+    /// operation of the part comes before the former, or after the latter.
     private var firsts: [Operation] = []
     private var lasts: [Operation] = []
 
@@ -158,7 +164,7 @@ public enum OperationGraphBuilder {
         [OperationGraphPart(operation)]
     }
 
-    /// Operations, which run at the same time.
+    /// Several operations, which run at the same time.
     public static func buildExpression(_ operations: [Operation]) -> [OperationGraphPart] {
         [OperationGraphPart(concurrent: operations.map { OperationGraphPart($0) })]
     }
@@ -181,27 +187,27 @@ public enum OperationGraphBuilder {
         items.flatMap { $0 }
     }
 
-    /// What `for` makes.
+    /// The items of a `for` loop.
     public static func buildArray(_ items: [[OperationGraphPart]]) -> [OperationGraphPart] {
         items.flatMap { $0 }
     }
 
-    /// What `if` without `else` makes.
+    /// The items of an `if` without `else`.
     public static func buildOptional(_ items: [OperationGraphPart]?) -> [OperationGraphPart] {
         items ?? []
     }
 
-    /// What the first branch makes.
+    /// The items of the first branch of an `if` or `switch`.
     public static func buildEither(first items: [OperationGraphPart]) -> [OperationGraphPart] {
         items
     }
 
-    /// What the other branch makes.
+    /// The items of the other branch of an `if` or `switch`.
     public static func buildEither(second items: [OperationGraphPart]) -> [OperationGraphPart] {
         items
     }
 
-    /// What `if #available` makes.
+    /// The items of an `if #available`.
     public static func buildLimitedAvailability(
         _ items: [OperationGraphPart]
     ) -> [OperationGraphPart] { items }

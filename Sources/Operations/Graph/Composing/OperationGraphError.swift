@@ -1,16 +1,17 @@
-/// What is wrong with a graph. Nothing of it was connected, and nothing runs.
+/// A mistake in a graph. When it is thrown, nothing has been connected and nothing runs.
 public enum OperationGraphError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// These would wait for each other: each comes before the next, the first is repeated at the end.
+    /// The operations would wait for each other: each comes before the next, and the first is
+    /// repeated at the end.
     case cycle([String])
-    /// The operation waits for another one that nothing will ever run: it is in no queue, was not started, and
-    /// is no member.
+    /// The operation waits for a dependency that nothing will ever run: the dependency is in no
+    /// queue, was not started, and is not a member of the graph.
     case missingInput(operation: String, dependency: String)
     /// The operation is given more than once.
     case duplicate(String)
-    /// The operation is in a queue already, or was started.
+    /// The operation is already in a queue, or was started.
     case alreadyEnqueued(String)
 
-    /// A sentence that says what is wrong and what to do; without a full stop.
+    /// A sentence that says what is wrong and what to do, without a full stop.
     public var description: String {
         switch self {
         case .cycle(let names):

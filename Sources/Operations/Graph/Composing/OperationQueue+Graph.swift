@@ -1,8 +1,8 @@
 import Synchronization
 
 extension OperationQueue {
-    /// Adds all operations of a graph at once, in its order, without waiting; or, if something is wrong with it,
-    /// none.
+    /// Adds all operations of a graph at once, in its order, without waiting. If the graph has a
+    /// mistake, no operation is added.
     ///
     /// - Throws: see ``OperationGraph/validate()``.
     public final func add(_ graph: OperationGraph) throws(OperationGraphError) {
@@ -11,27 +11,32 @@ extension OperationQueue {
 
     /// Adds all operations of a graph at once, in its order, and returns when all have ended.
     ///
-    /// An operation that fails holds back what depends on its success; what does not goes on. If the calling
-    /// task is cancelled, so are the operations of the graph.
+    /// An operation that fails holds back the operations that depend on its success; all others go
+    /// on. If the calling task is cancelled, the operations of the graph are cancelled too.
     ///
-    /// - Throws: ``OperationGraphError`` before anything has been added, see ``OperationGraph/validate()``.
-    ///   The first error of an operation for which nothing is there to run on its failure. Otherwise
-    ///   `CancellationError` if the task was cancelled, or ``OperationCancellation`` about the first
-    ///   operation that somebody cancelled.
+    /// - Throws: ``OperationGraphError`` before any operation has been added, see
+    ///   ``OperationGraph/validate()``. Otherwise the first error of an operation whose failure no
+    ///   other operation handles. Otherwise `CancellationError` if the task was cancelled, or
+    ///   ``OperationCancellation`` about the first operation that was cancelled; operations that
+    ///   were cancelled because of a handled failure, or because their dependency did not fail, do
+    ///   not count.
     public final func run(_ graph: OperationGraph) async throws {
         try await run(graph, checkedEdges: nil) { .taskCancelled }
     }
 
+    /// Runs a graph as ``run(_:)`` does.
+    ///
     /// - Parameters:
-    ///   - checkedEdges: the dependencies that were known when the graph was last checked, if it was.
-    ///   - reason: why the operations are cancelled if the task is.
+    ///   - checkedEdges: the number of dependencies known when the graph was last checked; nil if
+    ///     it was not.
+    ///   - reason: why the operations are cancelled if the task is cancelled.
     final func run(
         _ graph: OperationGraph, checkedEdges: Int?,
         cancelledBecause reason: @escaping @Sendable () -> CancellationReason
     ) async throws {
         let run = GraphRun(graph.operations)
         try await withTaskCancellationHandler {
-            // After that they all come to an end.
+            // Once added, all operations come to an end.
             try add(graph, checkedEdges: checkedEdges) { run.begin() }
             try await run.end()
         } onCancel: {
@@ -39,7 +44,12 @@ extension OperationQueue {
         }
     }
 
-    /// - Parameter begin: called when nothing can go wrong any more, and nothing runs.
+    /// Checks a graph and adds its operations.
+    ///
+    /// - Parameters:
+    ///   - checkedEdges: the number of dependencies known when the graph was last checked; nil if
+    ///     it was not.
+    ///   - begin: called when nothing can fail any more, and before any operation runs.
     private func add(
         _ graph: OperationGraph, checkedEdges: Int?, begin: () -> Void
     ) throws(OperationGraphError) {
@@ -47,7 +57,7 @@ extension OperationQueue {
         if edgesSoFar == nil || checkedEdges != edgesSoFar { try graph.validate() }
         let operations = graph.operations
         do {
-            // From here on nobody else can start them, or add them elsewhere.
+            // From here on no other thread can start the operations or add them elsewhere.
             try promise(operations)
         } catch {
             try graph.validate()
@@ -66,15 +76,15 @@ extension OperationQueue {
     }
 }
 
-/// The operations of a graph, from when they are added to the end of the last.
+/// One run of a graph, from the addition of its operations to the end of the last one.
 private final class GraphRun: Sendable {
     private struct State {
         var left: Int
         var error: (any Error)?
-        /// Failures that somebody makes up for.
+        /// The failures that another operation handles.
         var handled: [ObjectIdentifier] = []
         var cancellation: CancellationReason?
-        /// Whether all operations are its own.
+        /// Whether all operations belong to this run.
         var hasBegun = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -90,7 +100,7 @@ private final class GraphRun: Sendable {
     func begin() {
         for operation in operations {
             let handler = Waiter.handler { [unowned operation] in self.ended(operation) }
-            // Somebody else may have cancelled it, and it has ended by that.
+            // The operation may have been cancelled elsewhere, and have ended because of that.
             if !operation.addWaiter(handler) { ended(operation) }
         }
         let cancellation = state.withLock { state in
@@ -100,13 +110,14 @@ private final class GraphRun: Sendable {
         if let cancellation { Operation.cancel(operations, because: cancellation) }
     }
 
-    /// Before it has begun the operations may turn out to be somebody else's.
+    /// Cancels the operations, or, before the run has begun, only stores the reason: until then the
+    /// operations may turn out to belong to another queue.
     func cancel(because reason: CancellationReason) {
         let hasBegun = state.withLock { state in
             state.cancellation = reason
             return state.hasBegun
         }
-        // Those of a group that is one of them are cancelled inside of that.
+        // An operation that is a group cancels its own members inside its `cancel()`.
         if hasBegun {
             ThreadContext.nesting { [operations] in
                 Operation.cancel(operations, because: reason)
@@ -114,7 +125,7 @@ private final class GraphRun: Sendable {
         }
     }
 
-    /// What depends on it has not been told yet.
+    /// Records the end of one operation, whose dependents have not been released yet.
     private func ended(_ operation: Operation) {
         let failure = operation.status.outcome == .failed ? operation.failureRecord : nil
         let isHandled = failure != nil && operation.isFailureHandled
@@ -150,14 +161,16 @@ private final class GraphRun: Sendable {
         let (error, isCancelled) = state.withLock { ($0.error, $0.cancellation != nil) }
         if let error { throw error }
         if isCancelled { throw CancellationError() }
-        // Failures have been judged when they came; one that took too long counts as cancelled, too.
+        // Failures were judged when they came; an operation that failed because its time was over
+        // counts as cancelled, too.
         for operation in operations
         where operation.isCancelled && operation.status.outcome != .failed {
             if let cancellation = cancellation(of: operation) { throw cancellation }
         }
     }
 
-    /// Nil if it is as the graph wants it.
+    /// Returns the cancellation to be thrown for an operation; nil if the operation was cancelled
+    /// as the graph provides: because of a handled failure, or because its dependency did not fail.
     private func cancellation(of operation: Operation) -> OperationCancellation? {
         let upstream = operation.upstreamFailureRecord
         if let upstream, state.withLock({ $0.handled.contains(ObjectIdentifier(upstream)) }) {

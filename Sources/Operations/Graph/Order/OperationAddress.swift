@@ -1,11 +1,11 @@
 import Synchronization
 
-/// An operation that a search has reached, without a reference.
+/// The address of an operation that a search has reached, without a reference to the operation.
 ///
-/// A search cannot retain a dependent: its deinitialisation may have begun. Nor may a search hold
-/// the last reference to an operation by accident, because that operation's `deinit` would wait for
-/// the end of this search. So a search touches operations through their address only.
-/// Scheduling.md, "Order of the graph", says why the memory is there.
+/// A search cannot retain a dependent: its deinitialisation may have begun. Nor may a search happen
+/// to hold the last reference to an operation, because that operation's `deinit` would wait for the
+/// end of this search. So a search touches operations through their address only.
+/// TopologicalOrder.md, "Lifetimes", says why the memory is valid.
 struct OperationAddress: Equatable {
     let base: UnsafeMutableRawPointer
 
@@ -13,13 +13,12 @@ struct OperationAddress: Equatable {
         base = Unmanaged.passUnretained(operation).toOpaque()
     }
 
-    /// A cast of the bits: a conversion by way of the object would count references in a build for
-    /// debugging.
+    /// Casts the bits: a conversion through the object would count references in a debug build.
     init(_ operation: Unmanaged<Operation>) {
         base = unsafeBitCast(operation, to: UnsafeMutableRawPointer.self)
     }
 
-    /// Where the stored properties lie, which is the same in all operations.
+    /// The offsets of the stored properties, which are the same in all operations.
     private struct Layout {
         let word: Int
         let rank: Int
@@ -35,7 +34,7 @@ struct OperationAddress: Equatable {
 
     private static let layout = Layout(of: Operation())
 
-    /// Computes what is computed once, so that no search does so in its middle.
+    /// Computes the offsets in advance, so that no search does so halfway.
     static func prepare() { _ = layout }
 
     private var word: UnsafeMutablePointer<Atomic<UInt64>> {
@@ -53,11 +52,13 @@ struct OperationAddress: Equatable {
 
     var status: LifecycleState { LifecycleState(bits: word.pointee.load(ordering: .acquiring)) }
 
-    /// The operation, retained. Something else retains it at this moment.
+    /// The operation, retained. Another reference keeps the operation alive at this moment.
     var operation: Operation { Unmanaged<Operation>.fromOpaque(base).takeUnretainedValue() }
 
-    /// As the operation's lock, which it is. The bit is no property that an observer would be told
-    /// of.
+    /// Calls `body` with the operation's lock held, as `Operation.withLock(_:)` does.
+    ///
+    /// The bit of the lock belongs to no observable property, so no observer has to be notified of
+    /// it.
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
         let locked = LifecycleState.Flags.locked.rawValue
@@ -81,7 +82,7 @@ struct OperationAddress: Equatable {
 }
 
 extension LifecycleState {
-    /// Whether the dependents of the operation have to wait, and the operation waits for its own
-    /// dependencies. Once it is false it stays so.
+    /// Whether the operation's dependents have to wait for it, and the operation for its own
+    /// dependencies. Once false, the value stays false.
     var holdsOthersBack: Bool { phase != .finished && !has(.cancelled) }
 }

@@ -1,15 +1,15 @@
-/// What an operation says of its place in the order of the graph: a label, or that a search has
-/// marked the operation.
+/// An operation's place in the order of the graph: a label, or the mark of a search that has
+/// visited the operation.
 struct Rank {
-    /// Between two operations that are made one after the other.
+    /// The distance between two operations that are made one after the other.
     static let gap = 1 << 14
-    /// Between two operations that are moved to where nothing is in the way: less than the gap, so
-    /// that operations that are made later are soon beyond them.
+    /// The distance between two operations that are moved to where the labels are free. It is less
+    /// than the gap, so that operations made later are soon beyond the moved ones.
     static let step = 1 << 8
     static let highestLabel = 1 << 61
     static let exponentLimit = 60
 
-    /// Twice the label, or the address of the visit, plus 1.
+    /// Twice the label, or the address of the visit plus 1.
     let bits: Int
 
     init(bits: Int) { self.bits = bits }
@@ -20,7 +20,10 @@ struct Rank {
         @inline(__always) get { bits & 1 != 0 }
     }
     var label: Int { bits >> 1 }
-    /// Not to be followed: it may be another thread's, and gone.
+    /// The visit that marks the operation.
+    ///
+    /// The pointer must not be dereferenced unless the visit is known to belong to this search:
+    /// another thread's visit may be gone.
     var visit: Visit.Pointer {
         guard let visit = Visit.Pointer(bitPattern: bits & ~1) else {
             fatalError("unreachable: no visit lies at the address 0")

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// One half of a search for a way back: what depends on an edge's dependent, or what its dependency
-/// depends on.
+/// One half of a search for a way back: the operations that depend on an edge's dependent, or the
+/// operations that the edge's dependency depends on.
 ///
-/// Both halves are the same but for the direction. What is said here is said of the forward half;
-/// the backward half compares labels with the opposite sign, its **keys**.
+/// Both halves are the same except for the direction. The comments describe the forward half. The
+/// backward half compares labels with the opposite sign, their **keys**.
 struct SearchSide {
-    /// How far a walk came.
+    /// The result of a walk.
     enum End {
-        /// All that can be reached within the limit was visited.
+        /// All operations that can be reached within the limit have been visited.
         case exhausted
         case paused
-        /// The two halves have met: the dependency's visit and the dependent's.
+        /// The two halves have met, at these visits of a dependency and its dependent.
         case met(dependency: Visit.Pointer, dependent: Visit.Pointer)
         /// Another search has marked an operation that this one needs.
         case contended
@@ -19,13 +19,13 @@ struct SearchSide {
 
     let isForward: Bool
     private(set) var visits: VisitList
-    /// Operations with higher keys are not visited. At first the key of the edge's other end.
+    /// The highest key that is visited; at first the key of the edge's other end.
     var limit = 0
-    /// The lowest key beyond the limit that was seen; nil if there is none.
+    /// The lowest key seen beyond the limit; nil if there is none.
     private(set) var bound: Int?
-    /// How many edges were looked at.
+    /// The number of edges examined so far.
     private(set) var steps = 0
-    /// The first visit whose edges were not all looked at.
+    /// The index of the first visit whose edges have not all been examined.
     private var next = 0
 
     init(isForward: Bool, in memory: Visit.Pointer) {
@@ -38,7 +38,7 @@ struct SearchSide {
 
     // MARK: Marking
 
-    /// Marks the operation where the side begins. False if another search has marked it.
+    /// Marks the operation where the side begins. Returns false if another search has marked it.
     mutating func begin(at operation: Operation, isPatient: Bool) -> Bool {
         let address = OperationAddress(operation)
         var backoff = Backoff()
@@ -66,8 +66,8 @@ struct SearchSide {
         return isMarked
     }
 
-    /// Gives the operations their ranks, as they are in the visits. From then on their memory may
-    /// go.
+    /// Stores the operations' ranks as the visits have them. From then on the operations' memory
+    /// may be freed.
     func unmark() {
         for index in 0..<visits.count {
             let visit = visits[index]
@@ -79,15 +79,15 @@ struct SearchSide {
 
     // MARK: Walking
 
-    /// Looks at further edges.
+    /// Examines further edges.
     ///
-    /// The edges of one operation are walked in one hold of its lock. A walk that comes to its end
-    /// in the middle of them begins with the first of them the next time.
+    /// The edges of one operation are walked in one hold of the operation's lock. A walk that
+    /// pauses in the middle of them starts with the first of them the next time.
     ///
     /// - Parameters:
-    ///   - budget: how many edges it looks at before it pauses.
-    ///   - isPatient: whether it waits for other searches instead of giving up.
-    ///   - absorbs: whether it goes on through what the other half has visited.
+    ///   - budget: how many edges to examine before the walk pauses.
+    ///   - isPatient: whether to wait for other searches instead of giving up.
+    ///   - absorbs: whether to go on through operations that the other half has visited.
     mutating func walk(
         atMost budget: Int = .max, against other: VisitList, isPatient: Bool, absorbs: Bool = false
     ) -> End {
@@ -131,8 +131,8 @@ struct SearchSide {
         return .exhausted
     }
 
-    /// Visits a neighbour if it is within the limit; not nil if that ends the walk. The lock of
-    /// `visit` is held, so the neighbour's memory is there.
+    /// Visits a neighbour that is within the limit. Returns nil unless that ends the walk. The lock
+    /// of `visit` is held, so the neighbour's memory is valid.
     private mutating func look(
         at operation: OperationAddress, from visit: Visit.Pointer, _ other: VisitList,
         _ absorbs: Bool
@@ -170,7 +170,7 @@ struct SearchSide {
                 operation: marker.pointee.operation, label: marker.pointee.label, origin: visit))
     }
 
-    /// Has the next walk begin at the first visit, up to another limit.
+    /// Makes the next walk begin at the first visit, with another limit.
     private mutating func restart(upTo limit: Int) {
         self.limit = limit
         bound = nil
@@ -179,18 +179,19 @@ struct SearchSide {
 
     // MARK: Placing
 
-    /// Moves all that was visited beyond the limit, in the order that it has, and below what it has
-    /// to stay below. The side is exhausted. False if it gave up because of another search.
+    /// Moves all visited operations beyond the limit, in their present order, and below the bound
+    /// if there is one. If the labels run out, moves the operations up to the limit instead. The
+    /// side is exhausted. Returns false if the side gave up because of another search.
     mutating func move(against other: VisitList, isPatient: Bool) -> Bool {
         let start = limit
         var exponent = 0
         while true {
             let visited = sortedVisits()
             let groups = Self.countOfDifferentLabels(visited)
-            // Usually there is room. If not, what is in the way moves, too: as much of it as leaves
-            // all of them enough room for later. (Bender, Cole, Demaine, Farach-Colton, Zito, "Two
-            // simplified algorithms for maintaining order in a list", 2002: the longer a range, the
-            // emptier it has to be.)
+            // Usually there are enough free labels below the bound. If not, the operations in the
+            // way move too: as many of them as leave enough free labels among all of them for later
+            // moves. (Bender, Cole, Demaine, Farach-Colton, Zito, "Two simplified algorithms for
+            // maintaining order in a list", 2002: the longer a range, the emptier it has to be.)
             let isRoomy = exponent == 0 || Double(groups) <= Self.capacity(ofRange: exponent)
             if let spacing = spacing(for: groups, from: start, isWidened: exponent > 0),
                 isRoomy || bound == nil
@@ -217,7 +218,7 @@ struct SearchSide {
         (0..<exponent).reduce(1) { capacity, _ in capacity * 4 / 3 }
     }
 
-    /// Nil if there is no room for them.
+    /// Returns the distance between the new labels; nil if there are not enough free labels.
     private func spacing(for groups: Int, from start: Int, isWidened: Bool) -> Int? {
         guard let bound else {
             var spacing = Rank.step
@@ -246,7 +247,8 @@ struct SearchSide {
         }
     }
 
-    /// Equal labels stay equal: which of these operations comes first is not known here.
+    /// Gives the visits new labels, in their order. Equal labels stay equal: the order of such
+    /// operations is not known here.
     private func spread(_ sorted: [Visit.Pointer], from start: Int, _ spacing: Int) {
         var new = start
         var old: Int?
@@ -257,7 +259,8 @@ struct SearchSide {
         }
     }
 
-    /// Moves all that was visited up to one label, at least. That needs no room, and no order.
+    /// Moves all visited operations up to one label, at least. This needs neither free labels nor
+    /// an order.
     private func level(to start: Int) {
         for index in 0..<visits.count {
             let visit = visits[index]
@@ -265,8 +268,8 @@ struct SearchSide {
         }
     }
 
-    /// Moves all that was visited, and all that can be reached through the other half, up to the
-    /// limit. False if it gave up because of another search.
+    /// Moves all visited operations, and all that can be reached through the other half, up to the
+    /// limit. Returns false if the side gave up because of another search.
     mutating func level(against other: VisitList, isPatient: Bool) -> Bool {
         restart(upTo: limit)
         if case .contended = walk(against: other, isPatient: isPatient, absorbs: true) {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A cycle that was reported, and stays until somebody breaks it.
+/// A cycle that was reported and stays until it is broken.
 ///
-/// Nothing depends on it but a report: the edge that closed the cycle may close another one, too,
-/// of which nobody has been told. Whoever breaks the cycle looks for that. The members keep it,
-/// each in its extras, so it costs nobody else anything.
+/// Only reports depend on this object: the edge that closed the cycle may close another cycle too,
+/// which has not been reported. The thread that breaks the cycle looks for such a cycle. Each
+/// member keeps the cycle in its extras, so the cycle costs other operations nothing.
 final class StandingCycle: Sendable {
     private struct Member {
         weak let operation: Operation?
@@ -13,9 +13,8 @@ final class StandingCycle: Sendable {
     private let members: [Member]
     private let isOver = Atomic<Bool>(false)
 
-    /// - Parameter cycle: the dependent and the dependency of the edge that closed it, the others,
-    ///   and the dependent
-    ///   again.
+    /// - Parameter cycle: the dependent and the dependency of the edge that closed the cycle, the
+    ///   other members, and the dependent again.
     private init(_ cycle: [Operation]) {
         members = cycle.map { Member(operation: $0) }
     }
@@ -24,11 +23,12 @@ final class StandingCycle: Sendable {
         let standing = StandingCycle(cycle)
         let isNew = standing.enter(cycle)
         OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
-        // Broken before all members knew of it, perhaps.
+        // The cycle may have been broken before all members knew of it.
         if isNew { standing.lookAgain() }
     }
 
-    /// False if the same edge is known to close a cycle that stands.
+    /// Registers the cycle with its members. Returns false if the same edge is already known to
+    /// close a standing cycle.
     private func enter(_ cycle: [Operation]) -> Bool {
         let isNew = cycle[0].withExtras { extras in
             if extras.standingCycles.contains(where: { $0.isClosed(between: cycle[0], cycle[1]) }) {
@@ -54,8 +54,8 @@ final class StandingCycle: Sendable {
         members[0].operation === dependent && members[1].operation === dependency
     }
 
-    /// One of the members has been cancelled, has finished, or has lost a dependency. No lock is
-    /// held.
+    /// Checks whether the cycle still stands, after a member has been cancelled, has finished or
+    /// has lost a dependency. No lock is held.
     func lookAgain() {
         let operations = members.compactMap(\.operation)
         let areAllThere = operations.count == members.count
@@ -80,7 +80,7 @@ final class StandingCycle: Sendable {
 }
 
 extension Operation {
-    /// Has the cycles looked at again that the operation was a member of.
+    /// Checks again the cycles that the operation was a member of.
     func lookAtStandingCycles() {
         guard existingExtras != nil else { return }
         for cycle in withExtras({ $0.standingCycles }) { cycle.lookAgain() }

@@ -1,20 +1,21 @@
 import Synchronization
 
-/// Finds cycles when the edge that closes them is added.
+/// Finds a cycle when the edge that closes it is added.
 ///
-/// Every operation has a rank, at first the order in which it was made, and no dependency ranks
-/// above its dependents. An edge that agrees with that costs two loads. An edge that does not agree
-/// is *unchecked* until a search has moved operations so that it does: either some of what depends
-/// on the dependent moves above the dependency, or some of what the dependency depends on moves
-/// below the dependent. The search walks both ways in turn and moves the smaller part, or finds the
-/// way back, which is the cycle.
+/// Every operation has a rank, at first the order in which the operations were made, and no
+/// dependency ranks above its dependents. An edge that agrees with the ranks costs two loads. An
+/// edge that does not agree is *unchecked* until a search has moved operations so that the edge
+/// agrees: either some of the operations that depend on the dependent move above the dependency, or
+/// some of the operations that the dependency depends on move below the dependent. The search walks
+/// both ways in turn and moves the smaller part, or finds the way back, which is the cycle.
 ///
 /// A two-way search after Bender, Fineman, Gilbert and Tarjan, "A new approach to incremental cycle
 /// detection and related problems" (2015), and Katriel and Bodlaender, "Online topological
-/// ordering" (2006). Scheduling.md, "Order of the graph", says why it may go on beside others.
+/// ordering" (2006). TopologicalOrder.md, "Marks", says why several searches may run at the same
+/// time.
 enum TopologicalOrder {
     private static let lastRank = Atomic<Int>(0)
-    /// Taken by searches that have met another one.
+    /// The lock that a search takes once it has met another search.
     private static let contention = SpinLock()
     private static let firstBudget = 8
 
@@ -22,8 +23,9 @@ enum TopologicalOrder {
         lastRank.wrappingAdd(Rank(label: Rank.gap).bits, ordering: .relaxed).newValue
     }
 
-    /// Whether an edge between the two needs no search, because they agree with it or can be made
-    /// to agree at once. The locks of both are held, and stay so until the edge is linked.
+    /// Returns whether an edge between the two operations needs no search, because their ranks
+    /// agree with the edge or can be made to agree at once. The locks of both operations are held,
+    /// and stay held until the edge is linked.
     @inline(__always)
     static func agree(_ dependency: Operation, before dependent: Operation) -> Bool {
         let low = Rank(bits: dependency.rank.load(ordering: .acquiring))
@@ -32,9 +34,9 @@ enum TopologicalOrder {
         return low.bits < high.bits || moveAlone(dependency, low, before: dependent, high)
     }
 
-    /// Moves the dependent above the dependency if nothing depends on it yet, or else the
-    /// dependency below the dependent if it depends on nothing. Nobody's search needs it where it
-    /// was.
+    /// Moves the dependent above the dependency if nothing depends on the dependent yet, or else
+    /// the dependency below the dependent if the dependency depends on nothing. No search needs the
+    /// moved operation where it was.
     @inline(never)
     private static func moveAlone(
         _ dependency: Operation, _ low: Rank, before dependent: Operation, _ high: Rank
@@ -56,17 +58,16 @@ enum TopologicalOrder {
         ).exchanged
     }
 
-    /// How many edges the searches of the calling thread have looked at.
+    /// The number of edges that the searches of the calling thread have examined.
     package static var stepsOfThread: Int { ThreadContext.current.orderSteps }
 
     // MARK: Searching
 
-    /// Gives an unchecked edge its place in the order; reports the cycle that it closes, if it
-    /// does.
+    /// Finds the place of an unchecked edge in the order, and reports the cycle that the edge
+    /// closes, if there is one.
     ///
     /// - Complexity: O(edges of what can be reached from one of the two operations, and ranks
-    ///   between them), for
-    ///   the one of which that is less.
+    ///   between them), for the operation for which that is less.
     static func check(
         _ edge: Edges.EdgePointer, from dependency: Operation, to dependent: Operation
     ) {
@@ -75,21 +76,24 @@ enum TopologicalOrder {
         StandingCycle.report(cycle)
     }
 
-    /// As ``check(_:from:to:)``, but returns the cycle: `dependent`, `dependency`, … and
-    /// `dependent` again. The edge is then still unchecked, and the caller removes it.
+    /// Does the same as ``check(_:from:to:)``, but returns the cycle: `dependent`, `dependency`, …
+    /// and `dependent` again. The edge is then still unchecked, and the caller removes it.
     static func cycle(
         closedBy edge: Edges.EdgePointer, from dependency: Operation, to dependent: Operation
     ) -> [Operation]? {
         search(.place(edge, keepsCycle: false), from: dependency, to: dependent)
     }
 
-    /// A cycle over an edge that has been checked, if there is one; in the form of the other one.
+    /// Returns a cycle through a checked edge, if there is one, in the same form as
+    /// ``cycle(closedBy:from:to:)`` does.
     static func cycle(through dependency: Operation, before dependent: Operation) -> [Operation]? {
         search(.look, from: dependency, to: dependent)
     }
 
     private enum Purpose {
-        /// - Parameter keepsCycle: whether the edge stays where it closes a cycle.
+        /// An unchecked edge has to find its place.
+        ///
+        /// - Parameter keepsCycle: whether the edge stays even if it closes a cycle.
         case place(Edges.EdgePointer, keepsCycle: Bool)
         case look
 
@@ -100,9 +104,10 @@ enum TopologicalOrder {
 
     private enum Outcome {
         case over(cycle: [Operation]?)
-        /// Another search was in the way, or somebody removed an edge of the way back.
+        /// Another search was in the way, or another thread removed an edge of the way back.
         ///
-        /// - Parameter retained: to be released when nothing is marked and no lock is held.
+        /// - Parameter retained: references to be released when nothing is marked and no lock is
+        ///   held.
         case undone(isContended: Bool, retained: [Operation])
     }
 
@@ -136,7 +141,7 @@ enum TopologicalOrder {
         _ purpose: Purpose, _ dependency: Operation, _ dependent: Operation,
         _ memory: Visit.Pointer, isPatient: Bool
     ) -> Outcome {
-        // No cycle holds at an operation that waits for nothing, or that nothing waits for.
+        // No cycle goes through an operation that waits for nothing, or that nothing waits for.
         guard dependency.status.holdsOthersBack, dependent.status.holdsOthersBack else {
             return .over(cycle: nil)
         }
@@ -198,7 +203,8 @@ enum TopologicalOrder {
         }
     }
 
-    /// The two halves have met, so the edge closes a cycle, if all of it is there at this moment.
+    /// Handles two halves that have met: the edge closes a cycle if all of the cycle is there at
+    /// this moment.
     private static func closed(
         _ way: Way, _ purpose: Purpose, _ forward: inout SearchSide, _ backward: VisitList,
         _ isPatient: Bool
@@ -218,13 +224,13 @@ enum TopologicalOrder {
         return .over(cycle: [way.dependent] + members)
     }
 
-    /// The edge agrees with the ranks from now on, unless somebody has removed it. Both operations
-    /// are marked.
+    /// Marks the edge as checked, because it agrees with the ranks from now on, unless another
+    /// thread has removed it. Both operations are marked.
     private static func markChecked(
         _ edge: Edges.EdgePointer, from dependency: Operation, to dependent: Operation
     ) {
         dependent.withLock(and: dependency) {
-            // The edges of one that has finished may be gone, and count no more.
+            // The edges of a finished operation may be gone, and no longer count.
             guard dependent.status.phase != .finished,
                 edge.pointee.dependency.map(OperationAddress.init) == OperationAddress(dependency)
             else { return }
@@ -232,16 +238,17 @@ enum TopologicalOrder {
         }
     }
 
-    /// The operations of a cycle, as a search has found it.
+    /// The operations of a cycle that a search has found.
     private struct Way {
         let dependency: Operation
         let dependent: Operation
-        /// Each after the one that depends on it: from the edge's dependency to its dependent.
+        /// The members from the edge's dependency to its dependent, each after the operation that
+        /// depends on it.
         private let addresses: [OperationAddress]
 
         /// - Parameters:
-        ///   - inner: the dependency where the halves met, visited by the forward half.
-        ///   - outer: its dependent there, visited by the backward half.
+        ///   - inner: the visit, by the forward half, of the dependency where the halves met.
+        ///   - outer: the visit, by the backward half, of that dependency's dependent.
         init(
             _ dependency: Operation, _ dependent: Operation, _ inner: Visit.Pointer,
             _ outer: Visit.Pointer
@@ -253,10 +260,10 @@ enum TopologicalOrder {
             addresses = backward.reversed() + forward
         }
 
-        /// The operations behind the dependent, up to the first edge that is not there any more.
+        /// Returns the operations behind the dependent, up to the first edge that no longer exists.
         ///
-        /// All are marked: an edge between them that is removed now does not come back as a checked
-        /// one. So edges that are all found here have existed at the same time.
+        /// All of them are marked: an edge between them that is removed now does not come back as a
+        /// checked edge. So if all edges are found here, all of them have existed at the same time.
         func members() -> (retained: [Operation], isWhole: Bool) {
             var retained: [Operation] = []
             var last = OperationAddress(dependent)
@@ -268,7 +275,7 @@ enum TopologicalOrder {
                         edge.pointee.dependency.map(OperationAddress.init) != next
                             || (edge.isUnchecked && !isClosing)
                     }
-                    // The edge retains it.
+                    // The edge retains the operation.
                     return isMissing ? nil : next.operation
                 }
                 guard let operation else { return (retained, false) }

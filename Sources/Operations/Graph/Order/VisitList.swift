@@ -3,25 +3,26 @@ struct Visit {
     typealias Pointer = UnsafeMutablePointer<Visit>
 
     let operation: OperationAddress
-    /// The operation's place in the order; a search changes it here first.
+    /// The operation's place in the order. A search changes it here first.
     var label: Int
-    /// The visit from which this one came, nearer to where the side began.
+    /// The visit that led to this one, nearer to the operation where the side began; nil for that
+    /// operation.
     let origin: Pointer?
-    /// Whether the other side of the search has visited the operation, too, and gives it its rank
-    /// back.
+    /// Whether the other side of the search has visited the operation too. That side then restores
+    /// the operation's rank.
     var isAbsorbed = false
 }
 
-/// Visits, which do not move: the ranks of the operations point at them.
+/// A list of visits, which do not move, because the operations' ranks point at them.
 struct VisitList {
     static let firstCapacity = 32
 
     private let first: Visit.Pointer
-    /// Each twice as large as the one before.
+    /// Further blocks of memory, each twice as large as the one before.
     private var further: [UnsafeMutableBufferPointer<Visit>] = []
     private(set) var count = 0
 
-    /// - Parameter first: memory for ``firstCapacity`` visits, which stays the caller's.
+    /// - Parameter first: memory for ``firstCapacity`` visits, which the caller owns.
     init(in first: Visit.Pointer) { self.first = first }
 
     func deallocate() {
