@@ -5,9 +5,8 @@ extension QueueState {
     /// The number of refusals in one hold of the lock.
     static var refusalsAtOnce: Int { 64 }
 
-    /// Takes the permits that an operation needs, which is about to be claimed. If there are not
-    /// enough, the operation goes back to `waiting`, enters the permit queues, and the result is
-    /// false.
+    /// Takes the permits for an operation that is about to be claimed. If there are not enough, the
+    /// operation goes back to `waiting` and enters the permit queues, and the result is false.
     func hasUnits(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             guard let claim = operation.attemptController?.claim else { return true }

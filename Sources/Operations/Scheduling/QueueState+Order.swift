@@ -12,8 +12,8 @@ extension QueueState {
         return barrier == .max || barrier == ring.head ? barrier : barrier - 1
     }
 
-    /// Whether one claim may take several operations. These run one after the other, and no
-    /// operation comes between them that would have gone first.
+    /// Whether one claim may take several operations, which then run one after the other, with no
+    /// operation between them that would have gone first.
     var mayBatch: Bool {
         // The monitor thread does not watch a dispatch queue's thread, where the rest of a batch
         // could get stuck.

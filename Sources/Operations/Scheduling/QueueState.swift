@@ -21,8 +21,8 @@ struct QueueState: ~Copyable {
     var readyCount = 0
     /// The slots of the width that are taken, by batches and by single operations.
     var running = 0
-    /// The number of operations not on the fast path. While there are any, a batch holds one
-    /// operation.
+    /// The number of operations that are not on the fast path. While there are any, no batch holds
+    /// more than one operation.
     var unbatchableCount = 0
     /// Whether only priorities, places and barriers decide the order.
     var usesDefaultOrder = true
