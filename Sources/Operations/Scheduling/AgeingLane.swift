@@ -1,22 +1,25 @@
-/// The ready operations of one priority in the order in which they became ready, and which of the first so
-/// many goes before the others.
+/// The ready operations of one priority in the order in which they became ready.
 ///
-/// A log, under a tree of which each node says which of the positions below has the least turn.
+/// The lane is a log under a tree. Each node of the tree says which of the positions below it has
+/// the least turn. So the lane finds which operation goes first among any number of the oldest
+/// ones.
 struct AgeingLane {
     struct Entry {
         let place: Int
         var turn: SortKey
-        /// Behind a barrier: it keeps its position, but cannot be the first.
+        /// Whether the operation is behind a barrier. It then keeps its position, but cannot be the
+        /// first.
         var isHeld: Bool
     }
 
     private static let smallest = 64
     private static let nobody: Int32 = -1
 
-    /// Of all positions that were given out; never falling.
+    /// The times of all positions that were given out; they never fall.
     private var times: [Int64] = []
     private var entries: [Entry?] = []
-    /// The leaf of a position is at `capacity + position`, the nodes above at half of that, down to 1.
+    /// The tree. The leaf of a position is at `capacity + position`; the node above an index is at
+    /// half of that index, up to the root at 1.
     private var winners = [Int32](repeating: nobody, count: 2 * smallest)
     private var capacity = smallest
     private(set) var count = 0
@@ -25,9 +28,9 @@ struct AgeingLane {
 
     func time(at position: Int) -> Int64 { times[position] }
 
-    /// Gives an operation the next position; there must be one (``isFull``).
+    /// Gives an operation the next position. There must be a free position (``isFull``).
     ///
-    /// - Parameter time: not before that of the last one.
+    /// - Parameter time: a time not before that of the last operation.
     /// - Complexity: O(log n).
     mutating func append(_ entry: Entry, time: Int64) -> Int {
         let position = entries.count
@@ -38,6 +41,8 @@ struct AgeingLane {
         return position
     }
 
+    /// Removes the operation at a position.
+    ///
     /// - Complexity: O(log n).
     mutating func remove(_ position: Int) {
         entries[position] = nil
@@ -45,6 +50,8 @@ struct AgeingLane {
         if count == 0 { self = AgeingLane() } else { update(position) }
     }
 
+    /// Changes the entry at a position.
+    ///
     /// - Complexity: O(log n).
     mutating func change(_ position: Int, _ body: (inout Entry) -> Void) {
         guard var entry = entries[position] else { return }
@@ -53,16 +60,17 @@ struct AgeingLane {
         update(position)
     }
 
-    /// Calls `body` with each, in the order of the positions.
+    /// Calls `body` with each entry and its time, in the order of the positions.
     func forEach(_ body: (Entry, Int64) -> Void) {
         for (entry, time) in zip(entries, times) {
             if let entry { body(entry, time) }
         }
     }
 
-    /// Moves the operations together, into twice as much room if need be; they get positions from 0.
+    /// Moves the operations together, and doubles the capacity if needed. The operations get new
+    /// positions from 0.
     ///
-    /// - Complexity: O(capacity), after as many additions.
+    /// - Complexity: O(capacity), amortised over as many additions.
     mutating func makeRoom() {
         var roomier = AgeingLane()
         roomier.capacity = count * 2 <= capacity ? capacity : 2 * capacity
@@ -71,9 +79,9 @@ struct AgeingLane {
         self = roomier
     }
 
-    // MARK: Who is first
+    // MARK: The first operation
 
-    /// Since when the oldest is ready that is not held.
+    /// The time since which the oldest operation that is not held has been ready.
     ///
     /// - Complexity: O(log n).
     var oldest: Int64? {
@@ -85,7 +93,7 @@ struct AgeingLane {
         return times[node - capacity]
     }
 
-    /// Who goes first among those that became ready at `time` or before.
+    /// Returns the operation that goes first among those that became ready at `time` or before.
     ///
     /// - Complexity: O(log n).
     func first(notAfter time: Int64) -> Entry? {
@@ -120,7 +128,7 @@ struct AgeingLane {
         while node > 1 {
             node /= 2
             let winner = better(winners[2 * node], winners[2 * node + 1])
-            // Another one wins, and did before.
+            // Another position wins at this node, as it did before, so nothing changes above.
             if winner == winners[node], winner != Int32(position) { return }
             winners[node] = winner
         }

@@ -1,7 +1,8 @@
 /// The ready operations of a queue that counts how long they have been ready.
 ///
-/// Each counts as one priority higher for each span. Nothing is counted as time goes by: what counts is
-/// found out when the best one is looked for, in a few steps for each priority.
+/// Each operation counts one priority higher for each span that it has been ready. No count is
+/// updated as time goes by. The counts are worked out when the best operation is looked for, in a
+/// few steps for each priority.
 struct AgeingOperations {
     private struct Position {
         let lane: Int
@@ -9,7 +10,7 @@ struct AgeingOperations {
         let ticket: Int
     }
 
-    /// One behind a barrier.
+    /// An operation behind a barrier.
     private struct Held: Comparable {
         let place: Int
         let ticket: Int
@@ -23,14 +24,17 @@ struct AgeingOperations {
     private var held = Heap<Held>()
     private var lastTicket = 0
     private var latest = Int64.min
-    /// In nanoseconds; so that some spans can be added to a time.
+    /// The span in nanoseconds, limited so that several spans can be added to a time.
     private let span: Int64
 
     init(span: Int64) { self.span = max(1, min(span, .max / 64)) }
 
+    /// Inserts an operation that has become ready.
+    ///
     /// - Parameters:
-    ///   - time: since when it is ready; one before that of the last insertion counts as that.
-    ///   - limit: if the place is beyond it, it is behind a barrier.
+    ///   - time: the time since which the operation has been ready. A time before that of the last
+    ///     insertion counts as that one.
+    ///   - limit: the last place that is not behind a barrier.
     /// - Complexity: O(log n).
     mutating func insert(_ place: Int, lane: Int, turn: SortKey, time: Int64, limit: Int) {
         lastTicket += 1
@@ -51,7 +55,8 @@ struct AgeingOperations {
         }
     }
 
-    /// Takes one out; nil if it is not here, and else since when it was ready.
+    /// Removes an operation and returns the time since which it was ready; nil if the operation is
+    /// not here.
     ///
     /// - Complexity: O(log n).
     mutating func remove(_ place: Int) -> Int64? {
@@ -71,7 +76,8 @@ struct AgeingOperations {
         lanes[position.lane].change(position.index) { $0.turn.deadline = deadline }
     }
 
-    /// The place of the one to start next, among those whose place is not beyond `limit`.
+    /// Returns the place and lane of the operation to start next, among those whose place is not
+    /// beyond `limit`.
     ///
     /// - Complexity: O(log n).
     mutating func best(now: Int64, upTo limit: Int) -> (place: Int, lane: Int)? {
@@ -94,7 +100,7 @@ struct AgeingOperations {
         return best.map { ($0.entry.place, $0.lane) }
     }
 
-    /// A barrier has gone.
+    /// Makes operations eligible that a barrier, which has gone, held back.
     private mutating func release(upTo limit: Int) {
         while let first = held.first, first.place <= limit {
             _ = held.removeFirst()
@@ -105,14 +111,14 @@ struct AgeingOperations {
         }
     }
 
-    /// All of them, those that became ready first before the others.
+    /// All operations and the times since which they have been ready, the earliest first.
     var all: [(place: Int, time: Int64)] {
         var all: [(place: Int, time: Int64)] = []
         for lane in lanes { lane.forEach { all.append(($0.place, $1)) } }
         return all.sorted { $0.time < $1.time }
     }
 
-    /// The ring has moved its operations.
+    /// Updates the places after the ring has moved its operations.
     mutating func renumber(_ places: Renumbering, isReversed: Bool) {
         var renumbered = AgeingOperations(span: span)
         for (lane, log) in lanes.enumerated() {

@@ -1,38 +1,43 @@
 import Synchronization
 
-/// Plain operations that a worker has claimed from a queue and runs one after the other.
+/// Fast-path operations that a worker has claimed from a queue and runs one after the other.
 ///
-/// The owner takes the next by moving the cursor; anybody who holds the queue's lock may cut off what has
-/// not been taken. The cursor is one word, so each operation goes to one of them.
+/// The owner takes the next operation by moving the cursor. Any thread that holds the queue's lock
+/// may reclaim the operations that were not taken. The cursor is one atomic word, so each operation
+/// goes to exactly one side.
 ///
-/// Unchecked: entries before `next` belong to the owner, and are only read by others under the queue's
-/// lock, which the owner needs to let go of them; those from `next` to `end` do not change until one side
-/// has won them.
+/// Unchecked: the entries before `next` belong to the owner. Other threads only read them under the
+/// queue's lock, which the owner needs in order to release them. The entries from `next` to `end`
+/// do not change until one side has won them.
 final class Batch: @unchecked Sendable {
     static let capacity = 64
 
     private let entries = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
     private let cursor = Atomic<UInt64>(0)
-    /// When its owner began to run it.
+    /// The time at which the owner began to run the batch.
     let start = Atomic<UInt64>(0)
-    /// The queue's `attention` at the time of the claim.
+    /// The queue's `recallEpoch` at the time of the claim.
     private(set) var recallEpoch: UInt32 = 0
-    /// Whether it uses one slot of the queue's width. Guarded by the queue's lock.
+    /// Whether the batch uses one slot of the queue's width. Guarded by the queue's lock.
     private(set) var holdsSlot = false
-    /// How many of the first have left the queue, or the batch, already. Changed under the queue's lock.
+    /// The number of operations at the beginning that have left the queue, or the batch, already.
+    /// Changed under the queue's lock while the batch is registered there.
     private let folded = Atomic<Int>(0)
-    /// The least urgent that it may hold: what its worker counts as in the pool.
+    /// The lowest urgency that the batch may hold. The pool counts the worker as running something
+    /// of this urgency.
     private(set) var urgency = Urgency.usual
-    /// Whether it was cut off, or one went out of it, in a way that leaves its time without meaning; and whether
-    /// bodies in it were suspended. Guarded by the queue's lock.
+    /// Whether the rest was reclaimed, or an operation was detached, in a way that makes the
+    /// batch's time meaningless. Guarded by the queue's lock.
     var hasMisleadingTime = false
+    /// Whether bodies in the batch were suspended. Guarded by the queue's lock.
     var hasSuspended = false
-    /// The thread that runs it, and whether its niceness was changed by another one. Guarded by the
-    /// queue's lock.
+    /// The thread that runs the batch. Guarded by the queue's lock.
     var thread: ThreadID?
+    /// Whether another thread changed the niceness of the batch's thread. Guarded by the queue's
+    /// lock.
     var wasReniced = false
-    /// When the last operation's work ended, if that was noted and nothing that takes long came after it;
-    /// else 0. The owner's.
+    /// The time at which the last operation's body ended, if that was recorded and nothing slow
+    /// came after it; otherwise 0. Only the owner uses it.
     var lastEnd: UInt64 = 0
 
     deinit { entries.deallocate() }
@@ -57,6 +62,8 @@ final class Batch: @unchecked Sendable {
 
     // MARK: Claiming, under the queue's lock
 
+    /// Fills the batch with newly claimed operations.
+    ///
     /// - Parameter fill: writes up to `capacity` operations and returns how many.
     func claimed(
         holdsSlot: Bool, recallEpoch: UInt32, urgency: Urgency = .usual,
@@ -72,37 +79,41 @@ final class Batch: @unchecked Sendable {
         cursor.store(Cursor(next: 0, end: count).word, ordering: .releasing)
     }
 
-    /// Those that have been taken, and may be running or finished, but have not left the queue.
+    /// The operations that the owner has taken, running or finished, that have not left the queue.
     var taken: UnsafeBufferPointer<Unmanaged<Operation>> {
         let folded = folded.load(ordering: .relaxed)
         return UnsafeBufferPointer(start: entries + folded, count: position.next - folded)
     }
 
-    /// How many its worker has begun with, those that went out of it included.
+    /// The number of operations that the worker has begun, including those that were detached.
     var begunCount: Int { position.next }
 
-    /// Whether there is something that has not been taken. Nobody else cuts it off while the queue's lock is held.
+    /// Whether there are operations that were not taken. No other thread can reclaim them while the
+    /// queue's lock is held.
     var hasRest: Bool {
         let position = position
         return position.next < position.end
     }
 
-    /// Those of them that the owner does not touch any more, which leave the queue now.
+    /// Removes and returns the taken operations that the owner no longer touches. They leave the
+    /// queue now.
     func foldFinished() -> [Unmanaged<Operation>] {
         let finished = Array(taken.dropLast(Self.inUse))
         folded.wrappingAdd(finished.count, ordering: .relaxed)
         return finished
     }
 
-    /// The one that runs, and the one before it, from whose end it may follow.
+    /// The number of operations that the owner may be touching: the running one, and the one before
+    /// it, whose end may have appended the running one.
     private static let inUse = 2
 
-    /// Cuts off what has not been taken, and hands each to `body`.
+    /// Reclaims the operations that were not taken and passes each to `body`.
     func cutRest(_ body: (Unmanaged<Operation>) -> Void) {
         while true {
             let position = self.position
             guard position.next < position.end else { return }
-            // Copied before they are won: afterwards the owner may write there.
+            // The entries are copied before they are won, because the owner may write there
+            // afterwards.
             let rest = (position.next..<position.end).map { entries[$0] }
             let cut = Cursor(next: position.next, end: position.next)
             guard
@@ -115,39 +126,43 @@ final class Batch: @unchecked Sendable {
         }
     }
 
-    /// The batch is over, and its operations are not touched through it any more.
+    /// Empties the batch when it is over. Its operations are no longer accessed through it.
     func clear() {
         folded.store(0, ordering: .relaxed)
         cursor.store(0, ordering: .releasing)
     }
 
-    /// Takes back what the owner took last. It has not begun it, and there is no rest.
+    /// Takes back the operation that the owner took last and will not run or end as part of the
+    /// batch. There is no rest.
     func dropLast() -> Unmanaged<Operation> {
         let last = position.next - 1
         cursor.store(Cursor(next: last, end: last).word, ordering: .releasing)
         return entries[last]
     }
 
-    /// Takes out what the owner took last, and has begun; what it has not taken stays. By the owner, under the
-    /// queue's lock.
+    /// Takes out the operation that the owner took last and has begun. Operations that were not
+    /// taken stay. Called by the owner, under the queue's lock.
     func takeOutLast() -> Unmanaged<Operation> {
         let (first, last) = (folded.load(ordering: .relaxed), position.next - 1)
         let operation = entries[last]
-        // The owner touches no other one that it has taken: it goes on with the rest.
+        // The owner goes on with the rest and touches no other operation that it has taken, so they
+        // may be swapped.
         entries[last] = entries[first]
         entries[first] = operation
         folded.store(first + 1, ordering: .relaxed)
         return operation
     }
 
-    /// Lets the slot go to an operation; true if there is one. Under the queue's lock.
+    /// Hands the batch's slot over to an operation. Returns whether there was a slot. Called under
+    /// the queue's lock.
     func handOverSlot() -> Bool {
         defer { holdsSlot = false }
         return holdsSlot
     }
 
-    /// How far the owner has come, to tell whether it moves; nil if nobody minds how long that takes: none waits
-    /// behind the one that it runs, or is about to run, and none that has finished is kept.
+    /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter:
+    /// no operation waits behind the one that the owner runs or is about to run, and the batch
+    /// keeps no finished operation.
     var progress: Int? {
         let position = position
         let isFolded = position.next - folded.load(ordering: .relaxed) <= Self.inUse
@@ -171,7 +186,7 @@ final class Batch: @unchecked Sendable {
         }
     }
 
-    /// Whether one more fits, and would be the next.
+    /// Whether one more operation fits into the batch and would be the next one.
     var canContinue: Bool {
         @inline(__always) get {
             let position = position
@@ -179,11 +194,11 @@ final class Batch: @unchecked Sendable {
         }
     }
 
-    /// Appends the operation that follows from the one that has just finished, as taken; see
-    /// ``canContinue``. True if from now on the batch keeps some that have finished.
+    /// Appends the operation that follows the one that has just finished, as taken; see
+    /// ``canContinue``. Returns true if from now on the batch keeps finished operations.
     @inline(__always)
     func continues(with operation: Unmanaged<Operation>) -> Bool {
-        // Nothing is left to cut, so nobody else moves the cursor.
+        // There is no rest to reclaim, so no other thread moves the cursor.
         let end = position.end
         entries[end] = operation
         cursor.store(Cursor(next: end + 1, end: end + 1).word, ordering: .releasing)

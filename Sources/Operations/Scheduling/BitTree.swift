@@ -1,9 +1,11 @@
 /// A set of numbers below a capacity, which finds the next member after any number in a few steps.
 ///
-/// A bit for each number; above it a bit for each word that is not zero, and so on, 64 to one. Three such
-/// levels make a step of 262,144 words into three; the topmost is searched word by word.
+/// The lowest level has one bit for each number. Each level above has one bit for each word of the
+/// level below that is not zero, so each level is 64 times smaller. Three such levels reduce a step
+/// over 262,144 words to three steps. The topmost level is searched word by word.
 ///
-/// Not a value in the usual sense: copies share the bits, and the owner ends with ``deallocate()``.
+/// The set is not a value in the usual sense: copies share the bits, and the owner ends with
+/// ``deallocate()``.
 struct BitTree {
     private static let levels = 4
 
@@ -29,7 +31,7 @@ struct BitTree {
         max(1, capacity >> (6 * (level + 1)))
     }
 
-    /// Where the words of a level begin.
+    /// Returns the index of the first word of a level.
     @inline(__always)
     private func base(_ level: Int) -> Int {
         var base = 0
@@ -51,7 +53,7 @@ struct BitTree {
         if word == 0 { mark(index >> 6) }
     }
 
-    /// A word of the lowest level is no longer zero.
+    /// Records in the upper levels that a word of the lowest level is no longer zero.
     private mutating func mark(_ wordIndex: Int) {
         var index = wordIndex
         for level in 1..<Self.levels {
@@ -81,8 +83,8 @@ struct BitTree {
         }
     }
 
-    /// Takes members out, in their order: `first`, which is one, and those that follow in the same word, but
-    /// not more than `limit`.
+    /// Removes members in their order: `first`, which must be a member, and those that follow in
+    /// the same word. Removes at most `limit` members and passes each to `body`.
     @inline(__always)
     mutating func remove(from first: Int, limit: Int, _ body: (Int) -> Void) {
         let place = first >> 6
@@ -93,13 +95,13 @@ struct BitTree {
             rest &= rest - 1
             taken += 1
         }
-        // What is left of the word, and what lies below `first`.
+        // The word keeps its other members, among them those below `first`.
         words[place] &= rest | ~(~0 << (first & 63))
         count -= taken
         if words[place] == 0 { unmark(place) }
     }
 
-    /// The first member that is not below `start`.
+    /// Returns the first member that is not below `start`.
     @inline(__always)
     func first(from start: Int) -> Int? {
         if count == 0 { return nil }
@@ -109,7 +111,7 @@ struct BitTree {
         return firstBit(of: word, level: 0)
     }
 
-    /// The first member from `start` on, and around the end.
+    /// Returns the first member from `start` on, searching around the end.
     @inline(__always)
     func firstAround(from start: Int) -> Int? {
         if count == 0 { return nil }
@@ -117,20 +119,21 @@ struct BitTree {
         return first(from: 0)
     }
 
-    /// The last member that is not above `end`.
+    /// Returns the last member that is not above `end`.
     func last(upTo end: Int) -> Int? {
         if count == 0 { return nil }
         if let bit = Self.lastBit(in: words[end >> 6], upTo: end & 63) { return end & ~63 + bit }
         return previous(level: 1, before: end >> 6)
     }
 
-    /// The last bit of a word that is set and not above `end`.
+    /// Returns the last bit of a word that is set and not above `end`.
     private static func lastBit(in word: UInt64, upTo end: Int) -> Int? {
         let rest = word & (~0 >> (63 - end))
         return rest == 0 ? nil : 63 - rest.leadingZeroBitCount
     }
 
-    /// The last member below those of a word of the level under this one.
+    /// Returns the last member below those that `word` stands for, a word of the level under
+    /// `level`.
     private func previous(level: Int, before word: Int) -> Int? {
         guard word > 0 else { return nil }
         let (base, last) = (base(level), word - 1)
@@ -145,7 +148,7 @@ struct BitTree {
         return nil
     }
 
-    /// The last member below a word that is not zero.
+    /// Returns the last member under a word that is not zero.
     private func lastMember(of word: Int, level: Int) -> Int? {
         guard let bit = Self.lastBit(in: words[base(level) + word], upTo: 63) else { return nil }
         let member = word << 6 + bit
@@ -156,7 +159,8 @@ struct BitTree {
         word << 6 + words[base(level) + word].trailingZeroBitCount
     }
 
-    /// The first set bit of a level from `start` on: a word of the level below that is not zero.
+    /// Returns the first set bit of a level from `start` on. The bit stands for a word of the level
+    /// below that is not zero.
     private func next(level: Int, from start: Int) -> Int? {
         guard start < Self.words(of: level - 1, capacity: capacity) else { return nil }
         let base = base(level)

@@ -1,22 +1,25 @@
-/// Who waits for room in a queue, in the order of their coming, and how many places were given out.
+/// The capacity waiters of a queue, in the order in which they came, and the number of places given
+/// out.
 struct CapacityQueue {
     private struct Waiting {
         let number: Int
         let limit: Int
     }
 
-    /// Set for good by the first who comes.
+    /// Whether capacity was ever asked for. The first request sets this for good.
     var isUsed = false
     private(set) var isWaitedFor = false
-    /// Places that were given out and not back.
+    /// The number of places that were given out and not returned.
     private(set) var placeCount = 0
     private var line = FIFO<Waiting>()
-    /// By their numbers; those who gave up are still in the line, but not here.
+    /// The continuations of the waiters by their numbers. A waiter that gave up is still in the
+    /// line, but not here.
     private var continuations: [Int: CheckedContinuation<Bool, Never>] = [:]
 
     var waiterCount: Int { continuations.count }
 
-    /// Gives a place to somebody who did not wait; false if there is no room, or others wait for it.
+    /// Gives a place to a caller that did not wait. Returns false if there is no capacity or others
+    /// wait for it.
     mutating func admitAtOnce(below limit: Int, unfinished: Int) -> Bool {
         guard !isWaitedFor, unfinished + placeCount < limit else { return false }
         placeCount += 1
@@ -31,7 +34,7 @@ struct CapacityQueue {
         isWaitedFor = true
     }
 
-    /// Takes somebody out of the line; nil if they are not there.
+    /// Removes a waiter from the line; nil if it is not there.
     mutating func remove(_ number: Int) -> CheckedContinuation<Bool, Never>? {
         guard let continuation = continuations.removeValue(forKey: number) else { return nil }
         isWaitedFor = !continuations.isEmpty
@@ -47,7 +50,7 @@ struct CapacityQueue {
         return continuation
     }
 
-    /// Gives places to those for whom there is room now.
+    /// Gives places to the waiters for which there is capacity now, and returns these waiters.
     mutating func admit(unfinished: Int) -> [Waiter] {
         var admitted: [Waiter] = []
         while let first = line.first {

@@ -1,5 +1,5 @@
-/// Operations that have their units and slots and wait for a worker: the most urgent first, equals in the order in
-/// which they were granted.
+/// The operations that have their permits and slots and wait for a worker. The most urgent go
+/// first; equally urgent ones go in the order in which they were granted.
 struct GrantedOperations {
     typealias Reference = Unmanaged<Operation>
 
@@ -8,17 +8,18 @@ struct GrantedOperations {
         let ticket: Int
     }
 
-    /// By urgency; made when first needed. One that has become more urgent has several entries.
+    /// The entries by urgency; made when first needed. An operation that has become more urgent has
+    /// several entries.
     private var lines: [FIFO<Entry>] = []
-    /// Which entry of an operation counts, and the urgency of its line.
+    /// The entry of each operation that counts, and the urgency of its line.
     private var places: [UnsafeMutableRawPointer: (ticket: Int, urgency: Urgency)] = [:]
-    /// By urgency, of entries that count.
+    /// The number of entries that count, by urgency.
     private var counts = SIMD8<Int>()
     private var lastTicket = 0
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// That of the first; nil if there is none.
+    /// The urgency of the first operation; nil if there is none.
     var highestUrgency: Urgency? {
         isEmpty ? nil : Urgency.allCases.last { counts[$0.rawValue] > 0 }
     }
@@ -31,7 +32,7 @@ struct GrantedOperations {
         lines[urgency.rawValue].append(Entry(operation: operation, ticket: lastTicket))
     }
 
-    /// If it is here, and was less urgent, it goes behind those of its new urgency.
+    /// Moves an operation behind those of its new urgency, if it is here and was less urgent.
     mutating func raise(_ operation: Reference, to urgency: Urgency) {
         guard let place = places[operation.toOpaque()], place.urgency < urgency else { return }
         counts[place.urgency.rawValue] -= 1
@@ -41,7 +42,8 @@ struct GrantedOperations {
     mutating func popFirst(atLeast urgency: Urgency) -> Reference? {
         guard let highest = highestUrgency, highest >= urgency else { return nil }
         while let entry = lines[highest.rawValue].popFirst() {
-            // The operation of one that does not count may be gone: its memory is not touched.
+            // The operation of an entry that does not count may be gone, so its memory is not
+            // touched.
             let address = entry.operation.toOpaque()
             guard places[address]?.ticket == entry.ticket else { continue }
             places[address] = nil

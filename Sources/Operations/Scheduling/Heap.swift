@@ -1,10 +1,12 @@
-/// A binary heap: the least element is found at once, and taken off in a few steps.
+/// A binary heap, whose least element is found at once and removed in a few steps.
 struct Heap<Element: Comparable> {
     private(set) var elements: [Element] = []
 
     var count: Int { elements.count }
     var first: Element? { elements.first }
 
+    /// Inserts an element.
+    ///
     /// - Complexity: O(log n).
     mutating func insert(_ element: Element) {
         elements.append(element)
@@ -15,7 +17,7 @@ struct Heap<Element: Comparable> {
         }
     }
 
-    /// Takes off the first; there must be one.
+    /// Removes and returns the least element. The heap must not be empty.
     ///
     /// - Complexity: O(log n).
     mutating func removeFirst() -> Element {
@@ -33,7 +35,7 @@ struct Heap<Element: Comparable> {
         }
     }
 
-    /// The same without what `isNeeded` says no to.
+    /// Returns a heap without the elements for which `isNeeded` is false.
     ///
     /// - Complexity: O(n log n).
     func swept(_ isNeeded: (Element) -> Bool) -> Heap {

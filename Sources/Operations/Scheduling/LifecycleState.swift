@@ -1,13 +1,14 @@
-/// All that decides about an operation's life, in one word that changes in one step.
+/// The state of one operation's life, packed into one word that changes in one atomic step.
 ///
-/// Pure: the methods are the events, each returns false where it does not apply. What the caller must do
-/// after an event follows from the word before it. The events are drawn in Scheduling.md.
+/// The type is pure. Its methods are the events; each returns false where the event does not apply.
+/// The state before an event determines what the caller must do after it. LifecycleStates.md draws
+/// the events.
 struct LifecycleState: Sendable, Equatable {
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
 
-    /// A new operation.
+    /// Creates the state of a new operation.
     init(usesFastPath: Bool = false) {
         self.bits = 0
         priority = .normal
@@ -15,19 +16,21 @@ struct LifecycleState: Sendable, Equatable {
     }
 
     enum Phase: UInt64 {
-        /// Made, in no queue.
+        /// Created, and in no queue.
         case created
-        /// In a queue, not ready.
+        /// In a queue, and not ready.
         case waiting
-        /// In a queue; one thread finds out whether it is ready.
+        /// In a queue; one thread is finding out whether the operation is ready.
         case checkingReadiness
-        /// In its queue's ready list, or in the hands of somebody who brings it there or takes it away.
+        /// In its queue's ready list, about to be put there by a thread, or taken from there by a
+        /// worker.
         case queued
-        /// The queue has called `start()`; a subclass that replaces it stays here.
+        /// The queue has called `start()`. An operation of a subclass that overrides `start()`
+        /// stays in this phase.
         case starting
-        /// At work.
+        /// The body runs.
         case executing
-        /// Over; nothing leads out.
+        /// The operation is over; no event leads out of this phase.
         case finished
     }
 
@@ -39,61 +42,71 @@ struct LifecycleState: Sendable, Equatable {
     private static var onHoldShift: UInt64 { 38 }
     private static var countShift: UInt64 { 39 }
 
-    // Computed: builds without optimisation would take a lock of the runtime each time a constant is read.
+    // These are computed properties because a build without optimisation takes a runtime lock each
+    // time a constant is read.
 
     struct Flags: OptionSet {
         let rawValue: UInt64
 
         static var cancelled: Flags { Flags(rawValue: 1 << 3) }
-        /// It is cancelled together with others, and its own `cancel()` is about to be called. Until then
-        /// `isCancelled` stays false, because overrides of `cancel()` look at it.
+        /// The operation is being cancelled together with others, and its own `cancel()` is about
+        /// to be called. `isCancelled` stays false until that call, because overrides of `cancel()`
+        /// read it.
         static var cancellationPending: Flags { Flags(rawValue: 1 << 4) }
-        /// Guards the edges and the extras.
+        /// The lock that guards the edges and the extras.
         static var locked: Flags { Flags(rawValue: 1 << 5) }
-        /// Somebody may depend on it.
+        /// Other operations may depend on this one.
         static var hasSuccessors: Flags { Flags(rawValue: 1 << 6) }
-        /// Somebody has to be told when it finishes.
+        /// Waiters or observers must be notified when the operation finishes.
         static var hasEndObservers: Flags { Flags(rawValue: 1 << 7) }
-        /// Nothing about it can be overridden, and it runs where a worker comes to it.
+        /// Nothing about the operation can be overridden, and it runs on the worker that claims it.
         static var fastPath: Flags { Flags(rawValue: 1 << 8) }
-        /// `main()` has returned; over, unless a subclass says otherwise.
+        /// `main()` has returned. The operation is over unless a subclass says otherwise.
         static var returned: Flags { Flags(rawValue: 1 << 9) }
-        /// It counts towards its queue's width by itself, not with a batch.
+        /// The operation occupies a slot of its queue by itself, not through a batch.
         static var holdsSlot: Flags { Flags(rawValue: 1 << 10) }
-        /// Something happened while it was asked whether it is ready.
+        /// An event occurred while a thread was asking whether the operation is ready.
         static var askAgain: Flags { Flags(rawValue: 1 << 11) }
-        /// It has more than a block to run: more blocks, or a thread priority or quality of service.
+        /// The operation has more than a block to run: further blocks, a thread priority or a
+        /// quality of service.
         static var needsSetup: Flags { Flags(rawValue: 1 << 12) }
-        /// It was given another priority while it was in the queue.
+        /// The operation was given another priority in the queue, or a deadline, so more than its
+        /// place decides its turn.
         static var rescheduled: Flags { Flags(rawValue: 1 << 13) }
-        /// It has dependencies, finished or not.
+        /// The operation has dependencies, finished or not.
         static var hasDependencies: Flags { Flags(rawValue: 1 << 14) }
-        /// Changes of its properties are observed.
+        /// Changes of the operation's properties are observed.
         static var observed: Flags { Flags(rawValue: 1 << 15) }
-        /// It keeps what comes after it from starting before it.
+        /// The operation keeps operations that were added after it from starting before it.
         static var barrier: Flags { Flags(rawValue: 1 << 19) }
-        /// It was claimed by itself, not in a batch, and leaves its queue by itself.
+        /// The operation was claimed by itself or detached from its batch, and leaves its queue by
+        /// itself.
         static var claimedAlone: Flags { Flags(rawValue: 1 << 28) }
-        /// Its work threw, or said that it failed, before it was cancelled.
+        /// The body threw, or reported a failure, before the operation was cancelled.
         static var failed: Flags { Flags(rawValue: 1 << 29) }
-        /// Whether some of its successors may start depends on how it ends.
+        /// Some successors may start or not depending on how this operation ends.
         static var hasConditions: Flags { Flags(rawValue: 1 << 30) }
-        /// A queue is about to take it: nobody else may start it or add it elsewhere.
+        /// A queue is about to add the operation. Nothing else may start it or add it elsewhere.
         static var reserved: Flags { Flags(rawValue: 1 << 31) }
-        /// Somebody wants to be called when it is cancelled.
+        /// Handlers must be called when the operation is cancelled.
         static var hasCancelHandlers: Flags { Flags(rawValue: 1 << 32) }
-        /// Its body is an `async` function.
+        /// The body is an `async` function.
         static var asynchronous: Flags { Flags(rawValue: 1 << 35) }
-        /// It is cancelled, or about to be, because of a failure of what it depends on.
+        /// The operation is cancelled, or about to be, because an operation that it depends on
+        /// failed.
         static var failedUpstream: Flags { Flags(rawValue: 1 << 33) }
-        /// Its attempt is over time: for the body a cancellation, of which the next attempt knows nothing.
+        /// The attempt has exceeded its time. To the body this is a cancellation; the next attempt
+        /// does not see it.
         static var expired: Flags { Flags(rawValue: 1 << 34) }
-        /// Its override of `isReady` said yes although dependencies are unfinished.
+        /// The operation's override of `isReady` returned true although dependencies are
+        /// unfinished.
         static var insists: Flags { Flags(rawValue: 1 << 36) }
-        /// Only its override of `isReady` says no, and its queue has it on a list to be asked again.
+        /// Only the operation's override of `isReady` holds it back, and its queue has it on a list
+        /// to be asked again.
         static var hesitates: Flags { Flags(rawValue: 1 << 37) }
-        /// Its time has not come, or it waits for units of a budget. Next to the count of dependencies, so
-        /// that one comparison tells that there is neither.
+        /// The operation is delayed, or waits for permits of a budget. The bit lies next to the
+        /// count of dependencies, so that one comparison shows that neither holds the operation
+        /// back.
         static var onHold: Flags { Flags(rawValue: 1 << 38) }
     }
 
@@ -109,7 +122,7 @@ struct LifecycleState: Sendable, Equatable {
         @inline(__always) set { bits = bits & ~Self.phaseMask | newValue.rawValue }
     }
 
-    /// How many dependencies have not finished.
+    /// The number of dependencies that have not finished.
     var unfinishedDependencies: UInt64 {
         @inline(__always) get { bits >> Self.countShift }
         @inline(__always) set {
@@ -130,7 +143,7 @@ struct LifecycleState: Sendable, Equatable {
         @inline(__always) get { Int(bits >> Self.priorityShift & 0b111) }
     }
 
-    /// What decides about its effective quality of service.
+    /// The part of the state that decides the effective quality of service.
     var quality: QualityOfServiceState {
         @inline(__always) get {
             QualityOfServiceState(bits: bits >> Self.qualityShift & 0xFF)
@@ -141,13 +154,13 @@ struct LifecycleState: Sendable, Equatable {
         }
     }
 
-    // MARK: What follows from it
+    // MARK: Derived properties
 
     var isCancelled: Bool { has([.cancelled, .expired]) }
-    /// Its attempt has taken too long, and it was not cancelled.
+    /// Whether the attempt has exceeded its time and the operation was not cancelled.
     var isExpired: Bool { has(.expired) && !has(.cancelled) }
 
-    /// How it has ended, once it has.
+    /// How the operation ended; valid once it has finished.
     var outcome: Outcome {
         if has(.failed) { return .failed }
         guard has(.cancelled) else { return .succeeded }
@@ -157,27 +170,28 @@ struct LifecycleState: Sendable, Equatable {
     enum Outcome {
         case succeeded
         case failed
-        /// Cancelled, because something that it depends on failed.
+        /// Cancelled because an operation that it depends on failed.
         case failedUpstream
         case cancelled
     }
 
-    /// Nothing but an override can hold it back.
+    /// Whether nothing but an override of `isReady` can hold the operation back.
     var isReady: Bool { bits >> Self.onHoldShift == 0 || has(.cancelled) }
 
-    /// It must not begin its work.
+    /// Whether the operation must not begin its body.
     var isStopped: Bool { has([.cancelled, .cancellationPending]) }
 
-    /// It must neither begin its work nor end without it: its own `cancel()`, which a subclass may have
-    /// overridden, is about to be called.
+    /// Whether the operation must neither begin its body nor end without it, because its own
+    /// `cancel()`, which a subclass may have overridden, is about to be called.
     var awaitsCancel: Bool { has(.cancellationPending) && !has([.cancelled, .fastPath]) }
 
-    /// Nothing but a slot, or the suspension of its queue, keeps a worker from starting it.
+    /// Whether nothing but a slot or the suspension of its queue keeps a worker from starting the
+    /// operation.
     var mayStart: Bool {
         isStopped ? !awaitsCancel : isReady || has(.insists)
     }
 
-    /// An override of `isReady` could bring it to its queue.
+    /// Whether a yes from an override of `isReady` could make the operation ready.
     private var mayBeAsked: Bool {
         (isReady || (has(.insists) && !has(.onHold))) && !awaitsCancel
     }
@@ -191,7 +205,7 @@ struct LifecycleState: Sendable, Equatable {
 
     // MARK: Events of becoming ready
 
-    /// It is promised to a queue that takes it together with others, or with none of them.
+    /// A queue reserves the operation, which it will add together with others or not at all.
     mutating func reserved() -> Bool {
         guard phase == .created, !has(.reserved) else { return false }
         insert(.reserved)
@@ -203,9 +217,9 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// It is about to be put into a queue.
+    /// A queue is about to add the operation.
     ///
-    /// - Parameter qualityRank: of the queue.
+    /// - Parameter qualityRank: the rank of the queue's quality of service.
     @inline(__always)
     mutating func enqueued(reserved: Bool = false, qualityRank: Int = 0) -> Bool {
         guard phase == .created, has(.reserved) == reserved else { return false }
@@ -215,10 +229,12 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// Something happened that may have made it ready. The one who sees it go from *waiting* brings it on.
+    /// Something happened that may have made the operation ready. The thread whose event moves the
+    /// operation out of `waiting` makes it ready.
     ///
-    /// Applies also where it changes nothing, if `isReady` may be overridden: the one who asks next must not
-    /// see an older answer, and it is this exchange of the word that it meets.
+    /// If `isReady` may be overridden, the event applies even where it changes nothing. The thread
+    /// that asks `isReady` next must not see an older answer, and its exchange of the state
+    /// synchronizes with the exchange that this event makes.
     mutating func mayBeReady() -> Bool {
         switch phase {
         case .waiting where mayBeAsked: phase = has(.fastPath) ? .queued : .checkingReadiness
@@ -229,8 +245,8 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// `isReady` is said to have changed. An override of it is asked also while dependencies are unfinished:
-    /// it need not ask `super`.
+    /// A subclass announced a change of `isReady`. Its override is asked even while dependencies
+    /// are unfinished, because the override need not call `super`.
     mutating func readinessAnnounced() -> Bool {
         if phase == .waiting, !has([.fastPath, .onHold]), !awaitsCancel {
             phase = .checkingReadiness
@@ -239,15 +255,18 @@ struct LifecycleState: Sendable, Equatable {
         return mayBeReady()
     }
 
-    /// `isReady` said yes, or need not be asked. Stays *asking* if that was said of another state.
+    /// `isReady` returned true or need not be asked. The operation stays in `checkingReadiness` if
+    /// the answer belongs to another state.
     ///
-    /// - Parameter wasReady: whether nothing but an override could hold it back when it was asked.
+    /// - Parameter wasReady: whether nothing but an override could hold the operation back when it
+    ///   was asked.
     mutating func becameReady(wasReady: Bool) -> Bool {
         guard phase == .checkingReadiness else { return false }
         if isReady {
             remove(.insists)
         } else if wasReady || has(.askAgain) || has(.onHold) {
-            // A dependency came meanwhile, or had just gone: the class's own answer may have been a yes.
+            // A dependency was added during the question, or had just finished, so the yes may have
+            // been the answer of the base class.
             remove(.askAgain)
             return true
         } else {
@@ -258,22 +277,23 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// `isReady` said no. Stays *asking* if something has happened since it was asked.
+    /// `isReady` returned false. The operation stays in `checkingReadiness` if an event has
+    /// occurred since the question.
     mutating func stillNotReady() -> Bool {
         guard phase == .checkingReadiness else { return false }
         if has(.askAgain) { remove(.askAgain) } else { phase = .waiting }
         return true
     }
 
-    /// It cannot stay among the ready: it has a dependency again.
+    /// The operation cannot stay in the ready list because it has an unfinished dependency again.
     mutating func removedFromReady() -> Bool {
         guard phase == .queued, !isReady, !has(.insists) else { return false }
         phase = .waiting
         return true
     }
 
-    /// A worker took it and cannot start it now. If it stays *filed*, the worker brings it back to the ready
-    /// list.
+    /// A worker claimed the operation and cannot start it now. If the operation stays `queued`, the
+    /// worker puts it back into the ready list.
     mutating func returnedToQueue() -> Bool {
         guard phase == .queued else { return false }
         if !mayStart {
@@ -290,23 +310,25 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// One dependency less; if it was the last one, the caller brings the operation on.
+    /// One dependency has finished. If that was the last one, the caller makes the operation ready.
     mutating func dependencyFinished() -> Bool {
         unfinishedDependencies -= 1
         if unfinishedDependencies == 0 { _ = mayBeReady() }
         return true
     }
 
-    // MARK: Events of being held
+    // MARK: Events of being on hold
 
-    /// Its time has not come; the caller is the one who asks.
+    /// The operation's delay is not over. The calling thread is the one that asks whether the
+    /// operation is ready.
     mutating func putOnHold() -> Bool {
         guard phase == .checkingReadiness else { return false }
         insert(.onHold)
         return true
     }
 
-    /// Its queue wanted to claim it, and there are not enough units. One that is about to leave needs none.
+    /// The queue wanted to claim the operation, and there are not enough permits. An operation that
+    /// is about to leave needs no permits, so the event does not apply to it.
     mutating func permitsRefused() -> Bool {
         guard phase == .queued, !isStopped else { return false }
         phase = .waiting
@@ -314,7 +336,7 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// It has its units, and takes a slot of its queue.
+    /// The operation has its permits and takes a slot of its queue.
     mutating func permitsGranted() -> Bool {
         guard phase == .waiting, has(.onHold), unfinishedDependencies == 0 || has(.insists),
             !isStopped
@@ -325,7 +347,7 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// Nothing holds it back but its dependencies, and what it says itself.
+    /// The hold is over. Only dependencies and the operation's own `isReady` can hold it back now.
     mutating func released() -> Bool {
         guard has(.onHold), phase != .finished else { return false }
         remove(.onHold)
@@ -333,7 +355,7 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// Its body has returned, and is to run again, later.
+    /// The body has returned and is to run again later.
     mutating func attemptEnded() -> Bool {
         guard phase == .executing, !isStopped else { return false }
         phase = .waiting
@@ -344,22 +366,26 @@ struct LifecycleState: Sendable, Equatable {
 
     // MARK: Events of running
 
-    /// A worker takes a slot of the queue for it alone.
+    /// A worker claims the operation by itself.
+    ///
+    /// - Parameter takesSlot: whether the operation takes a slot of its queue.
     mutating func claimed(takesSlot: Bool) -> Bool {
         guard phase == .queued else { return false }
         insert(takesSlot ? [.holdsSlot, .claimedAlone] : .claimedAlone)
         return true
     }
 
-    /// It is at work in a batch, and will leave its queue by itself.
+    /// The operation runs in a batch and will leave its queue by itself.
     ///
-    /// - Parameter holdsSlot: whether the batch's slot is now its own.
+    /// - Parameter holdsSlot: whether the operation now has a slot of its own, which may be the
+    ///   batch's.
     mutating func detachedFromBatch(holdsSlot: Bool = false) -> Bool {
         insert(holdsSlot ? [.claimedAlone, .holdsSlot] : .claimedAlone)
         return true
     }
 
-    /// A worker begins with a plain operation; one that is cancelled stays *filed*, to be finished.
+    /// A worker begins a fast-path operation. A cancelled operation stays `queued`, and the worker
+    /// then finishes it.
     mutating func begunOnFastPath() -> Bool {
         guard phase == .queued else { return false }
         if has(.cancellationPending) { insert(.cancelled) }
@@ -377,8 +403,9 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// The default `start()` was entered. One that is doomed only after its queue has called `start()` has
-    /// begun: it sees the cancellation when that comes, like all that are at work.
+    /// The default `start()` was called. An operation whose cancellation became pending only after
+    /// its queue had called `start()` has begun. It sees the cancellation when its `cancel()` is
+    /// called, like every executing operation.
     mutating func startRequested(isCancelled: Bool) -> Bool {
         guard phase == .starting ? !has(.cancelled) : phase == .created && !isStopped,
             !isCancelled, !has(.reserved)
@@ -392,7 +419,7 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// Its quality of service may have changed.
+    /// The quality of service may have changed.
     mutating func qualityEvent(_ event: (inout QualityOfServiceState) -> Bool) -> Bool {
         event(&quality)
     }
@@ -406,8 +433,8 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// Its work has come to an error. One that was cancelled before counts as cancelled, and so does one that
-    /// is about to be cancelled and has not begun.
+    /// The operation failed. An operation that was cancelled before counts as cancelled. So does an
+    /// operation that has not begun and whose cancellation is pending.
     mutating func failed() -> Bool {
         guard phase != .finished, !has([.cancelled, .failed]),
             phase == .executing || phase == .starting || !has(.cancellationPending)
@@ -416,7 +443,7 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// Its attempt has failed because it took too long; the body is told that it is cancelled.
+    /// The attempt failed because it took too long. The body sees this as a cancellation.
     mutating func expired() -> Bool {
         guard phase == .executing || phase == .starting, has(.failed),
             !has([.cancelled, .expired])
@@ -425,7 +452,8 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// A failure of what it depends on is noted as the reason for which it is about to be cancelled.
+    /// Records a failure of a dependency as the reason for the cancellation that is about to
+    /// happen.
     mutating func failedUpstream() -> Bool {
         guard phase != .finished, !has(.cancelled) else { return false }
         insert(.failedUpstream)
@@ -440,8 +468,8 @@ struct LifecycleState: Sendable, Equatable {
 
     mutating func finished() -> Bool {
         guard phase != .finished else { return false }
-        // Its work was left out because of a cancellation that has not reached it yet. A subclass that says
-        // by itself that it has finished was not cancelled.
+        // The body was skipped because of a cancellation whose call of `cancel()` has not come yet.
+        // A subclass that reports by itself that it has finished was not cancelled.
         if has(.cancellationPending), has(.fastPath), phase != .executing, phase != .starting {
             insert(.cancelled)
         }
@@ -449,7 +477,8 @@ struct LifecycleState: Sendable, Equatable {
         return true
     }
 
-    /// As ``finished()``; locks it, too, if it has edges, which are then the next to be looked at.
+    /// As ``finished()``. Also takes the operation's lock if it has edges, because the caller looks
+    /// at them next.
     mutating func finishedAndLocked() -> Bool {
         guard finished() else { return false }
         if has([.hasSuccessors, .hasDependencies]) { insert(.locked) }

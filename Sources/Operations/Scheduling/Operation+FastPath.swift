@@ -1,19 +1,21 @@
 import Synchronization
 
-// Operations that nobody subclassed: what `start()` and `finish()` do, without asking.
+// The fast path: what `start()` and `finish()` do for operations that nobody subclassed, without
+// asking overrides.
 
 extension Operation {
-    /// Notes that nothing about it can be overridden. Nobody else sees it yet.
+    /// Marks the operation as one in which nothing can be overridden. No other thread can see the
+    /// operation yet.
     @inline(__always)
     final func useFastPath(_ flags: LifecycleState.Flags = []) {
         let plain = LifecycleState.Flags.fastPath.union(flags)
         word.store(word.load(ordering: .relaxed) | plain.rawValue, ordering: .relaxed)
     }
 
-    /// Runs a plain operation that was claimed with a batch: what `start()` and `finish()` do, without
-    /// asking what cannot have been overridden.
+    /// Runs a fast-path operation that was claimed in a batch. Does what `start()` and `finish()`
+    /// do, but asks nothing that cannot have been overridden.
     ///
-    /// Returns the operation that follows at once, if this one made one ready that may.
+    /// - Returns: the operation that follows at once, if this operation made one ready that may.
     @inline(__always)
     final func runOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
         guard let begun = beginOnFastPath(batch, in: queue) else { return nil }
@@ -32,13 +34,15 @@ extension Operation {
         return endOnFastPath(batch, in: queue)
     }
 
-    /// It was cancelled, and the worker that claimed it is about to end it.
+    /// Records that a cancelled operation ends without its body, and releases the body. The worker
+    /// that claimed the operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
         if queue.isWatched { queue.recordDropped(self) }
         dropWork()
     }
 
-    /// Nil if it was given a dependency at the last moment. A cancelled one is not *executing*.
+    /// Begins the operation and returns its state; nil if a dependency was added at the last
+    /// moment. A cancelled operation is not in `executing`.
     @inline(__always)
     final func beginOnFastPath(_ batch: Batch, in queue: OperationQueue) -> LifecycleState? {
         guard let begun = updateUnlocked({ $0.begunOnFastPath() })?.after else {
@@ -49,7 +53,7 @@ extension Operation {
         return begun
     }
 
-    /// Its work is done. Returns the operation that follows at once.
+    /// Ends the operation, whose body has returned. Returns the operation that follows at once.
     @inline(__always)
     final func endOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
         if queue.recallEpoch.load(ordering: .relaxed) != batch.recallEpoch,
@@ -65,8 +69,8 @@ extension Operation {
         return nil
     }
 
-    /// Runs an async body that has begun, in the place of the worker if it needs no more than any task has.
-    /// Otherwise the operation goes out of the batch.
+    /// Runs an async body that has begun. The body runs in the worker's place if it needs no more
+    /// than any task has. Otherwise the operation is detached from the batch.
     @inline(never)
     private func runOnFastPathInTask(
         _ batch: Batch, in queue: OperationQueue
@@ -76,20 +80,22 @@ extension Operation {
             return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
         }
         _ = ThreadContext.current.prepare(for: self, in: queue)
-        // Its body begins on this thread, and may keep it for long: the rest is for others.
+        // The body begins on this thread and may keep it for long, so the rest is for other
+        // workers.
         let operation = queue.part(from: batch, keepingRest: false).takeRetainedValue()
         if queue.isWatched { queue.recordStart(of: operation) }
         operation.startTask()
         return nil
     }
 
-    /// Whether it needs nothing that has to be done for its task alone.
+    /// Whether the operation needs nothing that has to be done for its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
-        // Being elaborate makes no difference: that is about the thread.
+        // The flag `needsSetup` does not matter here, because it concerns the thread.
         taskPriority == nil && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
-    /// What follows from the end of a plain operation that has more than its block.
+    /// Does what the end of a fast-path operation requires if the operation has more than its
+    /// block.
     private func conclude(
         _ word: LifecycleState, _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
@@ -109,7 +115,7 @@ extension Operation {
             }
             forgetOldDependencies(&forgotten)
             unlock()
-            // Users' code that is told here may wait for the one that would follow.
+            // User code that is notified here may wait for the operation that would follow.
             if let only = next,
                 told != nil || !others.isEmpty || !queue.continues(batch, with: only)
             {
@@ -130,8 +136,8 @@ extension Operation {
 }
 
 extension OperationQueue {
-    /// Lets the operation that just became ready follow at once in the same batch, if nothing else comes
-    /// before it.
+    /// Appends an operation that just became ready to the batch, where it follows at once, if
+    /// nothing else comes before it. Returns whether it did.
     @inline(__always)
     fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
         guard batch.holdsSlot, batch.canContinue, !hasCompetingWork.load(ordering: .relaxed),
@@ -139,7 +145,8 @@ extension OperationQueue {
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let word = operation.status
-            // Nothing less urgent than what the worker counts as in the pool.
+            // Nothing may follow that is less urgent than what the pool counts the worker as
+            // running.
             if word.has(.needsSetup) || batch.urgency > .usual,
                 word.quality.urgency < batch.urgency
             {

@@ -1,27 +1,29 @@
 import Synchronization
 
-// The steps of an operation's life, each one event of its word and then what follows from it. The order of
-// the steps, and why none is lost, is in Scheduling.md.
+// The steps of an operation's life. Each step is one event of the operation's state, followed by
+// what that event requires. LifecycleStates.md and Finishing.md describe the order of the steps and
+// why none is lost.
 
 extension Operation {
-    /// The place in the queue's ring.
+    /// The operation's place in the queue's ring.
     var place: Int {
         @inline(__always) get { sequence.load(ordering: .relaxed) }
     }
 
     // MARK: Becoming ready
 
-    /// Something happened that may have made it ready.
+    /// Reconsiders whether the operation is ready, after an event that may have made it so.
     func reevaluateReadiness() {
         if let change = update({ $0.mayBeReady() }) { makeReady(after: change) }
     }
 
-    /// Somebody says that `isReady` may have another answer.
+    /// Handles an announcement that the answer of `isReady` may have changed.
     func askWhetherReady() {
         if let change = update({ $0.readinessAnnounced() }) { makeReady(after: change) }
     }
 
-    /// Brings it to its queue if this event made it the caller's to do so.
+    /// Enqueues the operation, or asks whether it is ready, if this event made that the caller's
+    /// task.
     func makeReady(after change: Change) {
         guard change.before.phase == .waiting else { return }
         switch change.after.phase {
@@ -31,29 +33,34 @@ extension Operation {
         }
     }
 
-    /// It is plain, and *filed* by the caller: nobody else can finish it, so its queue stays.
+    /// Puts a fast-path operation that the caller moved to `queued` into the ready list. No other
+    /// thread can finish the operation, so its queue stays alive.
     func enqueueReady() {
         ownQueue()._withUnsafeGuaranteedRef { $0.file(self) }
     }
 
-    /// It is *asking*, on the caller's behalf.
+    /// Asks whether the operation is ready and, if so, enqueues it. The operation is in
+    /// `checkingReadiness` on behalf of the caller.
     func ask() {
         guard let queue = retainedQueue() else { return }
         while true {
             let before = status
             let event = queue.eventNumber
-            // The answer of an override does not count once the operation is cancelled. It is not asked
-            // while something else than dependencies holds the operation back.
+            // The answer of an override does not count once the operation is cancelled. The
+            // override is not asked while something other than dependencies holds the operation
+            // back.
             let isOnHold = before.has(.onHold) || before.awaitsCancel
             if before.has(.cancelled) || (!isOnHold && isReady) {
                 let wasReady = before.isReady
                 guard let change = update({ $0.becameReady(wasReady: wasReady) }) else { return }
                 if change.after.phase == .checkingReadiness { continue }
-                // A subclass may say at any moment that it is over, and take the queue with it.
+                // A subclass may report at any moment that the operation is over, and the queue may
+                // go with it. The caller's reference keeps the queue alive.
                 queue.file(self)
                 return
             }
-            // First: an event of the queue that finds it on that list before it is *waiting* has it asked again.
+            // The operation is put on that list first. If an event of the queue finds it there
+            // before it is `waiting`, the event has it asked again.
             if before.isReady, !isOnHold, queue.recordHesitation(of: self, since: event) {
                 continue
             }
@@ -65,10 +72,10 @@ extension Operation {
         }
     }
 
-    /// A dependency was added to it while it was *filed*.
+    /// Takes back a `queued` operation to which a dependency was added.
     func unfile() {
         retainedQueue()?.unfile(self)
-        // An override of `isReady` that does not ask `super` may still say yes.
+        // An override of `isReady` that does not call `super` may still return true.
         if !status.has(.fastPath) { askWhetherReady() }
     }
 
@@ -79,15 +86,17 @@ extension Operation {
         let context = ThreadContext.current
         var quality = status.quality
         var started: LifecycleState?
-        // An override of `isReady` has been asked, and is not asked again; a dependency that was added since
-        // counts.
+        // An override of `isReady` has been asked already and is not asked again. A dependency that
+        // was added since then counts.
         repeat {
             let word = status
             guard word.phase == .queued else { return }
-            // It was granted its units and a slot some time ago.
+            // The operation may have been given its permits and a slot some time ago, and its queue
+            // may have been suspended since.
             guard word.mayStart, !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
             quality = word.quality
-            // For another worker: this one is too nice, and ends.
+            // If the niceness of this thread is too high to run the operation, another worker runs
+            // it, and this thread ends.
             guard word.isStopped || context.prepare(for: self, in: queue) else {
                 return giveBackClaim(in: queue)
             }
@@ -107,31 +116,34 @@ extension Operation {
             queue.recordStart(of: self)
             if queue.traces(for: .listener) { witness = self.witness }
         }
-        // Nobody is told that it ran out of time before being told that it has begun.
+        // The timeout starts after the start was recorded: no observer hears of a timeout before it
+        // hears of the start.
         if let attempt { startTimeout(of: attempt.run, attempt: attempt.serial) }
         context.inside(self, of: queue) {
             if let witness { witness.perform { start() } } else { start() }
         }
-        // A subclass may have finished inside `start()` without a word about it.
+        // A subclass may have finished inside `start()` without announcing it.
         finishIfReported()
     }
 
-    /// Takes an operation that was claimed alone back to those that are ready, or that wait.
+    /// Takes an operation that was claimed alone back to the ready list or to `waiting`.
     private func giveBackClaim(in queue: OperationQueue) {
-        // First: once it is there, others may claim it anew.
+        // The permits go first: once the operation is in the ready list, another worker may claim
+        // it anew.
         attemptController?.claim?.giveBack(keepsTicket: true)
         guard let change = update({ $0.returnedToQueue() }) else { return }
         if change.before.has(.holdsSlot) { queue.returnSlot() }
         if change.after.phase == .queued {
             queue.file(self)
         } else {
-            // The end of what it waits for brings it on. An override of `isReady` that does not ask `super`
-            // may say yes before that.
+            // The end of what the operation waits for will make it ready. An override of `isReady`
+            // that does not call `super` may return true before that.
             askWhetherReady()
         }
     }
 
-    /// What the default `start()` does before `main()`; false if there is nothing to run.
+    /// Does what the default `start()` does before `main()`. Returns false if there is nothing to
+    /// run.
     final func beginExecuting() -> Bool {
         let word = status
         switch word.phase {
@@ -144,7 +156,7 @@ extension Operation {
             return false
         case .created, .waiting, .checkingReadiness, .queued, .starting: break
         }
-        // The body is called also if the time for it is over already, and is told so.
+        // The body is also called if its time is over already. It then finds itself cancelled.
         let isCancelled = self.isCancelled && !status.isExpired
         if let change = updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) {
             if change.after.has(.observed) { notifyObservers() }
@@ -154,9 +166,10 @@ extension Operation {
         switch refused.phase {
         case .created where refused.has(.reserved), .waiting, .checkingReadiness, .queued:
             refuseStart(.starting(enqueued: self))
-        // The promise that refused it was broken.
+        // The reservation that refused the start has ended.
         case .created where !isCancelled && !refused.isStopped: return beginExecuting()
-        // Another thread is about to call its `cancel()`, and it does not end before such a call.
+        // Another thread is about to call the operation's `cancel()`, and the operation must not
+        // end before such a call.
         case .created where refused.awaitsCancel:
             cancel()
             markCancelled()
@@ -183,20 +196,21 @@ extension Operation {
         if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
     }
 
-    /// Keeps the operation from beginning its work, and from ending without it. The caller calls its `cancel()`
-    /// next (``CancelRound``). Observers hear nothing yet; false if the operation is over.
+    /// Keeps the operation from beginning its body and from ending without it. The caller calls the
+    /// operation's `cancel()` next (``CancelRound``). Observers are not notified yet. Returns false
+    /// if the operation is over.
     final func announceCancellation() -> Bool { update { $0.cancellationAnnounced() } != nil }
 
     // MARK: Finishing
 
-    /// Ends the operation if `isFinished`, possibly overridden, says that it is over.
+    /// Ends the operation if its `isFinished`, possibly overridden, says that it is over.
     final func finishIfReported() {
         if status.phase != .finished, isFinished { finish() }
     }
 
-    /// Ends the operation; the first call does, later ones change nothing.
+    /// Ends the operation. Only the first call has an effect.
     final func finish() {
-        // The reference of its queue may be the last one.
+        // The queue's reference to the operation may be the last one.
         withExtendedLifetime(self) {
             guard let before = updateUnlocked({ $0.finished() })?.before else { return }
             if before.phase != .executing { dropWork() }
@@ -207,7 +221,7 @@ extension Operation {
                 before.has(.hasEndObservers) ? beforeLeaving { attemptController?.end(self) } : nil
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
-                // One that replaces `start()` has no `main()` to count.
+                // An operation that replaces `start()` has no `main()` that would be counted.
                 if before.phase == .starting, !before.isCancelled {
                     queue.activeProgress?.completeUnit()
                 }
@@ -234,8 +248,8 @@ extension Operation {
         }
     }
 
-    /// Calls what may run code of users after the operation has finished and before it leaves its queue. A wait
-    /// for the operation in that code returns at once.
+    /// Calls `body`, which may run user code, after the operation has finished and before it leaves
+    /// its queue. A wait for the operation in that code returns at once.
     private func beforeLeaving<Result>(_ body: () -> Result) -> Result {
         let context = ThreadContext.current
         context.leaving.append(.passUnretained(self))
@@ -243,17 +257,19 @@ extension Operation {
         return body()
     }
 
-    /// It has failed for good, and is still in its queue, which is not over before it has left.
+    /// Reports the operation's final failure to the scope. The operation is still in its queue,
+    /// which is not empty before the operation has left.
     @inline(never)
     private func notifyFailure(to scope: QueueScope, of queue: OperationQueue) {
         guard let failure = failureRecord else { return }
         scope.operationFailed(self, failure, in: queue)
     }
 
-    /// Wakes those who wait for the finished operation, and tells observers; returns the block that is to
-    /// be run at the end.
+    /// Wakes the waiters of the finished operation and notifies its observers.
     ///
-    /// - Parameter isLocked: whether the caller holds the lock; it is released meanwhile.
+    /// - Parameter isLocked: whether the caller holds the lock. If so, the lock is released
+    ///   meanwhile.
+    /// - Returns: the completion block that must run at the end.
     func notifyEndObservers(isLocked: Bool = false) -> (@Sendable () -> Void)? {
         guard let extras = existingExtras else { return nil }
         if !isLocked { lock() }
@@ -262,13 +278,15 @@ extension Operation {
         return block
     }
 
-    /// A function of its own: what closures of users hold is let go of before the lock is taken again.
+    /// This is a function of its own so that what closures of users hold is released before the
+    /// lock is taken again.
     @inline(never)
     private func unlockAndNotify(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
         let (handlers, observations) = (extras.cancelHandlers, extras.observations)
         let cycles = extras.standingCycles
-        // It left without its work before the cancellation came to it.
+        // The operation may have left without its body before its cancellation arrived. In that
+        // case the handlers are called here.
         let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
         extras.completionBlock = nil
@@ -282,13 +300,13 @@ extension Operation {
         return block
     }
 
-    /// The same block, which keeps the operation while it runs.
+    /// Returns a block that runs `block` and keeps the operation alive meanwhile.
     @inline(never)
     final func keptDuring(_ block: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         { [self] in withExtendedLifetime(self) { block() } }
     }
 
-    /// Brings a dependent on whose last dependency has gone; see `releaseSuccessors`.
+    /// Makes a dependent ready whose last dependency has finished; see `releaseSuccessors`.
     static func makeReady(_ operation: Unmanaged<Operation>) {
         let usesFastPath = operation._withUnsafeGuaranteedRef { operation in
             guard operation.status.has(.fastPath) else { return false }
@@ -298,7 +316,7 @@ extension Operation {
         if !usesFastPath { operation.takeRetainedValue().ask() }
     }
 
-    /// Brings dependents on whose last dependency has gone; see `releaseSuccessors`.
+    /// Makes dependents ready whose last dependencies have finished; see `releaseSuccessors`.
     static func makeReady(_ operations: [Unmanaged<Operation>]) {
         var rest = operations[...]
         while let first = rest.first {
@@ -307,7 +325,7 @@ extension Operation {
                 first.takeRetainedValue().ask()
                 continue
             }
-            // Those of one queue together.
+            // Operations of one queue are enqueued together.
             let queue = first._withUnsafeGuaranteedRef { $0.ownQueue() }
             let count = rest.firstIndex { other in
                 other._withUnsafeGuaranteedRef {

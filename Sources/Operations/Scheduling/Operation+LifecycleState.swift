@@ -1,6 +1,6 @@
 import Synchronization
 
-// How the word is changed, and the lock that is part of it.
+// How the lifecycle state is changed, and the lock that is one of its bits.
 
 extension Operation {
     var status: LifecycleState {
@@ -12,7 +12,7 @@ extension Operation {
         let after: LifecycleState
     }
 
-    /// Applies an event; nil if it does not apply.
+    /// Applies an event and returns the change; nil if the event does not apply.
     @inline(__always)
     @discardableResult
     final func update(_ event: (inout LifecycleState) -> Bool) -> Change? {
@@ -29,7 +29,8 @@ extension Operation {
         }
     }
 
-    /// Applies an event while nobody holds the lock; nil if it does not apply.
+    /// Applies an event while no thread holds the lock, and returns the change; nil if the event
+    /// does not apply.
     @inline(__always)
     @discardableResult
     final func updateUnlocked(_ event: (inout LifecycleState) -> Bool) -> Change? {
@@ -54,7 +55,8 @@ extension Operation {
 
     // MARK: The lock
 
-    /// Takes the lock, for a few instructions in which nothing else is waited for.
+    /// Takes the lock. Its holder keeps it for a few instructions and waits for nothing else
+    /// meanwhile.
     @inline(__always)
     final func lock() {
         updateUnlocked { word in
@@ -63,7 +65,7 @@ extension Operation {
         }
     }
 
-    /// False if somebody else has it.
+    /// Takes the lock if it is free. Returns false if another thread holds it.
     @inline(__always)
     final func tryLock() -> Bool {
         let change = update { word in
@@ -79,14 +81,14 @@ extension Operation {
         word.bitwiseAnd(~LifecycleState.Flags.locked.rawValue, ordering: .releasing)
     }
 
-    /// Releases the lock and sets and clears flags that only change under it, in one step.
+    /// Releases the lock and clears flags that only change under it, in one step.
     @inline(__always)
     final func unlock(removing flags: LifecycleState.Flags) {
         word.bitwiseAnd(
             ~LifecycleState.Flags.locked.union(flags).rawValue, ordering: .releasing)
     }
 
-    /// Releases the lock, with a successor in the list.
+    /// Releases the lock and sets `hasSuccessors`, after a successor was added to the list.
     @inline(__always)
     final func unlockWithSuccessors() {
         // Both flags change under the lock only.
@@ -102,7 +104,8 @@ extension Operation {
         return body()
     }
 
-    /// Takes two locks. The order of addresses keeps two threads from waiting for each other.
+    /// Takes two locks, in the order of addresses, which keeps two threads from waiting for each
+    /// other.
     @inline(__always)
     final func lock(and other: Operation) {
         let selfIsFirst =
@@ -132,12 +135,12 @@ extension Operation {
         extras.load(ordering: .acquiring)?.takeUnretainedValue()
     }
 
-    /// Reads or changes the extras, making them if need be.
+    /// Reads or changes the extras, which are made if needed.
     final func withExtras<Result>(_ body: (OperationExtras) -> Result) -> Result {
         withLock { body(lockedExtras()) }
     }
 
-    /// The extras, made if need be. The lock is held.
+    /// Returns the extras, which are made if needed. The caller holds the lock.
     final func lockedExtras() -> OperationExtras {
         if let existingExtras { return existingExtras }
         let new = OperationExtras()
@@ -147,42 +150,44 @@ extension Operation {
 
     // MARK: The queue
 
-    /// Whether it has finished, and another thread is about to take it out of its queue.
+    /// Whether the operation has finished and another thread is about to take it out of its queue.
     ///
-    /// Those of batches stay in the ring until these are folded; there the queue does not count them.
+    /// Finished operations of a batch stay in the ring until the batch is retired; the queue does
+    /// not count them there. This property is false for them.
     final var isLeaving: Bool {
         let word = status
         return word.phase == .finished && (!word.has(.fastPath) || word.has(.claimedAlone))
             && sequence.load(ordering: .acquiring) != OperationRing.nowhere
     }
 
-    /// Whether it leaves its queue together with others, when its worker has come to the end of the batch.
+    /// Whether the operation leaves its queue together with its batch, at the end of that batch.
     final var leavesWithBatch: Bool {
         let word = status
         return word.has(.fastPath) && !word.has(.claimedAlone)
     }
 
-    /// The queue that the operation is in and has not left, kept alive for the caller.
+    /// Returns the queue that the operation is in and has not left, kept alive for the caller.
     final func retainedQueue() -> OperationQueue? {
         var backoff = Backoff()
         while true {
             let (word, queue): (LifecycleState, OperationQueue?) = withLock {
-                // It cannot finish while the lock is held, and its queue lives until it has.
+                // The operation cannot finish while the lock is held, and its queue lives until the
+                // operation has finished.
                 let word = status
                 guard word.phase != .finished else { return (word, nil) }
                 return (word, queueReference.load(ordering: .acquiring)?.takeUnretainedValue())
             }
-            // It may be on its way to its place in the queue.
+            // The operation may be on its way to its place in the queue.
             if queue != nil || !word.isInQueue { return queue }
             backoff.pause()
         }
     }
 
-    /// The queue of an operation that has been accepted by one, and cannot leave it now.
+    /// Returns the queue of an operation that was accepted by a queue and cannot leave it now.
     @inline(__always)
     final func ownQueue() -> Unmanaged<OperationQueue> {
         if let queue = queueReference.load(ordering: .acquiring) { return queue }
-        // It is being put into its place at this moment, under the queue's lock.
+        // Another thread is giving the operation its place at this moment, under the queue's lock.
         var backoff = Backoff()
         while true {
             backoff.pause()

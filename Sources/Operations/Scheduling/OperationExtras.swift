@@ -1,6 +1,7 @@
 import Synchronization
 
-/// What few operations have. Made when first needed; guarded by the operation's lock.
+/// The properties that few operations have. Made when first needed; guarded by the operation's
+/// lock.
 final class OperationExtras {
     var name: String?
     var completionBlock: (@Sendable () -> Void)?
@@ -8,41 +9,45 @@ final class OperationExtras {
     var threadPriority = 0.5
     /// The blocks of a block operation after its first.
     var furtherBlocks: [@Sendable () -> Void] = []
-    /// When its queue started it, unless it is plain; not guarded.
+    /// The time at which the queue started the operation outside a batch. Not guarded by the lock.
     let startTime = Atomic<UInt64>(0)
     var observations: Observations<Operation>?
-    /// What its work came to.
+    /// The failure of the operation.
     var failure: FailureRecord?
-    /// Why it was cancelled, and the failure elsewhere that led to it.
+    /// The reason for the cancellation.
     var cancellationReason: CancellationReason?
+    /// The failure of another operation that led to the cancellation.
     var upstreamFailure: FailureRecord?
-    /// Of those in a queue it changes under the queue's lock, too.
+    /// The deadline. Once the operation is in a queue, the deadline changes under the queue's lock.
     let deadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
-    /// Reported cycles that it is a member of.
+    /// The reported cycles that the operation is a member of.
     var standingCycles: [StandingCycle] = []
-    /// What traits say, and how far the operation has come with it; set before it is added, and then kept.
+    /// The operation's traits and how far its attempts have come. Set before the operation is
+    /// added, and then kept.
     var attemptController: AttemptController?
     weak var group: GroupOperation?
-    /// Who is told of it; set before it is added, and then kept.
+    /// The observer that is notified of the operation. Set before the operation is added, and then
+    /// kept.
     var witness: (any OperationObserver)?
 }
 
-/// What is called when an operation is cancelled.
+/// A function that is called when an operation is cancelled.
 struct CancelHandler: Sendable {
-    /// Whether the body itself registered it: then it goes with the attempt.
+    /// Whether the body itself registered the handler, which is then dropped at the end of the
+    /// attempt.
     let isOfAttempt: Bool
     let call: @Sendable () -> Void
 }
 
-/// Somebody who is told that an operation, or all of a queue's, have finished.
+/// A waiter that is notified when an operation, or every operation of a queue, has finished.
 enum Waiter: Sendable {
     case thread(Latch)
     case task(CheckedContinuation<Void, Never>)
     case timed(TimedWait)
-    /// Waits for room; resumed with whether it has a place.
+    /// A capacity waiter, which is resumed with whether it has a place.
     case room(CheckedContinuation<Bool, Never>)
-    /// Called on the thread that brought the end about; with no lock held.
+    /// A function that is called, with no lock held, on the thread that brought about the end.
     case handler(@Sendable () -> Void)
 
     func wake() {

@@ -1,35 +1,37 @@
 import Synchronization
 
-/// In which order a queue starts its operations.
+/// The order in which a queue starts its operations.
 public enum OperationQueueOrder: Sendable, Hashable, CaseIterable {
-    /// Among ready operations that with the highest priority first, and among equals the one that was
-    /// added first, or got its priority first.
+    /// Starts the ready operation with the highest priority first. Among equal priorities, the
+    /// operation that was added first, or was given its priority first, goes first.
     ///
-    /// One that was not ready for want of units of a ``ConcurrencyBudget`` starts when it is given them, if a
-    /// slot is free, and before those that are ready: its turn had come before, also if others with a higher
-    /// priority have been added since. So it is in the order ``lifo``.
+    /// An operation that had to wait for units of a ``ConcurrencyBudget`` keeps its turn. When it
+    /// is given its units and a slot is free, it starts before the operations that are ready, even
+    /// those with a higher priority that were added since. The same holds for ``lifo``.
     case priority
-    /// Strictly as they were added, first in, first out, whatever their priorities.
+    /// Starts operations strictly in the order in which they were added, first in, first out,
+    /// whatever their priorities.
     ///
-    /// An operation that is not ready, also for want of units of a ``ConcurrencyBudget``, holds back
-    /// all that were added behind it; one that is cancelled does not. With a width of 1 each starts
-    /// after the one before it has finished, with a larger one several may run at a time. An
-    /// operation that depends on one that was added behind it to the same queue holds back both:
-    /// neither ever starts.
+    /// An operation that is not ready, or that waits for units of a ``ConcurrencyBudget``, holds
+    /// back all operations that were added behind it. A cancelled operation does not. With a width
+    /// of 1 each operation starts after the one before it has finished; with a larger width several
+    /// may run at a time. If an operation depends on one that was added behind it to the same
+    /// queue, neither of the two ever starts.
     case fifo
-    /// Among ready operations that with the highest priority first, and among equals the one that was
-    /// added last.
+    /// Starts the ready operation with the highest priority first. Among equal priorities, the
+    /// operation that was added last goes first.
     case lifo
 }
 
 extension OperationQueue {
-    /// In which order operations start; ``OperationQueueOrder/priority`` unless set.
+    /// The order in which operations start; ``OperationQueueOrder/priority`` unless set.
     ///
-    /// Can be changed at any time: what has not started goes by the new order from then on. Barriers hold in each
-    /// order: they wait for all that were added before, and all that are added later wait for them. For ``main``
-    /// it is fixed.
+    /// The order can be changed at any time. Operations that have not started follow the new order
+    /// from then on. Barriers hold in every order: a barrier waits for all operations that were
+    /// added before it, and all operations that are added later wait for the barrier. The order of
+    /// ``main`` is fixed.
     ///
-    /// - Complexity: to set it, O(n log n).
+    /// - Complexity: setting the order takes O(n log n).
     public final var order: OperationQueueOrder {
         get { snapshot { $0.order } }
         set {
@@ -38,18 +40,22 @@ extension OperationQueue {
         }
     }
 
-    /// After how long a ready operation counts one priority higher, and for each such span once more; nil unless
-    /// set, and then priorities stay what they are.
+    /// The time after which a ready operation counts one priority higher, and once more for each
+    /// further such span; nil unless set. If nil, priorities stay what they are.
     ///
-    /// There is no upper end: what is ready for long enough goes before all that is new, so nothing starves,
-    /// neither behind higher priorities nor behind earlier deadlines or, in the order ``OperationQueueOrder/lifo``, behind what
-    /// was added later. ``Operation/queuePriority`` does not change. The span counts from the moment when the
-    /// operation became ready, also while the queue is suspended or a barrier holds it back; from when this was
-    /// set, if that is later; and anew when its priority is changed. Without meaning in the order ``OperationQueueOrder/fifo``.
-    /// For ``main`` it is fixed.
+    /// There is no upper limit: an operation that has been ready for long enough goes before all
+    /// new ones. So no operation starves behind higher priorities, behind earlier deadlines or, in
+    /// the order ``OperationQueueOrder/lifo``, behind operations that were added later.
+    /// ``Operation/queuePriority`` does not change.
     ///
-    /// - Precondition: more than zero, or nil.
-    /// - Complexity: to set it, O(n log n). While it is set, to add and to start an operation takes O(log n).
+    /// The span counts from the moment when the operation became ready, also while the queue is
+    /// suspended or a barrier holds the operation back. If ageing was set later than that, the span
+    /// counts from then. A change of the operation's priority starts the span anew. Ageing has no
+    /// effect in the order ``OperationQueueOrder/fifo``. The ageing of ``main`` is fixed.
+    ///
+    /// - Precondition: the span is more than zero, or nil.
+    /// - Complexity: setting the span takes O(n log n). While it is set, adding an operation and
+    ///   starting one take O(log n).
     public final var ageing: Duration? {
         get { snapshot { $0.ageingSpan }.map { .nanoseconds($0) } }
         set {
@@ -62,15 +68,16 @@ extension OperationQueue {
         }
     }
 
-    /// Tells the time for ``ageing``, in nanoseconds; the monotonic clock does unless this is set.
+    /// The time for ``ageing``, in nanoseconds; the monotonic clock's unless this is set.
     ///
-    /// Deadlines are compared with each other only, but should be on the same axis. It is called with the
-    /// queue's lock held: it must not call anything of an operation or a queue, nor take a lock that is held
-    /// while that is done. A time that goes back counts as one that stands still.
+    /// Deadlines are only compared with each other, but should be on the same time axis. The queue
+    /// calls the closure with its lock held. The closure must not call anything of an operation or
+    /// a queue, and must not take a lock that is held while any thread makes such a call. A time
+    /// that goes back counts as one that stands still.
     package final var clock: (@Sendable () -> Int64)? {
         get { snapshot { $0.clock } }
         set {
-            // What it replaces is let go of outside the lock.
+            // The replaced closure is released outside the lock.
             let previous = event { state in
                 let previous = state.clock
                 state.clock = newValue
@@ -80,13 +87,13 @@ extension OperationQueue {
         }
     }
 
-    /// Now, as the queue's clock tells it.
+    /// The current time of the queue's clock, in nanoseconds.
     package final var nanoseconds: Int64 {
         let clock = clock
         return clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds())
     }
 
-    /// False if the operation has finished.
+    /// Sets the deadline of an operation in the queue. Returns false if the operation has finished.
     func setDeadline(_ deadline: Int64, of operation: Operation) -> Bool {
         eventOffering { state in
             guard operation.status.phase != .finished else { return false }
@@ -97,18 +104,20 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// The deadline that it was given, or ``Turn/noDeadline``.
+    /// The operation's deadline, or ``SortKey/noDeadline`` if it was given none.
     var deadline: Int64 { existingExtras?.deadline.load(ordering: .relaxed) ?? SortKey.noDeadline }
 
-    /// Says by when the operation should have started: among the ready ones of its priority those with a deadline
-    /// go before those without, the earliest first.
+    /// Sets the time by which the operation should have started.
     ///
-    /// Can be called before the operation is in a queue, and at any time later; once it has started it changes
-    /// nothing. The deadline survives changes of the priority. Nothing happens when it passes. In the order
-    /// ``OperationQueueOrder/fifo`` it has no effect.
+    /// Among ready operations of one priority, those with a deadline go before those without, the
+    /// earliest deadline first. The deadline can be set before the operation is in a queue, and at
+    /// any time later; once the operation has started, it changes nothing. The deadline survives
+    /// changes of the priority. Nothing happens when it passes. It has no effect in the order
+    /// ``OperationQueueOrder/fifo``.
     ///
-    /// - Parameter nanoseconds: on the time axis of the queue's clock (``OperationQueue/nanoseconds``), which is
-    ///   the monotonic clock unless another one was set; nil for none.
+    /// - Parameter nanoseconds: the deadline on the time axis of the queue's clock
+    ///   (``OperationQueue/nanoseconds``), which is the monotonic clock unless another one was set;
+    ///   nil for no deadline.
     /// - Complexity: O(log n).
     package final func setDeadline(_ nanoseconds: Int64?) {
         let deadline = nanoseconds ?? SortKey.noDeadline
@@ -116,7 +125,7 @@ extension Operation {
         var backoff = Backoff()
         while true {
             if let queue = retainedQueue(), queue.setDeadline(deadline, of: self) { return }
-            // A queue that takes it after this sees both the flag and the deadline.
+            // A queue that takes the operation after this sees both the flag and the deadline.
             extras.deadline.store(deadline, ordering: .relaxed)
             let change = update { word in
                 guard word.phase == .created else { return false }

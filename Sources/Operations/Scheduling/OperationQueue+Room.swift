@@ -1,22 +1,24 @@
 import Synchronization
 
 extension OperationQueue {
-    /// Suspends until fewer than `limit` operations of the queue are unfinished; barriers are not counted.
+    /// Suspends until fewer than `limit` operations of the queue are unfinished, not counting
+    /// barriers.
     ///
-    /// Who came first is served first, whatever the limits are. By the time that this returns others may have added
-    /// operations: with ``reserveRoom(below:)`` they cannot. From the first wait for room on the queue hands
+    /// Callers are served in the order in which they came, whatever their limits are. By the time
+    /// this method returns, other callers may have added operations; ``reserveRoom(below:)`` keeps
+    /// a place for the caller instead. From the first wait for capacity on, the queue hands
     /// operations to its workers one by one, which costs some of its speed.
     ///
-    /// - Throws: `CancellationError` if the task is, or while this waits becomes, cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled before or during the wait.
     /// - Precondition: `limit` is more than 0.
     package final func waitForRoom(below limit: Int) async throws {
         _ = try await reserveRoom(below: limit)
     }
 
-    /// As ``waitForRoom(below:)``, and keeps a place for the caller.
+    /// Waits as ``waitForRoom(below:)`` does, and reserves a place for the caller.
     ///
-    /// The places that are kept count as operations: however many wait, those who add what they wanted to by
-    /// ``ReservedPlace/add(_:)`` never make more than `limit` of it.
+    /// Reserved places count as operations. However many callers wait, those that add their
+    /// operations with ``ReservedPlace/add(_:)`` never bring the queue above `limit` operations.
     package final func reserveRoom(below limit: Int) async throws -> ReservedPlace {
         guard limit > 0 else {
             misuse(
@@ -32,7 +34,7 @@ extension OperationQueue {
         let isAdmitted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waitForRoom(below: limit, number: number, continuation)
-                // The handler may have come before there was anything to take out of the line.
+                // The cancellation handler may have run before the waiter was in the line.
                 if Task.isCancelled { giveUpRoom(number) }
             }
         } onCancel: {
@@ -53,11 +55,11 @@ extension OperationQueue {
         if hasPlace { continuation.resume(returning: true) }
     }
 
-    /// The task of somebody in the line was cancelled.
+    /// Removes a capacity waiter whose task was cancelled.
     private func giveUpRoom(_ number: Int) {
         let (continuation, admitted) = event { state in
             let continuation = state.room.remove(number)
-            // Those behind may be content with more operations.
+            // The waiters behind this one may allow more operations, so they may be admitted now.
             return (continuation, state.room.isWaitedFor ? state.admitted() : [])
         }
         continuation?.resume(returning: false)
@@ -75,7 +77,8 @@ extension OperationQueue {
 
 private let roomWaiterNumbers = Atomic<Int>(0)
 
-/// Room for one operation in a queue, until this value ends or an operation was added with it.
+/// Capacity for one operation in a queue, reserved until this value ends or an operation was added
+/// with it.
 package struct ReservedPlace: ~Copyable, Sendable {
     package let queue: OperationQueue
 
@@ -85,8 +88,8 @@ package struct ReservedPlace: ~Copyable, Sendable {
 
     /// Adds an operation, and then gives the place back.
     ///
-    /// In between it counts twice, so there are never too many. Whatever else adds one operation to the queue
-    /// may be done in place of this, if this value lives until then.
+    /// In between, the operation counts twice, so there are never too many. A caller may add one
+    /// operation in any other way instead, if this value lives until then.
     package consuming func add(_ operation: consuming Operation) {
         queue.addOperation(operation)
     }

@@ -1,9 +1,9 @@
 import Synchronization
 
-// The queue's side of the scheduling protocol; see Scheduling.md.
+// The queue's side of the scheduling protocol; see QueuesAndBatches.md.
 
 extension OperationQueue {
-    /// One event of the state, under the lock.
+    /// Performs one event of the state under the lock.
     @inline(__always)
     func event<Result>(_ body: (inout QueueState) -> Result) -> Result {
         lock.lock()
@@ -13,10 +13,12 @@ extension OperationQueue {
         return result
     }
 
-    /// One event of the state, and then the queue is handed to its executor if there is something to run.
+    /// Performs one event of the state under the lock, and then hands the queue to its executor if
+    /// there is something to run.
     ///
-    /// Nothing of the queue is touched after the lock was released: what became ready may be over by
-    /// then, and with it the queue. The reference that is handed on is taken before.
+    /// After the lock is released, nothing of the queue is touched. The operations that became
+    /// ready may be over by then, and the queue may be gone with them. The reference that is handed
+    /// on is taken before the release.
     @inline(__always)
     func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
         typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
@@ -33,7 +35,7 @@ extension OperationQueue {
         return result
     }
 
-    /// Lets workers see, without the lock, what they look at before each operation.
+    /// Publishes the values that workers read, without the lock, before each operation.
     @inline(__always)
     private func publish() {
         let (recallEpoch, hasCompetingWork) = (
@@ -66,7 +68,7 @@ extension OperationQueue {
         let (word, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let word = state.add(operation, to: self)
-            // A queue keeps itself while it holds something.
+            // A queue retains itself while it holds operations.
             if wasEmpty, word != nil { _ = Unmanaged.passRetained(self) }
             return (word, state.takePromotions())
         })
@@ -76,12 +78,15 @@ extension OperationQueue {
         if word.phase == .checkingReadiness { operation.arrive(in: self) }
     }
 
-    /// - Parameter promised: whether each was checked and kept from all others (`addOperationsChecked`).
+    /// Adds several operations.
+    ///
+    /// - Parameter reserved: whether each operation was checked and reserved for this queue
+    ///   (`addOperationsChecked`).
     func add(_ operations: [Operation], reserved: Bool = false) {
         do { try scope?.willAdd(operations) } catch { misuse(error) }
         defer { scope?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
-            // The array keeps them all; here they need not be counted.
+            // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
                 add($0, of: operations, reserved: reserved)
             }
@@ -105,7 +110,7 @@ extension OperationQueue {
             others.append(operation)
         }
         if isWatched { recordAddition(of: references) }
-        // Not all in one hold of the lock: workers want it too.
+        // The operations are not all added in one hold of the lock, because workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
             let (refused, promotions) = eventOffering { state in
@@ -134,7 +139,7 @@ extension OperationQueue {
 
     private static let additionsAtOnce = 256
 
-    /// A subclass that keeps its own state may have been started by hand.
+    /// Checks that an operation whose class keeps its own state was not started by hand.
     func checkForeignState(of operation: Operation) throws(OperationMisuse) {
         if operation.isExecuting { throw .adding(executing: operation) }
         if operation.isFinished { throw .adding(finished: operation) }
@@ -164,16 +169,19 @@ extension OperationQueue {
         eventOffering({ $0.cancel(operation) })
     }
 
-    /// Cancels those that cannot have overridden it; returns the others, which do not begin any more.
+    /// Cancels the operations that cannot have overridden `cancel()`. Returns the others, which can
+    /// no longer begin.
     func cancelFastPathOperations() -> [Operation] {
         eventOffering { state in
-            // Nobody takes an operation to follow another one without this lock, until all are marked.
+            // Until all operations are marked, no worker appends a dependent to its batch without
+            // taking this lock.
             hasCompetingWork.store(true, ordering: .relaxed)
             return state.cancelAll()
         }
     }
 
-    /// False if the operation has left.
+    /// Changes the priority of an operation in the queue. Returns false if the operation has
+    /// finished.
     func changePriority(of operation: Operation, to priority: Operation.QueuePriority) -> Bool {
         eventOffering({ state in
             guard operation.status.phase != .finished else { return false }
@@ -193,11 +201,12 @@ extension OperationQueue {
 
     // MARK: Overrides of `isReady`
 
-    /// How many events have asked such overrides again.
+    /// The number of events so far that asked such overrides again.
     var eventNumber: Int { snapshot { $0.eventNumber } }
 
-    /// Only its override of `isReady` keeps the operation from starting. True if the caller must ask it again,
-    /// because an event has come since the event of this number.
+    /// Records that only its override of `isReady` keeps the operation from starting. Returns true
+    /// if the caller must ask the override again, because an event has occurred since the event
+    /// with this number.
     @inline(never)
     func recordHesitation(of operation: Operation, since number: Int) -> Bool {
         event { $0.recordHesitation(of: operation) && $0.eventNumber != number }
@@ -211,7 +220,7 @@ extension OperationQueue {
 
     /// Claims work for a worker, or for a thread of another executor.
     ///
-    /// - Parameter urgency: with which the queue was offered.
+    /// - Parameter urgency: the urgency with which the queue was offered.
     func claim(
         _ batch: Batch, for executor: QueueExecutor = .workers, offered urgency: Urgency = .usual
     ) -> QueueState.Work {
@@ -221,7 +230,8 @@ extension OperationQueue {
         })
     }
 
-    /// Runs the best operation, if there is one, on the calling thread, which is not a worker.
+    /// Runs what comes next in the queue, if anything, on the calling thread, which is not a
+    /// worker.
     func runNext(on executor: QueueExecutor) {
         let batch = Batch()
         switch claim(batch, for: executor) {
@@ -240,7 +250,7 @@ extension OperationQueue {
         }
     }
 
-    /// Runs what is in a batch on the calling thread.
+    /// Runs the operations of a batch on the calling thread.
     @inline(__always)
     func run(_ batch: Batch, context: ThreadContext) {
         context.inside(nil, of: self) {
@@ -260,16 +270,17 @@ extension OperationQueue {
         }
     }
 
-    /// The next operation of a batch for its owner, unless it has to give back the rest.
+    /// Returns the next operation of a batch to the batch's owner, unless the owner must give back
+    /// the rest.
     @inline(__always)
     func takeNext(from batch: Batch) -> Unmanaged<Operation>? {
         if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { cut(batch) }
         return batch.takeNext()
     }
 
-    /// Lets go of what a worker has run, and claims its next work.
+    /// Retires the batch that a worker has run, and claims the worker's next work.
     ///
-    /// - Parameter urgency: that of the reference with which the worker came.
+    /// - Parameter urgency: the urgency of the reference with which the worker came.
     func exchange(
         _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64,
         context: ThreadContext
@@ -287,7 +298,7 @@ extension OperationQueue {
         return work
     }
 
-    /// What a batch has run is not the queue's any more.
+    /// Releases the operations that a batch has run, which no longer belong to the queue.
     private func letGo(of batch: Batch, context: ThreadContext) {
         for operation in batch.taken { operation.release() }
         batch.clear()
@@ -301,7 +312,8 @@ extension OperationQueue {
         let (finished, waiters) = eventOffering({ $0.cut(batch) })
         for waiter in waiters { waiter.wake() }
         if finished.isEmpty { return }
-        // On a worker: the foreman, who may be the caller, runs no user's `deinit`.
+        // A worker releases the operations. The caller may be the monitor thread, which runs no
+        // `deinit` of a user.
         WorkerPool.shared.submit(.block { for operation in finished { operation.release() } })
     }
 
@@ -321,7 +333,7 @@ extension OperationQueue {
         eventOffering({ $0.slotReturned() })
     }
 
-    /// A finished operation that is in no batch leaves.
+    /// Removes a finished operation that is in no batch.
     func leave(_ operation: Operation, gaveBackSlot: Bool) {
         let departure = eventOffering({ $0.leave(operation, gaveBackSlot: gaveBackSlot) })
         Unmanaged.passUnretained(operation).release()
@@ -336,7 +348,7 @@ extension OperationQueue {
 
     // MARK: Whole queue
 
-    /// False while there are operations.
+    /// Changes the executor; returns false while there are operations.
     func setExecutor(_ executor: QueueExecutor) -> Bool {
         event { state in
             guard state.executorChanged(to: executor) else { return false }
@@ -347,7 +359,8 @@ extension OperationQueue {
 
     func addWaiter(_ waiter: Waiter) -> Bool { register(waiter) != nil }
 
-    /// Adds a waiter that may give up, with this ticket; nil if there is nothing to wait for.
+    /// Registers a waiter that may give up with the returned ticket; nil if there is nothing to
+    /// wait for.
     func register(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
         event { $0.waiterArrived(waiter) }
     }

@@ -1,18 +1,20 @@
-/// A queue's operations in the order of enqueueing, and which of them are ready.
+/// The operations of a queue in the order of enqueueing, and which of them are ready.
 ///
-/// A place is given out once, stays the operation's until it leaves, and may then stay empty until all
-/// before it have gone. Adding, finding the next ready one and taking one out anywhere cost a few steps.
-/// Keeps no references itself.
+/// A place is given out once. It stays the operation's until the operation leaves, or until the
+/// ring moves it, and may then stay empty until all operations before it have left. Adding an
+/// operation, finding the next ready one and removing one anywhere take a few steps. The ring keeps
+/// no references itself.
 struct OperationRing: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
     /// The place of an operation that is in no ring.
     static let nowhere = -1
-    /// The lane of cancelled operations, which need no slot; the lanes before it are the priorities.
+    /// The lane of cancelled operations, which need no slot. The lanes before it are those of the
+    /// priorities.
     static let cancelledLane = Operation.QueuePriority.count
     private static let laneCount = Operation.QueuePriority.count + 1
 
-    /// All unfinished operations have their place in `head..<tail`.
+    /// All unfinished operations have their places in `head..<tail`.
     private(set) var head = 0
     private(set) var tail = 0
     private(set) var count = 0
@@ -49,7 +51,7 @@ struct OperationRing: ~Copyable {
 
     // MARK: Places
 
-    /// Gives the operation the next place; there must be one (``isFull``).
+    /// Gives the operation the next place. There must be a free place (``isFull``).
     @inline(__always)
     mutating func append(_ operation: Reference) -> Int {
         let sequence = tail
@@ -59,7 +61,7 @@ struct OperationRing: ~Copyable {
         return sequence
     }
 
-    /// Takes an operation out that is in no lane.
+    /// Removes an operation that is in no lane.
     @inline(__always)
     mutating func remove(_ sequence: Int) {
         slots[slot(sequence)] = nil
@@ -88,14 +90,15 @@ struct OperationRing: ~Copyable {
     @inline(__always)
     mutating func clearReady(_ sequence: Int, lane: Int) { lanes[lane].remove(slot(sequence)) }
 
-    /// The place of the oldest operation in a lane.
+    /// Returns the place of the oldest operation in a lane.
     @inline(__always)
     func firstReady(_ lane: Int) -> Int? {
         guard let found = lanes[lane].firstAround(from: slot(head)) else { return nil }
         return head + (found - head) & (capacity - 1)
     }
 
-    /// The place of the operation in a lane that was added last, among those not beyond `limit`.
+    /// Returns the place of the operation in a lane that was added last, among those not beyond
+    /// `limit`.
     func lastReady(_ lane: Int, upTo limit: Int = .max) -> Int? {
         let last = min(limit, tail - 1)
         guard last >= head else { return nil }
@@ -108,7 +111,7 @@ struct OperationRing: ~Copyable {
         return nil
     }
 
-    /// Takes the oldest operations off a lane, up to `limit`, and returns how many.
+    /// Removes the oldest operations, up to `limit`, from a lane and returns how many there were.
     @inline(__always)
     mutating func takeReady(
         _ lane: Int, limit: Int, into entries: UnsafeMutablePointer<Reference>
@@ -124,13 +127,14 @@ struct OperationRing: ~Copyable {
         return taken
     }
 
-    // MARK: Room
+    // MARK: Growing
 
-    /// Makes room in a full ring: twice as much, or, if most places are empty, by moving the operations
-    /// together just below `tail`, in their order.
+    /// Makes space in a full ring. Doubles the capacity or, if at least half of the places are
+    /// empty, moves the operations together just below `tail`, in their order.
     ///
-    /// - Parameter move: called with the old and the new place of each operation, in order.
-    /// - Complexity: O(capacity), after as many additions.
+    /// - Parameter move: called with the old and the new place of each operation, in order, if the
+    ///   operations are moved.
+    /// - Complexity: O(capacity), amortised over as many additions.
     mutating func makeRoom(move: (Reference, Int, Int) -> Void) {
         let packs = count * 2 <= capacity
         var roomier = OperationRing(capacity: packs ? capacity : 2 * capacity)

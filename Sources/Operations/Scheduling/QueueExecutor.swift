@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Where a queue's operations run.
+/// The executor that runs a queue's operations.
 enum QueueExecutor {
     case workers
     case mainThread
@@ -25,7 +25,7 @@ enum QueueExecutor {
     }
 }
 
-/// A queue that has something runnable, on its way to its executor.
+/// A queue that has something to run, on its way to its executor.
 struct QueueOffer {
     /// Retained.
     let queue: Unmanaged<OperationQueue>

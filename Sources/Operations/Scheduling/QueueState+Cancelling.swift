@@ -1,8 +1,8 @@
-// What a cancellation means for operations in the queue.
+// The effect of a cancellation on operations in the queue.
 
 extension QueueState {
-    /// An operation that was *filed* is cancelled: unless it runs code of a subclass all the same, it needs no
-    /// slot any more.
+    /// Moves a `queued` operation that was cancelled to the list that needs no slot, unless the
+    /// operation still runs code of a subclass.
     mutating func cancel(_ operation: Operation) {
         let word = operation.status
         guard word.phase == .queued, !operation.needsSlotToLeave(word),
@@ -11,11 +11,12 @@ extension QueueState {
         ring.setReady(operation.place, lane: OperationRing.cancelledLane)
     }
 
-    /// Cancels the plain operations, and keeps the others from beginning their work; returns those, to be
-    /// cancelled without the lock.
+    /// Cancels the fast-path operations and keeps the others from beginning their bodies. Returns
+    /// the others, which the caller cancels without the lock.
     ///
-    /// All in one hold of the lock: nobody finishes because of it, and nothing begins that waits for one
-    /// of these, before the last is marked.
+    /// All of this happens in one hold of the lock. Before the last operation is marked, no
+    /// operation finishes because of the cancellation, and nothing begins that waits for one of
+    /// these operations.
     mutating func cancelAll() -> [Operation] {
         var others: [Operation] = []
         for place in ring.head..<ring.tail {
@@ -29,7 +30,8 @@ extension QueueState {
         return others
     }
 
-    /// False if it has to be done without the lock: somebody has to be told.
+    /// Cancels a fast-path operation. Returns false if that must be done without the lock, because
+    /// observers, handlers or a running async body must be notified.
     private mutating func cancelOnFastPath(_ operation: Operation, place: Int) -> Bool {
         var isWatched = false
         let change = operation.update { word in
@@ -39,7 +41,8 @@ extension QueueState {
             return !isWatched && word.cancelRequested()
         }
         guard let change else { return !isWatched }
-        // One that was waiting is filed by nobody else; one that is in no lane is in somebody's hands.
+        // No other thread enqueues an operation that was `waiting`. A `queued` operation that is in
+        // no lane is held by another thread or a batch.
         let isOurs =
             change.before.phase == .waiting
             || (change.before.phase == .queued && clear(place, word: change.after))

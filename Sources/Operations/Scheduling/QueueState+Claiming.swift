@@ -1,14 +1,14 @@
-// What a worker gets to run, and in which order.
+// Which operations a worker gets to run, and in which order.
 
 extension QueueState {
-    /// The place of the operation to start next.
+    /// Returns the place and lane of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {
         if !usesDefaultOrder { return bestInOrder() }
         let limit = barrierPlace
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
-            // A barrier that waits for its turn does not stand in the way of those before it.
+            // A barrier that waits for its turn does not block the operations before it.
             if let found = place, !isEligible(found, limit: limit) { place = nil }
             if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
                 first.turn.isBefore(place ?? Int.max)
@@ -20,7 +20,8 @@ extension QueueState {
         return nil
     }
 
-    /// Whether the first barrier lets it start; the barrier itself may when nothing is before it.
+    /// Whether the first barrier lets the operation at `place` start. The barrier itself may start
+    /// when nothing is before it.
     @inline(__always)
     func isEligible(_ place: Int, limit: Int) -> Bool {
         place < limit || (place == limit && ring.head == limit)
@@ -49,19 +50,20 @@ extension QueueState {
 
     enum Work {
         case none
-        /// Retained for the worker.
+        /// One operation, retained for the worker.
         case single(Reference)
-        /// It was not claimed, for want of units, and its observers have to be told. Retained.
+        /// An operation that was not claimed because there were not enough permits. Its observers
+        /// must be notified. Retained.
         case refused(Reference)
         case batch
     }
 
-    /// The executor took the queue's reference and asks for work.
+    /// Claims work for an executor that took the queue's reference.
     mutating func executorAsked(
         _ batch: Batch, for asker: QueueExecutor = .workers, offered urgency: Urgency = .usual,
         cores: Int
     ) -> Work {
-        // The reference was on its way when the queue was given another executor.
+        // The queue was given another executor while the reference was on its way.
         guard executor.isSame(as: asker) else { return .none }
         offered.remove(urgency)
         return claim(batch, atLeast: urgency, cores: cores)
@@ -102,7 +104,8 @@ extension QueueState {
                     if isStrict { holdsBackRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1
-                    // The rest with the next offer: others wait for the lock.
+                    // The remaining operations are left to the next offer, because other threads
+                    // wait for the lock.
                     if refusals == Self.refusalsAtOnce { return nil }
                 } else if claimSingle(first, takesSlot: true) {
                     return .single(first)
@@ -140,7 +143,7 @@ extension QueueState {
         return nil
     }
 
-    /// Whether the order of claims is that of the ring's lanes.
+    /// Whether operations are claimed in the order of the ring's lanes.
     private var claimsInLaneOrder: Bool {
         usesDefaultOrder && barriers.isEmpty && rescheduled.isEmpty && !QualityOfServiceUse.isOn
     }
@@ -155,20 +158,22 @@ extension QueueState {
         return true
     }
 
-    /// Another worker needs about that long to wake up.
+    /// The approximate time that another worker needs to wake up.
     private static let smallNanoseconds: UInt64 = 4_000
 
-    /// One, unless there are many of which each takes no time.
+    /// Returns the number of operations to claim: one, unless many are ready that take almost no
+    /// time.
     @inline(__always)
     private func batchSize(cores: Int) -> Int {
         guard unbatchableCount == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else {
             return 1
         }
         let time = typicalNanoseconds + 1
-        // So little work is sooner done than shared.
+        // Work this small is done sooner than it is shared.
         let least = Int(Self.smallNanoseconds / time)
         let share = (readyCount + 1) / cores
-        // Those of which the bodies are suspended take a slot each; this has not taken its own yet.
+        // Each operation whose body suspends takes a slot. This batch has not taken its own slot
+        // yet.
         let most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
         return min(max(share, least, 1), most, Int(16 * Self.smallNanoseconds / time))
     }

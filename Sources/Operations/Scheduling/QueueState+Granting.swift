@@ -1,12 +1,12 @@
-// Operations that need units of budgets: with a slot they get the units, and with the units a slot. See
-// Scheduling.md, "Attempts, time and units".
+// Operations that need permits of budgets. An operation that gets a slot takes its permits with it,
+// and an operation that is given its permits takes a slot. See Permits.md.
 
 extension QueueState {
-    /// So many are refused in one hold of the lock.
+    /// The number of refusals in one hold of the lock.
     static var refusalsAtOnce: Int { 64 }
 
-    /// Takes the units that an operation needs which is about to be claimed; if there are not enough, it
-    /// goes back to those that wait, and is in line.
+    /// Takes the permits for an operation that is about to be claimed. If there are not enough, the
+    /// operation goes back to `waiting` and enters the permit queues, and the result is false.
     func hasUnits(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             guard let claim = operation.attemptController?.claim else { return true }
@@ -14,7 +14,8 @@ extension QueueState {
         }
     }
 
-    /// The operation was to start next, and waits for units: in a strict order no other is next meanwhile.
+    /// Keeps later operations from starting in a strict order while the operation that was to start
+    /// next waits for permits.
     mutating func holdsBackRest(_ operation: Reference) {
         fifoCursor = operation._withUnsafeGuaranteedRef { min(fifoCursor, $0.place) }
     }
@@ -24,7 +25,8 @@ extension QueueState {
         return isObserved ? operation.retain() : nil
     }
 
-    /// Claims an operation that has been given its units; false if it cannot be started now.
+    /// Claims an operation that was given its permits. Returns false if the operation cannot start
+    /// now.
     mutating func grant(_ operation: Operation) -> Bool {
         guard !isSuspended, hasFreeSlot, firstStrictly(before: operation.place) == nil,
             operation.update({ $0.permitsGranted() }) != nil

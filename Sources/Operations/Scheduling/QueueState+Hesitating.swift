@@ -1,11 +1,13 @@
-// Operations that nothing but an override of `isReady` holds back. The answer of such an override may change
-// without an announcement, so the queue asks for it again at its next events.
+// Operations that only an override of `isReady` holds back. The answer of such an override may
+// change without an announcement, so the queue asks again at its next events.
 
 extension QueueState {
-    /// How many operations one event takes, unless it may be the last one for now.
+    /// The number of operations that one event asks again, unless that event may be the last one
+    /// for now.
     private static var askedAtOnce: Int { 64 }
 
-    /// An override of `isReady` has said no, and nothing else holds the operation back. False if that was known.
+    /// Records that only an override of `isReady`, which returned false, holds the operation back.
+    /// Returns false if that was recorded already or the operation has finished.
     mutating func recordHesitation(of operation: Operation) -> Bool {
         let change = operation.update { word in
             guard !word.has(.hesitates), word.phase != .finished else { return false }
@@ -16,10 +18,12 @@ extension QueueState {
         return change != nil
     }
 
-    /// The operations to be asked again at this event, retained, in the order in which they came here.
+    /// Takes the operations to ask again at this event, retained, in the order in which they were
+    /// recorded.
     ///
-    /// Many operations may wait for an announcement, and each of many events would ask them all. So an event
-    /// takes a few, in turns. It takes all if nothing is at work or ready, for no event may follow.
+    /// Many operations may wait for an announcement, and each of many events would ask all of them.
+    /// So each event takes a few operations, in turns. An event takes all of them if nothing is
+    /// executing or ready, because no event may follow.
     mutating func takeHesitating() -> [Reference] {
         eventNumber &+= 1
         guard !hesitating.isEmpty else { return [] }

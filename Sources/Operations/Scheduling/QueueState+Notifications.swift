@@ -1,7 +1,8 @@
-// What those are told who observe the queue.
+// Change notifications for observers of the queue.
 
 extension QueueState {
-    /// Whom to tell, when the lock is released, what was recorded in this hold of it.
+    /// Takes the observations to notify after the lock is released; nil if nothing was recorded in
+    /// this hold of the lock.
     @inline(__always)
     mutating func takeChanges() -> Observations<OperationQueue>? {
         guard hasChanges else { return nil }
@@ -9,7 +10,7 @@ extension QueueState {
         return observations
     }
 
-    /// From here on each operation that comes or goes is recorded.
+    /// Starts to record each operation that arrives or leaves.
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
         notifiesEach = true
@@ -29,7 +30,8 @@ extension QueueState {
         alreadyGone = []
     }
 
-    /// The operations by what has been recorded: those that are about to leave are still here.
+    /// The operations according to the records. Operations that are about to leave are still
+    /// included.
     var countedOperations: [Operation] {
         var operations: [Operation] = []
         ring.forEach { _, operation in

@@ -1,9 +1,9 @@
-// How urgently a queue is handed to the pool, and what a worker gets that comes with such a reference. See
-// Scheduling.md, "Urgency".
+// How urgent a queue is when it is handed to the pool, and what a worker gets that comes with such
+// a reference. See Urgency.md.
 
 extension QueueState {
-    /// How urgently the queue must be handed to its executor now; nil if it need not be. One that lies there
-    /// already is handed over once more if it has become more urgent.
+    /// Returns how urgently the queue must be handed to its executor now; nil if it need not be. A
+    /// queue that the executor holds already is handed over once more if it has become more urgent.
     @inline(__always)
     mutating func offer() -> Urgency? {
         guard offered.isEmpty || QualityOfServiceUse.isOn, isRunnable else { return nil }
@@ -11,10 +11,10 @@ extension QueueState {
         return offered.insert(urgency) ? urgency : nil
     }
 
-    /// As urgent as the most urgent that a worker can get now.
+    /// The highest urgency among the operations that a worker can get now.
     ///
-    /// Of those that are cancelled, and of those with the same priority, the first stands for all: what is added
-    /// behind an operation promotes it.
+    /// Among the cancelled operations, and among operations of the same priority, the first stands
+    /// for all. An operation that is added behind another one promotes it.
     private var urgency: Urgency {
         mutating get {
             guard decidesUrgency else { return .usual }
@@ -31,7 +31,7 @@ extension QueueState {
         }
     }
 
-    /// Whether anybody looks at qualities where this queue runs.
+    /// Whether qualities of service matter where this queue runs.
     private var decidesUrgency: Bool {
         guard QualityOfServiceUse.isOn, case .workers = executor else { return false }
         return true
@@ -49,16 +49,18 @@ extension QueueState {
         operation._withUnsafeGuaranteedRef { urgency(of: $0) }
     }
 
-    /// An operation has become more urgent that may have been granted its units.
+    /// Raises an operation that has become more urgent if it is among the granted ones.
     mutating func raiseGranted(_ operation: Operation) {
         guard !granted.isEmpty else { return }
         granted.raise(.passUnretained(operation), to: urgency(of: operation))
     }
 
-    /// Work for a worker that counts, in the pool, as one that runs something so urgent: nothing less urgent,
-    /// which would take a place that belongs to others. That comes with a reference of its own.
+    /// Claims work for a worker that the pool counts as running something of this urgency.
+    ///
+    /// Claims nothing less urgent, which would take a place that belongs to more urgent work. Less
+    /// urgent work comes with a reference of its own.
     mutating func claim(_ batch: Batch, atLeast urgency: Urgency, cores: Int) -> Work {
-        // Elsewhere nobody counts.
+        // Other executors do not count threads by urgency.
         let least = decidesUrgency ? urgency : .background
         return claimCancelled(batch) ?? claimGranted(atLeast: least)
             ?? claimReady(batch, atLeast: least, cores: cores) ?? .none
@@ -66,8 +68,8 @@ extension QueueState {
 
     /// Whether an operation that is about to be claimed is urgent enough.
     ///
-    /// It changes nothing. A method that does not say `mutating` would be given a copy of the whole state, made
-    /// before the first comparison, on the path of every operation.
+    /// The method changes nothing. Without `mutating` it would be given a copy of the whole state,
+    /// made before the first comparison, on the path of every operation.
     @inline(__always)
     mutating func isUrgent(_ operation: Reference, atLeast urgency: Urgency) -> Bool {
         urgency == .background || comparesUrgency(of: operation, to: urgency)

@@ -1,21 +1,22 @@
 import Synchronization
 
-// Orders other than the usual one; see Scheduling.md.
+// Orders other than the default one; see OrderOfClaims.md.
 
 extension QueueState {
-    /// The time of the queue's clock.
+    /// Returns the time of the queue's clock, in nanoseconds.
     func now() -> Int64 { clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds()) }
 
-    /// The last place from which something may start.
+    /// The last place from which an operation may start.
     private var limit: Int {
         let barrier = barrierPlace
         return barrier == .max || barrier == ring.head ? barrier : barrier - 1
     }
 
-    /// Whether several operations may be claimed at once: then they run one after the other, and nothing comes
-    /// between them that would have gone first.
+    /// Whether one claim may take several operations, which then run one after the other, with no
+    /// operation between them that would have gone first.
     var mayBatch: Bool {
-        // Nobody looks after a thread of somebody else's that stays behind one of them.
+        // The monitor thread does not watch a dispatch queue's thread, where the rest of a batch
+        // could get stuck.
         if case .dispatch = executor { return false }
         return (usesDefaultOrder || (isStrict && width == 1)) && !room.isUsed
             && !rescheduled.hasDeadlines
@@ -23,22 +24,23 @@ extension QueueState {
 
     // MARK: Ready lists
 
-    // What few operations need is kept out of line, so that the code that all pass stays small.
+    // Code that few operations need is kept out of line, so that the path of every operation stays
+    // small.
 
-    /// An operation that was added has a deadline.
+    /// Takes over the deadline of an operation that was added.
     @inline(never)
     mutating func takeOver(_ operation: Operation, at place: Int) {
         rescheduled.setDeadline(operation.deadline, at: place)
     }
 
-    /// Brings a ready operation to where it stands if that is not its lane.
+    /// Puts a ready operation where it belongs if that may not be its lane.
     @inline(never)
     mutating func fileOutOfOrder(_ place: Int, word: LifecycleState) {
         if ageing != nil {
             age(place, word: word, since: now())
         } else if word.has(.rescheduled) {
             rescheduled.setReady(place, lane: word.lane)
-            // It may go before others of its lane.
+            // The operation may go before others of its lane.
             if rescheduled.hasDeadlines, word.lane >= lowestBatchedLane { recallBatches() }
         } else {
             ring.setReady(place, lane: word.lane)
@@ -46,7 +48,7 @@ extension QueueState {
     }
 
     private mutating func age(_ place: Int, word: LifecycleState, since time: Int64) {
-        // Behind all that were moved to before this place.
+        // The ticket puts the operation behind all that were rescheduled to go before this place.
         var turn = SortKey(number: place, ticket: .max)
         if word.has(.rescheduled), let own = rescheduled.turn(of: place) { turn = own }
         if order == .lifo { turn.number = -place }
@@ -54,7 +56,7 @@ extension QueueState {
         ageing?.insert(place, lane: word.lane, turn: turn, time: time, limit: limit)
     }
 
-    /// Takes an operation from there; false if it is not there.
+    /// Removes a ready operation that is not in its lane. Returns false if it is not there.
     @inline(never)
     mutating func clearOutOfOrder(_ place: Int, lane: Int) -> Bool {
         if ageing != nil { return ageing?.remove(place) != nil }
@@ -65,7 +67,7 @@ extension QueueState {
         ring.isReady(place, lane: lane) || rescheduled.isReady(place)
     }
 
-    /// The ring has moved its operations.
+    /// Updates the stored places after the ring has moved its operations.
     @inline(never)
     mutating func renumber(_ places: Renumbering) {
         if !rescheduled.isEmpty { rescheduled.renumber(places) }
@@ -113,7 +115,8 @@ extension QueueState {
         return nil
     }
 
-    /// Whether an operation does not hold back those behind it in a strict order: it is cancelled or claimed.
+    /// Whether an operation does not hold back those behind it in a strict order, because it is
+    /// cancelled or claimed.
     private func isPast(_ operation: Reference) -> Bool {
         let (word, place, leavesAtOnce) = operation._withUnsafeGuaranteedRef { operation in
             let word = operation.status
@@ -126,14 +129,15 @@ extension QueueState {
         case .queued:
             if leavesAtOnce || word.has(.claimedAlone) { return true }
             if isAmongReady(place, lane: word.lane) { return false }
-            // Else it is on its way to them.
+            // Unless a batch has taken the operation, it is on its way to the ready list.
             return batches.contains { batch in
                 batch.taken.contains { $0.toOpaque() == operation.toOpaque() }
             }
         }
     }
 
-    /// The first operation that a strict order wants to start before another one; nil if that one is next.
+    /// Returns the first operation that a strict order wants to start before the one at `place`;
+    /// nil if that one is next.
     ///
     /// - Complexity: O(n).
     func firstStrictly(before place: Int) -> Operation? {
@@ -148,7 +152,7 @@ extension QueueState {
 
     // MARK: Changes
 
-    /// Changes the order.
+    /// Changes the order and the ageing span.
     ///
     /// - Complexity: O(n log n).
     mutating func arrange(order: OperationQueueOrder, ageingSpan span: Int64?) {
@@ -185,7 +189,7 @@ extension QueueState {
         recallBatches()
     }
 
-    /// Takes back what workers have claimed and not begun.
+    /// Takes back the operations that workers have claimed and not begun.
     mutating func giveBackAll() {
         for batch in batches { giveBackRest(of: batch) }
     }
@@ -209,7 +213,7 @@ extension QueueState {
         if wasReady {
             file(operation)
         } else if word.phase == .queued {
-            // A batch may hold it.
+            // A batch may hold the operation.
             recallBatches()
         }
     }

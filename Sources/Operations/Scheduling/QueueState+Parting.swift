@@ -1,12 +1,14 @@
-// Async bodies that are suspended go out of their batches, and what is learned from a batch. See Scheduling.md.
+// Detaches suspended async bodies from their batches, and learns from batches how long operations
+// take. See RunningAsyncBodies.md.
 
 import Synchronization
 
 extension QueueState {
-    /// So long that each is claimed by itself, until more is known.
+    /// A duration so long that each operation is claimed by itself until more is known.
     static var unknownNanoseconds: UInt64 { 1_000_000 }
 
-    /// How long an operation keeps a worker: one whose body is suspended up to there.
+    /// Learns how long an operation keeps a worker. For an operation whose body is suspended, only
+    /// the time up to the suspension counts.
     @inline(__always)
     mutating func learn(from batch: Batch, nanoseconds: UInt64) {
         let count = batch.begunCount
@@ -17,18 +19,21 @@ extension QueueState {
         if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
     }
 
-    /// The operation that the worker took last goes on without the worker: it leaves by itself, and is retained.
+    /// Detaches the operation that the worker took last. The operation goes on without the worker,
+    /// leaves the queue by itself, and is retained.
     ///
-    /// - Parameter keepingRest: whether the worker is about to go on with the rest of the batch. Then the operation
-    ///   takes a slot of its own, if there is one; otherwise it has that of the batch, and the rest is given
-    ///   back.
+    /// - Parameter keepingRest: whether the worker is about to go on with the rest of the batch. In
+    ///   that case the operation takes a slot of its own if one is free. Otherwise it takes the
+    ///   batch's slot, and the rest is given back.
     mutating func part(from batch: Batch, keepingRest: Bool) -> Reference {
         var holdsSlot = keepingRest && batch.hasRest && hasFreeSlot
         if holdsSlot {
             running += 1
         } else {
             if !keepingRest {
-                // The body has not run yet, and if there is more of its kind the next rest comes back as well.
+                // The body has not run yet, so the time of the batch says nothing. If the batch has
+                // a rest, the rest of the next one would be given back as well, so operations are
+                // claimed one by one for now.
                 batch.hasMisleadingTime = true
                 if batch.hasRest { typicalNanoseconds = Self.unknownNanoseconds }
             }
@@ -39,7 +44,8 @@ extension QueueState {
         let operation = batch.takeOutLast().retain()
         let start = batch.start.load(ordering: .relaxed)
         operation._withUnsafeGuaranteedRef {
-            // Before it is said to be alone: then its start is not the batch's any more.
+            // This comes before the operation is marked as claimed alone. From then on the start of
+            // the batch no longer counts as the operation's start.
             $0.recordTaskStart(start)
             _ = $0.update { $0.detachedFromBatch(holdsSlot: holdsSlot) }
         }

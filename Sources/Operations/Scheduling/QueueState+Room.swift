@@ -1,22 +1,24 @@
-// Waiting for room; see Scheduling.md.
+// Capacity waiters; see "Capacity waiters" in Waits.md.
 
 extension QueueState {
-    /// From here on each operation leaves right after its end, so that room is seen at once.
+    /// Makes each operation leave right after its end from now on, so that free capacity is seen at
+    /// once.
     mutating func beginLeavingOneByOne() {
         room.isUsed = true
         giveBackAll()
         recallBatches()
     }
 
-    /// Gives a place to somebody who comes to wait; false if they have to.
+    /// Gives a place to a caller that has not waited. Returns false if the caller must wait.
     mutating func placeAtOnce(below limit: Int) -> Bool {
         room.admitAtOnce(below: limit, unfinished: operationCount)
     }
 
-    /// Somebody has left.
+    /// Admits capacity waiters after an operation has left.
     @inline(never)
     mutating func admit(with departure: inout Departure) { departure.waiters += admitted() }
 
-    /// Those who get a place now; to be woken once the lock is free.
+    /// Returns the capacity waiters that get a place now. The caller wakes them after it has
+    /// released the lock.
     mutating func admitted() -> [Waiter] { room.admit(unfinished: operationCount) }
 }

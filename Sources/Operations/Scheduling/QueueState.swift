@@ -1,61 +1,65 @@
 import Synchronization
 
-/// What a queue holds and what it may start next.
+/// The operations of a queue, and the choice of the operation to start next.
 ///
-/// Guarded by the queue's lock. Its methods are events; what must be done about one is returned and done
-/// after the lock is released. They touch operations only through their words.
+/// The queue's lock guards this value. Its methods are events. A method returns what the caller
+/// must do after it has released the lock. The methods access operations through atomics and take
+/// no operation's lock.
 struct QueueState: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
     var ring = OperationRing()
     var rescheduled = RescheduledOperations()
-    /// Barriers that have not finished, in their order.
+    /// The barriers that have not finished, in their order.
     var barriers = TicketList<Reference>()
-    /// How many barriers there ever were.
+    /// The number of barriers that were ever added.
     var barriersAdded = 0
-    /// The batches of workers, which hold operations that are claimed.
+    /// The batches of workers. They hold claimed operations.
     var batches: [Batch] = []
     private(set) var waiters = TicketList<Waiter>()
-    /// How many operations are in the lanes of priorities.
+    /// The number of operations in the ready lists of the priorities.
     var readyCount = 0
-    /// Slots of the width that are taken: by batches and by single operations.
+    /// The slots of the width that are taken, by batches and by single operations.
     var running = 0
-    /// Operations that are not plain: while there are any, there are no batches.
+    /// The number of operations that are not on the fast path. While there are any, no batch holds
+    /// more than one operation.
     var unbatchableCount = 0
-    /// Whether nothing but priorities, places and barriers decides about the order.
+    /// Whether only priorities, places and barriers decide the order.
     var usesDefaultOrder = true
-    /// Whether the order is strictly that of adding.
+    /// Whether the order is strictly the order of adding.
     var isStrict = false
     var room = CapacityQueue()
-    /// With which urgencies references to the queue lie with its executor.
+    /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
-    /// The lowest lane of which a batch may hold a rest.
+    /// The lowest lane from which a batch may hold operations that have not begun.
     var lowestBatchedLane = Operation.QueuePriority.count
-    /// How long an operation of this queue takes, by the last batches.
+    /// The typical duration of an operation of this queue, learned from the last batches.
     var typicalNanoseconds = Self.unknownNanoseconds
-    /// Whether bodies of the last batch were suspended: each takes a slot.
+    /// Whether bodies of the last batch were suspended. Each suspended body takes a slot.
     var bodiesSuspend = false
-    /// Raised whenever batches should give back what they have not begun.
+    /// A number that rises whenever batches must give back the operations that have not begun.
     private(set) var recallEpoch: UInt32 = 0
-    /// Operations that only an override of `isReady` holds back, retained; see `recordHesitation`.
+    /// The operations that only an override of `isReady` holds back, retained; see
+    /// `recordHesitation`.
     var hesitating = FIFO<Reference>()
-    /// How many events have asked these again.
+    /// The number of events so far at which hesitating operations are asked again.
     var eventNumber = 0
-    /// How often the queue has become empty.
+    /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
-    /// Who is told of changes; set when the queue is first observed.
+    /// The observers of changes; set when the queue is first observed.
     var observations: Observations<OperationQueue>?
-    /// True while somebody has to be told of each operation that comes or goes. Then there are no
-    /// batches, so that each can be told when it happens.
+    /// Whether observers must be notified of each operation that arrives or leaves. While this is
+    /// set there are no batches, so that each change is reported when it happens.
     var notifiesEach = false
-    /// True while operations are given out one by one, because of that or for a driver.
+    /// Whether operations are claimed one by one, because of `notifiesEach` or for a driver.
     var givesEach = false
-    /// Claimed by those who gave them units, retained for the workers; see `grant`.
+    /// The operations that were claimed when they were given their permits, retained for the
+    /// workers; see `grant`.
     var granted = GrantedOperations()
-    /// True if something was recorded that has to be told when the lock is released.
+    /// Whether changes were recorded that observers must be notified of after the lock is released.
     var hasChanges = false
-    /// Operations of batches that had finished when `notifiesEach` was set.
+    /// The operations of batches that had finished when `notifiesEach` was set.
     var alreadyGone: Set<ObjectIdentifier> = []
 
     private(set) var isSuspended = false
@@ -76,33 +80,34 @@ struct QueueState: ~Copyable {
     /// The rank of the queue's quality of service.
     var qualityRank = 0
     var qualityMarks = QualityMarks()
-    /// Whether an underlying queue decides about the threads: then there are no promotions here.
+    /// Whether an underlying dispatch queue decides about the threads. If so, there are no
+    /// promotions here.
     var ignoresQuality = false
-    /// In which order ready operations go; changed by ``arrange(order:ageing:)``.
+    /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
     var order = OperationQueueOrder.priority
-    /// In a strict order: all before this place are past.
+    /// In a strict order, the place before which no operation holds back others.
     var fifoCursor = 0
-    /// Those that are ready, if they age: then they are in no lane.
+    /// The ready operations while the queue ages them, in place of the lanes.
     var ageing: AgeingOperations?
-    /// After how many nanoseconds a ready operation counts one priority higher.
+    /// The nanoseconds after which a ready operation counts one priority higher.
     var ageingSpan: Int64?
-    /// Tells the time, in nanoseconds, in place of the monotonic clock.
+    /// Returns the time in nanoseconds, in place of the monotonic clock.
     var clock: (@Sendable () -> Int64)?
 
-    /// Operations that somebody has to promote once the lock is free.
+    /// The operations that the caller must promote after it has released the lock.
     var promotions: [Promotion]?
     var promotesClaimed = false
 
-    // MARK: Looking
+    // MARK: Queries
 
     var isEmpty: Bool { ring.count == 0 }
 
-    /// The place that the next operation gets.
+    /// The place that the next operation will get.
     var end: Int { ring.tail }
 
     var hasFreeSlot: Bool { width < 0 || running < width }
 
-    /// The place of the first barrier, beyond which nothing is eligible.
+    /// The place of the first barrier. Nothing behind it is eligible.
     var barrierPlace: Int {
         @inline(__always) get {
             if barriers.isEmpty { return Int.max }
@@ -118,7 +123,7 @@ struct QueueState: ~Copyable {
         }
     }
 
-    /// Operations that have finished, but lie in a batch that is not folded yet.
+    /// The number of operations that have finished and whose batch is not retired yet.
     private var finishedInBatches: Int {
         var count = 0
         for batch in batches {
@@ -130,10 +135,10 @@ struct QueueState: ~Copyable {
         return count
     }
 
-    /// Whether all that it holds has finished, and leaves when batches are folded.
+    /// Whether every operation in the queue has finished and leaves when its batch is retired.
     var hasOnlyFinished: Bool { ring.count == finishedInBatches }
 
-    /// Unfinished operations, barriers not counted.
+    /// The number of unfinished operations, not counting barriers.
     var operationCount: Int { ring.count - barriers.count - finishedInBatches }
 
     /// The unfinished operations in the order in which they were added.
@@ -151,9 +156,10 @@ struct QueueState: ~Copyable {
 
     // MARK: Adding
 
-    /// Gives an operation its place. The ring keeps a reference.
+    /// Adds an operation at the end of the ring, which keeps a reference to it.
     ///
-    /// Nil if it is in a queue, or was started, already.
+    /// - Returns: the operation's new state, or nil if the operation is in a queue already, was
+    ///   started already, or is not reserved as `reserved` says.
     @inline(__always)
     mutating func add(
         _ operation: Operation, to queue: OperationQueue, reserved: Bool = false
@@ -168,7 +174,7 @@ struct QueueState: ~Copyable {
         let reference = Unmanaged.passRetained(operation)
         let place = ring.append(reference)
         operation.sequence.store(place, ordering: .relaxed)
-        // From here on others may go from the operation to the queue.
+        // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
         if notifiesEach { record(arrivalOf: operation) }
         if !word.has(.fastPath) {
@@ -198,7 +204,8 @@ struct QueueState: ~Copyable {
 
     // MARK: Ready lists
 
-    /// Brings an operation that is *filed* to its lane, or, if that is no longer right, back.
+    /// Puts a `queued` operation into the ready list of its lane, or moves it back to `waiting` if
+    /// it is no longer ready.
     mutating func file(_ operation: Operation) { file(operation, place: operation.place) }
 
     @inline(__always)
@@ -206,7 +213,8 @@ struct QueueState: ~Copyable {
         if isStrict { fifoCursor = min(fifoCursor, place) }
         var word = operation.status
         while !word.isReady, !word.has(.insists) {
-            // Back to waiting; unless its last dependency has gone meanwhile, of which nobody else knows.
+            // The operation goes back to `waiting`. If its last dependency has finished meanwhile,
+            // the event does not apply, and the loop goes on because no other thread knows of it.
             if operation.update({ $0.removedFromReady() }) != nil { return }
             word = operation.status
         }
@@ -224,7 +232,8 @@ struct QueueState: ~Copyable {
         if word.lane > lowestBatchedLane, !isStrict { recallBatches() }
     }
 
-    /// Takes an operation off its lane; false if it was in none: somebody has it in hand.
+    /// Removes an operation from its ready list. Returns false if it was in none, because a thread
+    /// or a batch holds it.
     mutating func clear(_ place: Int, word: LifecycleState) -> Bool {
         if ring.isReady(place, lane: word.lane) {
             ring.clearReady(place, lane: word.lane)
@@ -235,7 +244,7 @@ struct QueueState: ~Copyable {
         return true
     }
 
-    /// A dependency was added to an operation that is *filed*.
+    /// Reconsiders a `queued` operation after a dependency was added to it.
     mutating func unfile(_ operation: Operation) {
         let word = operation.status
         guard word.phase == .queued, !word.isReady, clear(operation.place, word: word) else {
@@ -256,7 +265,7 @@ struct QueueState: ~Copyable {
         if wasReady {
             file(operation)
         } else if operation.status.phase == .queued {
-            // A batch may hold it, in the place that it had by its old priority.
+            // A batch may hold the operation in the turn that it had by its old priority.
             recallBatches()
         }
     }
@@ -264,15 +273,16 @@ struct QueueState: ~Copyable {
     // MARK: Leaving
 
     struct Departure {
-        /// True if the queue has become empty, and need not keep itself any more.
+        /// Whether the queue has become empty, so that it no longer needs to retain itself.
         var isEmpty = false
         var waiters: [Waiter] = []
-        /// Operations whose override of `isReady` is to be asked again; retained.
+        /// The operations whose override of `isReady` must be asked again; retained.
         var hesitating: [Reference] = []
     }
 
-    /// What follows from some having left. A batch of which everything was cut off leaves nothing, and must
-    /// not be taken for the end of those that emptied the queue.
+    /// Returns what must be done after `count` operations have left. A batch whose operations were
+    /// all reclaimed leaves with none. Such a batch must not be mistaken for the one that emptied
+    /// the queue.
     private mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
         if ring.count == 0, count > 0 {
@@ -285,7 +295,8 @@ struct QueueState: ~Copyable {
         return departure
     }
 
-    /// The worker has come to the end of its batch: what it ran leaves.
+    /// Retires a batch that the worker has run to its end. The operations that the batch ran leave
+    /// the queue.
     mutating func retire(_ batch: Batch, nanoseconds: UInt64) -> Departure {
         let taken = batch.taken
         for operation in taken {
@@ -298,18 +309,20 @@ struct QueueState: ~Copyable {
         return departure(leaving: taken.count)
     }
 
-    /// As ``fold(_:nanoseconds:)``, and at once claims the next work for the same worker, unless it has to
-    /// look for others.
+    /// Retires a batch as ``retire(_:nanoseconds:)`` does and claims the next work for the same
+    /// worker, unless the worker must look for other work.
     ///
-    /// - Parameter pending: how many references to queues, and blocks, wait for a worker.
+    /// - Parameter pending: the number of references to queues, and of blocks, that wait for a
+    ///   worker.
     mutating func retireAndClaimNext(
         _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64, cores: Int,
         pending: Int
     ) -> (Departure, Work) {
         let departure = retire(batch, nanoseconds: nanoseconds)
-        // What was added since is for others if the queue was given another executor before this.
+        // If the queue was given another executor before this, operations added since are for that
+        // executor.
         guard executor.isSame(as: .workers) else { return (departure, .none) }
-        // One of those that wait may be our own: then it is for another worker.
+        // One of the pending items may be a reference to this queue. Another worker takes that one.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
         return (departure, claim(next, atLeast: urgency, cores: cores))
     }
@@ -331,7 +344,7 @@ struct QueueState: ~Copyable {
         ring.remove(place)
     }
 
-    /// A single operation has finished, by whatever way.
+    /// Removes a single operation that has finished, in whatever way it finished.
     mutating func leave(_ operation: Operation, gaveBackSlot: Bool) -> Departure {
         let (place, word) = (operation.place, operation.status)
         if !clear(place, word: word) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
@@ -345,14 +358,16 @@ struct QueueState: ~Copyable {
         return departure(leaving: 1, usesFastPath: word.has(.fastPath))
     }
 
-    /// The operation that the worker took last has a dependency again: it goes back, and the rest too.
+    /// Takes back the operation that the worker took last, because it has a dependency again, and
+    /// the rest as well.
     mutating func putBackLast(_ batch: Batch) {
         giveBackRest(of: batch)
         batch.dropLast()._withUnsafeGuaranteedRef { file($0) }
     }
 
-    /// The operation that the worker took last is about to finish. If somebody has to be told of each that
-    /// leaves, it leaves by itself and not with the batch, and is retained for the worker.
+    /// Detaches the operation that the worker took last and is about to finish, if observers must
+    /// be notified of each operation that leaves. The operation then leaves by itself and not with
+    /// the batch, and is retained for the worker.
     mutating func detachLast(from batch: Batch) -> Reference? {
         guard notifiesEach else { return nil }
         giveBackRest(of: batch)
@@ -361,8 +376,9 @@ struct QueueState: ~Copyable {
         return operation
     }
 
-    /// Gives back what the worker has not begun, and lets what has finished leave; returns that, to be let go
-    /// of without the lock, and whom to wake then.
+    /// Takes back the operations that the worker has not begun, and removes the finished ones.
+    /// After it has released the lock, the caller releases the finished ones and wakes the admitted
+    /// waiters.
     mutating func cut(_ batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
         guard batches.contains(where: { $0 === batch }) else { return ([], []) }
         giveBackRest(of: batch)
@@ -377,10 +393,10 @@ struct QueueState: ~Copyable {
         for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
     }
 
-    /// A claimed operation turned out not to be ready.
+    /// Returns the slot of a claimed operation that turned out not to be ready.
     mutating func slotReturned() {
         running -= 1
-        // It is not past any more.
+        // The operation holds back others again, so the cursor starts over.
         fifoCursor = ring.head
     }
 
@@ -405,38 +421,45 @@ struct QueueState: ~Copyable {
         recallBatches()
     }
 
-    /// False while there are operations.
+    /// Changes the executor; returns false while there are operations.
     mutating func executorChanged(to executor: QueueExecutor) -> Bool {
         guard ring.count == barriers.count + finishedInBatches, barriers.isEmpty else {
             return false
         }
         self.executor = executor
-        // Who comes with an older reference, or with a batch, takes nothing more.
+        // A thread that comes with an older reference, or with a batch, claims nothing more.
         offered = OfferedUrgencies()
         recallBatches()
         if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
     }
 
-    /// False if an operation may run at once that became ready only now: nothing is before it.
+    /// Whether an operation that has only now become ready must wait its turn. If not, it may run
+    /// at once.
     var hasCompetingWork: Bool {
         readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || isStrict || room.isUsed
     }
 
-    /// What lies in batches has to be considered anew.
+    /// Recalls the operations in batches that have not begun, because the order must be considered
+    /// anew.
     mutating func recallBatches() {
         if !batches.isEmpty { recallEpoch &+= 1 }
     }
 
-    /// Whether a thread waits for the queue to be empty, and it has not been since.
+    /// Whether a thread waits at `gate` for the queue to become empty, and the queue has not been
+    /// empty since.
     func isAwaited(by gate: Latch) -> Bool {
         waiters.elements.contains {
             if case .thread(let other) = $0 { other === gate } else { false }
         }
     }
 
-    /// Nil, and the waiter is not taken, if the queue has become empty since it had done so that many times;
-    /// if nil, if it is empty.
+    /// Registers a waiter for the next time the queue becomes empty, and returns its ticket.
+    ///
+    /// - Parameter count: the value of `idleCount` that the caller has seen; nil to wait only if
+    ///   the queue is not empty now.
+    /// - Returns: nil if the waiter was not registered: the queue has become empty since it had
+    ///   done so `count` times, or, if `count` is nil, it is empty.
     mutating func idleWaiterArrived(
         after count: UInt64?, _ waiter: Waiter
     ) -> TicketList<Waiter>.Ticket? {
@@ -445,11 +468,11 @@ struct QueueState: ~Copyable {
         return waiters.append(waiter)
     }
 
-    /// Nil if there is nothing to wait for.
+    /// Registers a waiter; nil if there is nothing to wait for.
     mutating func waiterArrived(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
         ring.count > 0 ? waiters.append(waiter) : nil
     }
 
-    /// It gave up.
+    /// Removes a waiter that gave up.
     mutating func waiterLeft(_ ticket: TicketList<Waiter>.Ticket) { waiters.remove(ticket) }
 }

@@ -1,15 +1,17 @@
-/// The operations of a queue that do not go in the order of their places: those with a deadline, and those
-/// whose priority was changed while they were in it.
+/// The operations of a queue that do not go in the order of their places: those with a deadline,
+/// and those whose priority was changed while they were in the queue.
 ///
-/// The latter come behind those that had the priority at that moment, whatever their place in the ring: the
-/// number of their ``Turn`` is that of the places that the ring had given out by then, and of several with the same
-/// number the one that was changed first goes first, however often it comes and goes. Entries that no longer stand
-/// are skipped when they come up, and swept out when they are the most.
+/// An operation whose priority was changed goes behind those that had the new priority at that
+/// moment, whatever its place in the ring. The number of its ``SortKey`` is the first place that
+/// the ring had not given out by then. Of several operations with the same number, the one that was
+/// changed first goes first, however often it leaves the ready operations and comes back. Entries
+/// that are no longer valid are skipped when they come up, and swept out when they are the
+/// majority.
 struct RescheduledOperations {
     private struct Standing {
         var turn: SortKey
         var isReady = false
-        /// Which of its entries stands: one for each time that it became ready.
+        /// The number of the valid entry. An operation gets one entry each time it becomes ready.
         var entryNumber = 0
     }
 
@@ -22,7 +24,7 @@ struct RescheduledOperations {
         static func < (a: Entry, b: Entry) -> Bool { a.turn < b.turn }
     }
 
-    /// By their places.
+    /// An entry that is ordered by its place.
     private struct HeldEntry: Comparable {
         let entry: Entry
 
@@ -32,26 +34,27 @@ struct RescheduledOperations {
     private var standings: [Int: Standing] = [:]
     private var lanes = [Heap<Entry>](
         repeating: Heap(), count: Operation.QueuePriority.count)
-    /// What was met behind a barrier, until that has gone.
+    /// The entries that were met behind a barrier, until the barrier has gone.
     private var held = Heap<HeldEntry>()
     private var lastTicket = 0
     private var lastEntryNumber = 0
     private var readyCount = 0
     private var deadlines = 0
-    /// Last in, first out.
+    /// Whether the order is last in, first out.
     private let isReversed: Bool
 
     init(isReversed: Bool = false) { self.isReversed = isReversed }
 
     var isEmpty: Bool { standings.isEmpty }
 
-    /// Whether any of them has a deadline.
+    /// Whether any of the operations has a deadline.
     var hasDeadlines: Bool { deadlines > 0 }
 
-    /// The turn of an operation, ready or not; nil if it goes by its place.
+    /// Returns the sort key of an operation, ready or not; nil if the operation goes by its place.
     func turn(of place: Int) -> SortKey? { standings[place]?.turn }
 
-    /// Gives an operation, which is not among the ready ones here, a new number, and keeps its deadline.
+    /// Gives an operation a new number and keeps its deadline. The operation must not be among the
+    /// ready ones here.
     mutating func move(_ place: Int, number: Int) {
         lastTicket += 1
         let deadline = standings[place]?.turn.deadline ?? SortKey.noDeadline
@@ -59,11 +62,12 @@ struct RescheduledOperations {
             turn: SortKey(deadline: deadline, number: number, ticket: lastTicket))
     }
 
-    /// Gives an operation, which is not among the ready ones here, a deadline. It keeps its number, by default its
-    /// place.
+    /// Gives an operation a deadline and keeps its number, by default its place. The operation must
+    /// not be among the ready ones here.
     mutating func setDeadline(_ deadline: Int64, at place: Int) {
         if standings[place] == nil {
-            // Behind all that were moved to before this place.
+            // The ticket puts the operation behind all that were rescheduled to go before this
+            // place.
             standings[place] = Standing(turn: SortKey(number: place, ticket: .max))
         }
         count(standings[place], -1)
@@ -93,7 +97,7 @@ struct RescheduledOperations {
         return Entry(turn: turn, place: place, lane: lane, number: standing.entryNumber)
     }
 
-    /// True if it was among the ready ones.
+    /// Removes an operation from the ready ones. Returns whether it was among them.
     mutating func clearReady(_ place: Int, lane: Int) -> Bool {
         guard standings[place]?.isReady == true else { return false }
         standings[place]?.isReady = false
@@ -105,14 +109,16 @@ struct RescheduledOperations {
         return true
     }
 
-    /// The operation has left the queue, and is not among the ready ones.
+    /// Forgets an operation that has left the queue and is not among the ready ones.
     @inline(never)
     mutating func forget(_ place: Int) { count(standings.removeValue(forKey: place), -1) }
 
-    /// The turn and place of the first of a lane, among those whose place is not beyond `limit`.
+    /// Returns the turn and place of the first operation of a lane, among those whose place is not
+    /// beyond `limit`.
     ///
-    /// - Parameter limit: never lower than before, unless all that were added since are beyond it.
-    /// - Complexity: O(log n), spread over all that are ready.
+    /// - Parameter limit: never lower than before, unless all operations that were added since are
+    ///   beyond it.
+    /// - Complexity: O(log n), amortised over all ready operations.
     @inline(never)
     mutating func first(_ lane: Int, upTo limit: Int = .max) -> (turn: SortKey, place: Int)? {
         while let first = held.first, first.entry.place <= limit {
@@ -134,10 +140,10 @@ struct RescheduledOperations {
 
     // MARK: Places that change
 
-    /// The ring has moved its operations.
+    /// Updates the places after the ring has moved its operations.
     mutating func renumber(_ places: Renumbering) { rebuild(isReversed: isReversed, places) }
 
-    /// The same in another order.
+    /// Returns the same operations in another order.
     func ordered(isReversed: Bool) -> RescheduledOperations {
         var rescheduled = self
         rescheduled.rebuild(isReversed: isReversed, nil)
@@ -168,7 +174,8 @@ struct RescheduledOperations {
 }
 
 extension Array {
-    /// The first index at which `isBehind` holds, if it holds for all from there on.
+    /// Returns the first index at which `isBehind` holds, or `count`. If `isBehind` holds for an
+    /// element, it must hold for all elements behind it.
     ///
     /// - Complexity: O(log n).
     func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {

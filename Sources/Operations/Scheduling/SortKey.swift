@@ -1,12 +1,14 @@
-/// When an operation goes among the ready ones of its priority: the least turn goes first.
+/// The turn of an operation among the ready operations of its priority. The least key goes first.
 struct SortKey: Comparable {
     static let noDeadline = Int64.max
 
-    /// On the time axis of the queue's clock; those without one come last.
+    /// The deadline on the time axis of the queue's clock. Operations without a deadline go last.
     var deadline = noDeadline
-    /// A place, and before all that were added at this place or later; or, last in first out, its negative.
+    /// A place: the operation goes before all that were added at this place or later. In the order
+    /// last in, first out, the negative of the operation's place.
     var number: Int
-    /// Of two that are otherwise equal the one that was moved first goes first.
+    /// Between two operations that are otherwise equal, the one that was rescheduled first goes
+    /// first.
     var ticket = 0
 
     static func < (a: SortKey, b: SortKey) -> Bool {
@@ -14,19 +16,20 @@ struct SortKey: Comparable {
         return (a.number, a.ticket) < (b.number, b.ticket)
     }
 
-    /// Whether it comes before an operation without deadline that has that number and was never moved.
+    /// Whether this key goes before an operation without a deadline that has that number and was
+    /// never rescheduled.
     func isBefore(_ number: Int) -> Bool {
         deadline != Self.noDeadline || self.number <= number
     }
 }
 
-/// What places become when the ring moves its operations; both rise.
+/// The new places of operations that the ring has moved. Both old and new places rise.
 struct Renumbering {
     let places: [(old: Int, new: Int)]
     let tail: Int
 
-    /// The place of the first operation that was at `old` or behind: what was before all that were added later
-    /// is before that one.
+    /// Returns the new place of the first operation that was at `old` or behind it. A key that went
+    /// before all operations from `old` on now goes before that operation.
     ///
     /// - Complexity: O(log n).
     func first(from old: Int) -> Int {
@@ -34,7 +37,7 @@ struct Renumbering {
         return index < places.count ? places[index].new : tail
     }
 
-    /// Where the operation is that was at that place; nil if there was none.
+    /// Returns the new place of the operation that was at `old`; nil if there was none.
     func callAsFunction(_ old: Int) -> Int? {
         let index = places.partitioningIndex { $0.old >= old }
         guard index < places.count, places[index].old == old else { return nil }

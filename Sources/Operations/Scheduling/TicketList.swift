@@ -1,13 +1,14 @@
 /// A list in the order of adding, from which any element can be removed in a few steps.
 ///
-/// Each element has a ticket. Removed elements leave gaps, which are closed when they are the most.
+/// Each element has a ticket. Removed elements leave gaps, which are closed when most entries are
+/// gaps.
 struct TicketList<Element> {
-    /// Which of the list's elements it is; no ticket is given twice.
+    /// The identity of an element in the list. No ticket is given twice.
     typealias Ticket = Int
 
-    /// Tickets rise. A gap keeps its ticket, so that searching goes on to work.
+    /// Tickets rise. A gap keeps its ticket, so that a binary search still works.
     private var entries: [(ticket: Ticket, element: Element?)] = []
-    /// All before it are gaps.
+    /// The index of the first entry that may be an element: all entries before it are gaps.
     private var head = 0
     private var lastTicket = 0
     private(set) var count = 0
@@ -31,9 +32,9 @@ struct TicketList<Element> {
 
     func contains(_ ticket: Ticket) -> Bool { index(of: ticket) != nil }
 
-    /// Removes an element, and returns it; nil if it has been removed already.
+    /// Removes an element and returns it; nil if it was removed already.
     ///
-    /// - Complexity: O(log n), spread over all removals.
+    /// - Complexity: O(log n), amortised over all removals.
     @discardableResult
     mutating func remove(_ ticket: Ticket) -> Element? {
         guard let index = index(of: ticket) else { return nil }
@@ -51,7 +52,7 @@ struct TicketList<Element> {
         return element
     }
 
-    /// Removes all elements, and returns them in the order of adding.
+    /// Removes all elements and returns them in the order of adding.
     mutating func takeAll() -> [Element] {
         defer {
             entries = []
