@@ -399,7 +399,7 @@ struct SystemError: Error {
     var reason: String { String(cString: strerror(number)) }
 }
 
-/// A file that replaces another file when it is complete; otherwise the file is removed.
+/// A temporary file that replaces another file when complete, and is removed otherwise.
 final class ReplacedFile {
     private static let lastNumber = Atomic<Int>(0)
 
