@@ -1,10 +1,11 @@
-/// The body of an operation, for the task that runs it; a runner's runs several, one after the other.
+/// The body of an operation, as its task sees it. The body of a runner stands for several
+/// operations, one after the other.
 ///
-/// Other tasks that the body makes inherit it, and may outlive the operation: they must neither keep the
-/// operation nor be taken for its body.
+/// Tasks that the body creates inherit this object through a task-local value and may outlive the
+/// operation. Such a task must neither keep the operation alive nor be taken for its body.
 final class AsyncBody: Sendable {
     let queue: OperationQueue?
-    /// That of the task; nil if a driver runs it.
+    /// The executor of the task; nil if a driver runs the task.
     let executor: PoolExecutor?
     private let running: Locked<Running>
 
@@ -12,7 +13,7 @@ final class AsyncBody: Sendable {
         var operation: Operation?
         var task: UInt?
         var isCancelled = false
-        /// Who is cancelling the task; it must not end meanwhile.
+        /// The number of threads that are cancelling the task. The task must not end meanwhile.
         var cancellers = 0
     }
 
@@ -22,13 +23,14 @@ final class AsyncBody: Sendable {
         running = Locked(Running(operation: operation))
     }
 
-    /// The current task is the one that runs it.
+    /// Records the current task as the task that runs this body.
     func begin() {
         let task = TaskContext.currentTask
         running.withLock { $0.task = task }
     }
 
-    /// Lets the task go on with another operation; false if it has been cancelled, for the one before.
+    /// Replaces the operation by the next one of the same task. Returns false if the task has been
+    /// cancelled because of the previous operation.
     func goOn(with operation: Operation) -> Bool {
         var ended: Operation? = operation
         let mayGoOn = running.withLock { running in
@@ -46,7 +48,7 @@ final class AsyncBody: Sendable {
         while running.withLock({ $0.cancellers > 0 }) { backoff.pause() }
     }
 
-    /// Cancels the task if it runs this operation; then it runs no other.
+    /// Cancels the task if it runs this operation. The task then runs no other operation.
     func cancel(_ operation: Operation) {
         let task: UInt? = running.withLock { running in
             guard running.operation === operation, let task = running.task else { return nil }
@@ -55,12 +57,13 @@ final class AsyncBody: Sendable {
             return task
         }
         guard let task else { return }
-        // Without the lock: this calls handlers of users.
+        // Outside the lock: the call runs users' cancellation handlers.
         unsafeBitCast(task, to: UnsafeCurrentTask.self).cancel()
         running.withLock { $0.cancellers -= 1 }
     }
 
-    /// The operation has become more urgent: so are its pieces that wait for a worker, and those to come.
+    /// Raises the urgency of the operation's jobs: of those that wait for a worker and of later
+    /// ones.
     func raise(_ operation: Operation, to urgency: Urgency) {
         guard let executor else { return }
         let waiting = running.withLock { running in
@@ -69,7 +72,7 @@ final class AsyncBody: Sendable {
         executor.offerAgain(waiting, urgency)
     }
 
-    /// The operation, if the current task is the one that runs it.
+    /// The operation, if the current task is the task that runs it.
     var operation: Operation? {
         guard let task = TaskContext.currentTask else { return nil }
         return running.withLock { $0.task == task ? $0.operation : nil }

@@ -1,10 +1,12 @@
-/// A task that runs async bodies on a worker's thread, one after the other, for as long as none of them
-/// suspends; between batches it stays with the thread.
+/// A task that runs async bodies on a worker's thread, one after the other, for as long as none of
+/// them suspends. Between batches the runner stays with the thread.
 ///
-/// When a body suspends, the worker goes on without the runner; that, wherever it is resumed, ends the
-/// operation, and stays with the worker on whose thread it is then, if that one has few.
+/// When a body suspends, the worker continues without the runner. The runner, wherever it is
+/// resumed, ends the operation. The runner then stays with the worker on whose thread it is, if
+/// that worker has few runners.
 ///
-/// Unchecked: all is touched by the thread that it is with, or by the task.
+/// Unchecked: all properties are accessed only by the thread that the runner is with, or by the
+/// task.
 final class AsyncRunner: ImmediateTask, @unchecked Sendable {
     private struct Work {
         let first: Unmanaged<Operation>
@@ -12,17 +14,19 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         let queue: OperationQueue
     }
 
-    /// Whether its task has the values of the task that made it, on behalf of its first queue.
+    /// Whether the task inherits the task-local values of the task that creates it, on behalf of
+    /// the runner's first queue.
     private let inherits: Bool
     private var work: Work?
-    /// What the worker is to go on with.
+    /// The operation with which the worker has to continue.
     private var next: Unmanaged<Operation>?
-    /// Set while it waits for work.
+    /// The continuation of the task while the runner waits for work.
     private var idle: UnsafeContinuation<Bool, Never>?
 
     private init(inherits: Bool) { self.inherits = inherits }
 
-    /// Runs an operation that has begun, and those that come after it; returns the one to go on with.
+    /// Runs an operation that has begun, and then the following operations of its batch. Returns
+    /// the operation with which the worker has to continue.
     static func run(
         _ first: Operation, of batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
@@ -52,7 +56,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         }
     }
 
-    /// There is no more work for it.
+    /// Ends the task of an idle runner.
     func dismiss() {
         guard let idle = idle.take() else { return }
         executor.runHere { idle.resume(returning: false) }
@@ -64,7 +68,8 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         while await runWork(), await hasWork() {}
     }
 
-    /// False if the task is spoilt, or may not stay where it is.
+    /// Runs the assigned operations. Returns false if the task has been cancelled or must not stay
+    /// with the current thread.
     nonisolated(nonsending) private func runWork() async -> Bool {
         guard let work = work.take() else { return false }
         let body = AsyncBody(work.first.takeUnretainedValue(), in: work.queue, on: executor)
@@ -85,7 +90,8 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         return true
     }
 
-    /// Waits on the thread that it is with; that one lets it go on.
+    /// Waits for work on the runner's thread, which later resumes the task. Returns false if the
+    /// runner should end.
     nonisolated(nonsending) private func hasWork() async -> Bool {
         await withUnsafeContinuation { continuation in
             if isOnItsThread {
@@ -96,7 +102,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         }
     }
 
-    /// Whether it has not parted from the worker.
+    /// Runs operations of the batch. Returns whether the runner is still with the worker.
     nonisolated(nonsending) private func run(_ work: Work, _ body: AsyncBody) async -> Bool {
         var current = work.first
         while true {
@@ -110,7 +116,8 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         }
     }
 
-    /// Ends an operation, and begins with the one after it; nil if that is for the worker.
+    /// Ends an operation on the fast path and begins the next one. Returns nil if the next
+    /// operation is left to the worker.
     private func goOn(
         after operation: Unmanaged<Operation>, _ work: Work, _ body: AsyncBody
     ) -> Unmanaged<Operation>? {

@@ -1,21 +1,24 @@
 import Synchronization
 
-/// A task that begins on a worker's thread, in the place of the worker, and parts from it when it is
-/// suspended. See Scheduling.md, "Async bodies".
+/// A task that begins on a worker's thread, in place of the worker, and detaches from the worker
+/// when the task is suspended. See RunningAsyncBodies.md.
 ///
-/// Unchecked: `thread` is written while nobody else has the task; `isOver` is touched on that thread only.
+/// Unchecked: `thread` is written while no other thread has access to the task; `isOver` is
+/// accessed only on `thread`.
 class ImmediateTask: @unchecked Sendable {
-    /// Where its task runs.
+    /// The executor of the task.
     final let executor = PoolExecutor()
-    /// The thread that it is with.
+    /// The thread that the task is with.
     final var thread: Unmanaged<ThreadContext>?
     private final var isOver = false
-    /// Set when the worker has taken the operation that is suspended out of its batch.
+    /// Set when the worker has taken the suspended operation out of its batch.
     private final let hasParted = Atomic<Bool>(false)
 
-    /// The worker's side: lets the task go on, up to where it has done its part, or is suspended.
+    /// The worker's side: resumes the task and returns when the task has ended its turn or is
+    /// suspended.
     ///
-    /// - Returns: false if it was suspended. Then the operation is no more in the batch, and the task ends it.
+    /// - Returns: False if the task was suspended. In that case the operation is no longer in the
+    ///   batch, and the task ends the operation.
     final func run(
         on thread: ThreadContext, of batch: Batch, in queue: OperationQueue, _ go: () -> Void
     ) -> Bool {
@@ -24,14 +27,15 @@ class ImmediateTask: @unchecked Sendable {
         hasParted.store(false, ordering: .relaxed)
         go()
         if isOver { return true }
-        // Retained for the task, which releases it.
+        // The operation is retained for the task, which releases it.
         _ = queue.part(from: batch, keepingRest: true)
         hasParted.store(true, ordering: .releasing)
         return false
     }
 
-    /// The task's side: whether it has not been suspended since the worker let it go on. If it has been, then
-    /// the worker has done its part on return.
+    /// The task's side: whether the task has not been suspended since the worker resumed it. If the
+    /// task has been suspended, this property waits until the worker has taken the operation out of
+    /// the batch.
     final var isWithWorker: Bool {
         if isOnItsThread, !hasParted.load(ordering: .acquiring) { return true }
         var backoff = Backoff()
@@ -41,6 +45,6 @@ class ImmediateTask: @unchecked Sendable {
 
     final var isOnItsThread: Bool { ThreadContext.isCurrent(thread) }
 
-    /// The task's side: it has done its part with the worker waiting for it.
+    /// The task's side: records that the task has ended its turn while the worker waits for it.
     final func endTurn() { isOver = true }
 }

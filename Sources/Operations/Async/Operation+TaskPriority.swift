@@ -1,9 +1,10 @@
 import Synchronization
 
 extension Operation {
-    /// The priority that goes with the quality of service. Nil if tasks have it anyway, and if the operation was
-    /// started by hand. What was only inferred does not count before anybody in the process uses qualities: it
-    /// would cost another task.
+    /// The task priority that corresponds to the quality of service. Nil if tasks have that
+    /// priority anyway, and if the operation was started by hand. A quality that was only inferred
+    /// does not count before some code in the process uses qualities, because it would cost another
+    /// task.
     var taskPriority: TaskPriority? {
         let quality = status.quality
         guard queueReference.load(ordering: .relaxed) != nil,
@@ -14,7 +15,7 @@ extension Operation {
 }
 
 extension QualityOfServiceState {
-    /// Nil for the one that tasks have anyway.
+    /// The task priority; nil for the priority that tasks have anyway.
     fileprivate var taskPriority: TaskPriority? {
         switch QualityOfService(rank: rankInForce) {
         case .userInteractive, .userInitiated: .userInitiated

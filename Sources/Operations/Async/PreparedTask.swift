@@ -1,20 +1,21 @@
-/// A task that was made early, to inherit the task-local values of its maker, and runs something later.
+/// A task that is created early, to inherit the task-local values of its creator, and that runs its
+/// work later.
 ///
-/// Its first job is held back until there is something to run, so one that has nothing to do yet costs the
-/// workers nothing.
+/// The first job of the task is held back until there is work, so an idle task costs the workers
+/// nothing.
 ///
-/// Unchecked: `task` is set before anybody else sees this.
+/// Unchecked: `task` is set before any other thread sees this object.
 final class PreparedTask: ImmediateTask, @unchecked Sendable {
     typealias Work = nonisolated(nonsending) @Sendable () async -> Void
 
     private struct Told {
-        /// Nil if there is nothing left to run.
+        /// The work; nil if the task has to end.
         let work: Work?
         let isLast: Bool
     }
 
     private struct State {
-        /// Its first job, until it has something to do.
+        /// The first job of the task, until there is work.
         var job: UnownedJob?
         var waiting: UnsafeContinuation<Told, Never>?
         var told: Told?
@@ -23,21 +24,21 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
 
     private let state = Locked(State())
     private(set) var task: Task<Void, Never>?
-    /// What it runs on if that may have to be a driver.
+    /// The executor of the task if a driver may have to run the task.
     let bodyExecutor: BodyExecutor?
 
-    /// Nil outside tasks, where there is nothing to inherit.
+    /// Creates a prepared task. Returns nil outside tasks, where there is nothing to inherit.
     static func inheritingTaskLocals() -> PreparedTask? {
         withUnsafeCurrentTask { $0 == nil } ? nil : PreparedTask()
     }
 
-    /// - Parameter mayBeDriven: whether it may have to run for a driver.
+    /// - Parameter mayBeDriven: Whether the task may have to run for a driver.
     init(mayBeDriven: Bool = true) {
         bodyExecutor = mayBeDriven && BodyExecutor.areNeeded ? BodyExecutor() : nil
         super.init()
         let loop: @Sendable () async -> Void = { [self] in
             while true {
-                // As a rule it has been told when it begins.
+                // Usually the work is set before the task begins.
                 var told = state.withLock { $0.told.take() }
                 if told == nil { told = await wait() }
                 guard let told, let work = told.work else { return }
@@ -53,13 +54,16 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
             return
         }
         task = PoolExecutor.start(loop, on: bodyExecutor)
-        // From here on it is enqueued when it is told, and not before.
+        // From here on the task is enqueued only by a call of `run`.
         var backoff = Backoff()
         while state.withLock({ $0.waiting == nil }) { backoff.pause() }
     }
 
-    /// Lets the task run `work`, or end; the first call that is the last counts. Up to where it is suspended
-    /// for the first time it runs on the calling thread; of a task for drivers that holds for the first call.
+    /// Passes `work` to the task, or ends the task if `work` is nil. Calls after one with `isLast`,
+    /// or with no work, have no effect.
+    ///
+    /// The task runs on the calling thread up to its first suspension. Of a task for drivers, that
+    /// holds for the first call.
     func run(isLast: Bool = true, _ work: Work?) {
         let told = Told(work: work, isLast: isLast || work == nil)
         let (job, waiting): (UnownedJob?, UnsafeContinuation<Told, Never>?) = state.withLock {

@@ -1,14 +1,14 @@
-/// What an async body can ask about where it runs.
+/// The context in which the current async body runs.
 enum TaskContext {
     @TaskLocal static var body: AsyncBody?
 
-    /// Tells the current task from others that live at the same time.
+    /// Identifies the current task among the tasks that exist at the same time.
     static var currentTask: UInt? {
         withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UInt.self) } }
     }
 
     static var queue: OperationQueue? { body?.queue }
 
-    /// The operation of which the current task is the body.
+    /// The operation whose body the current task runs.
     static var operation: Operation? { body?.operation }
 }

@@ -1,28 +1,29 @@
 import Synchronization
 
-/// The task of an operation with an async body, from before it exists to its end.
+/// The task of an operation with an async body, from before the task exists until its end.
 final class TaskRun: Sendable {
     private enum State {
         case pending
-        /// The body, from when it is about to begin; and its task, once that is known and if it is not one that
-        /// runs others after it.
+        /// The body, from just before it begins. Its task follows once the task is known, unless
+        /// the task also runs other operations.
         case running(AsyncBody, Task<Void, Never>?)
         case ended
     }
 
     private let state = Locked(State.pending)
-    /// When it was started.
+    /// The time at which the task was started.
     let startTime = Atomic<UInt64>(0)
     private let isDriven = Atomic<Bool>(false)
-    /// A task made together with the operation, which waits to be told to run it.
+    /// A task that was created together with the operation and waits for its work.
     private let prepared: PreparedTask?
 
-    /// - Parameter inherits: false if it will be started in a task that has what is to be inherited.
+    /// - Parameter inherits: Whether a prepared task has to inherit task-local values. False if the
+    ///   operation will be started inside a task that already has these values.
     init(inherits: Bool = true) {
         prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
     }
 
-    /// Runs the work of an operation in its task.
+    /// Runs the body of an operation in its task.
     func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
@@ -30,16 +31,17 @@ final class TaskRun: Sendable {
             prepared != nil && operation.taskPriority == nil && !operation.mayRunAgain
         let executor = (runsInPrepared ? prepared?.executor : nil) ?? PoolExecutor()
         let body = AsyncBody(operation, in: queue, on: queue?.driver == nil ? executor : nil)
-        // Before there is a task: it may run on this thread, and for long, before its maker knows it.
+        // Publish the body before the task exists: the task may run on this thread, and for long,
+        // before this method has a reference to it.
         state.withLock { $0 = .running(body, nil) }
-        // After that: whoever promotes it from here on finds the body.
+        // Read the urgency after the body is published: a promotion from here on finds the body.
         executor.begins(with: operation.urgency)
         let priority = operation.taskPriority
         let witness = operation.witness
         let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
                 body.begin()
-                // A cancellation that came before this found no task to cancel.
+                // An earlier cancellation found no task to cancel.
                 if operation.isCancelled { body.cancel(operation) }
                 if let witness {
                     await witness.perform(work)
@@ -61,14 +63,16 @@ final class TaskRun: Sendable {
             prepared.run(wholeWork)
             return register(prepared.task, of: body)
         }
-        // A task that is made in the prepared one inherits the same values, and has its own priority; a child
-        // would have no lower one than that of the maker. And of several attempts each can be cancelled alone.
+        // A task that is created inside the prepared task inherits the same values and has its own
+        // priority, whereas the priority of a child task could not be lower than that of its
+        // creator. Besides, each of several attempts can then be cancelled separately.
         prepared.run(isLast: !operation.mayRunAgain) { [self] in
             register(PoolExecutor.start(wholeWork, priority: priority, on: executor), of: body)
         }
     }
 
-    /// Unless the body is over: then the next attempt may have begun.
+    /// Records the task of a body, unless the body is over; in that case the next attempt may have
+    /// begun.
     private func register(_ task: Task<Void, Never>?, of body: AsyncBody) {
         guard let task else { return }
         state.withLock { state in
@@ -77,8 +81,9 @@ final class TaskRun: Sendable {
         }
     }
 
-    /// Nil for a task that was made earlier. A driver does not mind a priority, and must not be given a task more or
-    /// less because of it.
+    /// Starts the task on a driver. Returns nil if the task was prepared earlier.
+    ///
+    /// A driver ignores priorities, and the number of tasks that it gets must not depend on them.
     private func makeTask(
         for operation: Operation, in queue: OperationQueue, driver: any QueueDriver,
         _ work: @escaping @Sendable () async -> Void
@@ -89,22 +94,22 @@ final class TaskRun: Sendable {
             prepared.run(work)
             return nil
         }
-        // Made before there was any driver. The task that runs the driver is as a rule the one that made
-        // the operation, too; so the new one inherits the same values.
+        // The prepared task was created before there was any driver. The task that runs the driver
+        // usually also created the operation, so a new task inherits the same values.
         prepared?.run(nil)
         let executor = BodyExecutor()
         executor.move(to: driver, for: operation, in: queue, isBegun: true)
         return PoolExecutor.start(work, on: executor)
     }
 
-    /// Whether there is a task that carries what its maker had.
+    /// Whether there is a prepared task, with the task-local values of its creator.
     var isPrepared: Bool { prepared != nil }
 
-    /// Whether that task may have to run for a driver.
+    /// Whether the prepared task may have to run for a driver.
     var isForDrivers: Bool { prepared?.bodyExecutor != nil }
 
-    /// Runs the body of an operation that has begun in the prepared task, in the place of the worker; false if
-    /// the worker is to go on without it.
+    /// Runs, in the prepared task and in place of the worker, the body of an operation that has
+    /// begun. Returns false if the worker has to continue without the operation.
     func runPrepared(_ operation: Operation, of batch: Batch, in queue: OperationQueue) -> Bool {
         guard let prepared else { return false }
         let body = AsyncBody(operation, in: queue, on: prepared.executor)
@@ -122,7 +127,7 @@ final class TaskRun: Sendable {
         }
     }
 
-    /// The work is about to be done in a task that others share.
+    /// Records that a task shared with other operations is about to run the body.
     func begin(in body: AsyncBody, for operation: Operation) {
         state.withLock { $0 = .running(body, nil) }
         if QualityOfServiceUse.isOn { body.executor?.begins(with: operation.urgency) }
@@ -133,7 +138,7 @@ final class TaskRun: Sendable {
         if case .running(let body, _) = state.withLock({ $0 }) { body.cancel(operation) }
     }
 
-    /// The operation has become more urgent while it is at work.
+    /// Raises the urgency of the operation while it is executing.
     func raise(_ operation: Operation, to urgency: Urgency) {
         if case .running(let body, _) = state.withLock({ $0 }) {
             body.raise(operation, to: urgency)
@@ -153,9 +158,9 @@ final class TaskRun: Sendable {
         prepared?.run(nil)
     }
 
-    /// It is going to be started once more.
+    /// Prepares for another start.
     func prepareAgain() { state.withLock { $0 = .pending } }
 
-    /// It will not be started.
+    /// Ends the prepared task of an operation that will not be started.
     func abandon() { prepared?.run(nil) }
 }

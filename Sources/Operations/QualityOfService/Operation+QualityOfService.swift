@@ -1,31 +1,33 @@
 import Synchronization
 
-/// That an operation is to be promoted.
+/// A promotion to be applied to an operation.
 struct Promotion {
     let operation: Operation
     let rank: Int
 }
 
 extension Operation {
-    /// How much the work matters by all that is known: the highest of
+    /// The importance of the operation, by all that is known: the highest of
     ///
-    /// - ``qualityOfService``, if it was set; otherwise what was in force where the operation was made: the
-    ///   effective quality of the operation that made it, or `userInitiated` on the main thread;
-    /// - the quality of its queue, at the time it was added and afterwards;
-    /// - the effective qualities of operations that were added to the queue behind it, or were promoted
-    ///   there;
-    /// - those of operations that depend on it;
-    /// - those of operations that wait for it, or for its queue, to finish; if the main thread waits,
-    ///   `userInteractive`.
+    /// - ``qualityOfService``, if it was set; otherwise the quality in force where the operation
+    ///   was created: the effective quality of the operation that created it, or `userInitiated` on
+    ///   the main thread;
+    /// - the quality of its queue, at the time of the addition and afterwards;
+    /// - the effective qualities of operations that were added to the queue behind this operation,
+    ///   or were promoted there;
+    /// - the effective qualities of operations that depend on this operation;
+    /// - the effective qualities of operations that wait for this operation, or for its queue, to
+    ///   finish; `userInteractive` if the main thread waits.
     ///
-    /// `default` never counts; it is the answer if nothing else is left. A promotion is never taken back, but
-    /// what came from its place in the queue is only known here until the operation has finished. The rules
-    /// are those of Foundation's release notes for OS X 10.10. There is one difference in what threads
-    /// do: an operation that only others have promoted, to `utility` or `background`, runs as before;
-    /// a promotion makes nothing slower.
+    /// `default` never counts; it is the result if no other quality applies. A promotion is never
+    /// withdrawn, but a promotion that follows from the operation's place in the queue is only
+    /// reported until the operation has finished. The rules are those of Foundation's release notes
+    /// for OS X 10.10, with one difference in the effect on threads: an operation that was promoted
+    /// to `utility` or `background` only because of other operations runs as before. A promotion
+    /// makes nothing slower.
     ///
-    /// For what this does to threads see ``QualityOfService``. The main queue leaves its thread as it
-    /// is. An ``AsyncOperation`` passes it on as the priority of its task.
+    /// For the effect on threads see ``QualityOfService``. The main queue does not change its
+    /// thread. An ``AsyncOperation`` passes the effective quality on as the priority of its task.
     public final var effectiveQualityOfService: QualityOfService {
         QualityOfService(rank: effectiveQualityRank)
     }
@@ -38,7 +40,8 @@ extension Operation {
         return queue.snapshot { $0.quality(of: self) }.effectiveRank
     }
 
-    /// For `init`: nobody else knows the operation.
+    /// Infers the quality of a new operation. Called by `init`, while no other code has a reference
+    /// to the operation.
     @inline(__always)
     final func inferQualityOfService() {
         let rank = ThreadContext.inferredQualityRank
@@ -59,9 +62,10 @@ extension Operation {
 
     // MARK: Promotions
 
-    /// Promotes operations, and what they promote in turn.
+    /// Promotes operations, and the operations that these promote in turn.
     ///
-    /// In a loop, not by recursion. It ends, and costs little: each operation can be promoted four times.
+    /// The method uses a loop, not recursion. The loop ends and is cheap, because each operation
+    /// can be promoted only four times.
     static func perform(_ promotions: [Promotion]) {
         var rest = promotions
         while let next = rest.popLast() {
@@ -72,7 +76,8 @@ extension Operation {
         }
     }
 
-    /// A change of the operation's quality concerns its thread, its dependencies and those before it.
+    /// Applies a change of the operation's quality to its thread, its dependencies and the
+    /// operations ahead of it in the queue.
     private func passOn(_ change: Change, into rest: inout [Promotion]) {
         let rank = change.after.quality.effectiveRank
         guard rank > change.before.quality.effectiveRank else { return }
@@ -102,7 +107,8 @@ extension Operation {
         }
     }
 
-    /// The edge from `dependency` was made, when the operation had `word`.
+    /// Promotes a dependency after the edge from it was created, when the operation was in the
+    /// state `word`.
     @inline(__always)
     func promote(dependency: Operation, at word: LifecycleState) {
         let isPlaced = word.phase != .created && QualityOfServiceUse.isOn
@@ -111,7 +117,7 @@ extension Operation {
         Self.perform([Promotion(operation: dependency, rank: rank)])
     }
 
-    /// It was added to a queue that has a quality of its own.
+    /// Promotes the dependencies after the operation was added to a queue that has a quality.
     func promoteDependenciesAfterAdding() {
         var rest: [Promotion] = []
         promoteDependencies(to: status.quality.effectiveRank, into: &rest)
@@ -120,7 +126,7 @@ extension Operation {
 
     // MARK: Waits
 
-    /// The calling thread is about to wait for it.
+    /// Promotes the operation because the calling thread is about to wait for it.
     func promoteForWait() {
         let rank = Self.rankOfWaitingThread
         if rank > 0 { Self.perform([Promotion(operation: self, rank: rank)]) }
@@ -131,7 +137,7 @@ extension Operation {
         if rank > 0 { Self.perform([Promotion(operation: self, rank: rank)]) }
     }
 
-    /// The rank that a wait on the calling thread gives to what is waited for.
+    /// The rank that a wait on the calling thread gives to the awaited operations.
     static var rankOfWaitingThread: Int {
         if MainThread.isCurrent { return QualityOfService.userInteractive.rank }
         guard let operation = ThreadContext.existing?.operation else { return 0 }

@@ -1,8 +1,8 @@
 import Synchronization
 
 extension OperationQueue {
-    /// Whether threads are changed for its operations: the main thread, and threads that others lend, are
-    /// not ours to change.
+    /// Whether the niceness of threads is changed for the queue's operations. The library does not
+    /// change the main thread, or threads that other code lends.
     var changesThreads: Bool { runsOnWorkers.load(ordering: .relaxed) }
 
     func setQualityRank(_ rank: Int) {
@@ -10,9 +10,9 @@ extension OperationQueue {
         Operation.perform(eventOffering { $0.qualityChanged(to: rank) })
     }
 
-    /// Something at the operation's place has that rank now; those before it are promoted.
+    /// Records that the place of the operation has a rank, and promotes the operations ahead of it.
     ///
-    /// - Returns: what the caller has to promote.
+    /// - Returns: The promotions that the caller has to perform.
     func promoteAhead(of operation: Operation, to rank: Int) -> [Promotion] {
         eventOffering { state in
             guard operation.status.phase != .finished else { return [] }
@@ -22,7 +22,8 @@ extension OperationQueue {
         }
     }
 
-    /// The calling thread is about to wait for all of them.
+    /// Promotes all operations of the queue because the calling thread is about to wait for all of
+    /// them.
     func promoteAllForWait() {
         promoteAll(to: Operation.rankOfWaitingThread)
     }
@@ -40,14 +41,14 @@ extension OperationQueue {
         Operation.perform(promotions)
     }
 
-    /// Makes the thread that runs a plain operation of this queue less nice.
+    /// Lowers the niceness of the thread that runs an operation of this queue on the fast path.
     func renice(for operation: Operation, to niceness: Int32) {
         event { $0.renice(for: operation, to: niceness) }
     }
 }
 
 extension QueueState {
-    /// What a place gives to the operation in it, and what it has itself.
+    /// Returns the quality of an operation, including the promotion of its place.
     func quality(of operation: Operation) -> QualityOfServiceState {
         let word = operation.status
         var quality = word.quality
@@ -63,7 +64,8 @@ extension QueueState {
         return promotions
     }
 
-    /// The operation at `place` has that rank: those before it get no less.
+    /// Promotes the operations before `place` to at least `rank`, the rank of the operation at
+    /// `place`.
     @inline(__always)
     mutating func promoteAhead(of place: Int, to rank: Int) {
         guard rank > 0, !ignoresQuality else { return }
@@ -71,7 +73,8 @@ extension QueueState {
         if !newly.isEmpty, QualityOfServiceUse.isOn { promote(newly, to: rank) }
     }
 
-    /// The queue's own quality is another one.
+    /// Sets the rank of the queue's own quality, and promotes the operations of the queue. Returns
+    /// the promotions that the caller has to perform.
     mutating func qualityChanged(to rank: Int) -> [Promotion] {
         guard !ignoresQuality else { return [] }
         qualityRank = rank
@@ -81,10 +84,11 @@ extension QueueState {
         return takePromotions() ?? []
     }
 
-    /// Finds those for which it is not enough to be promoted when they are claimed: they have been, and
-    /// may be running, or they wait for others, which have to be promoted too.
+    /// Finds the operations for which promotion at the time of their claim is not enough:
+    /// operations that have been claimed, and may be running, and operations that wait for others,
+    /// which have to be promoted too.
     ///
-    /// - Complexity: O(places). No place is looked at twice for the same rank.
+    /// - Complexity: O(places). No place is visited twice for the same rank.
     @inline(never)
     private mutating func promote(_ places: Range<Int>, to rank: Int) {
         var found: [Promotion] = []
@@ -98,13 +102,13 @@ extension QueueState {
         }
         guard !found.isEmpty else { return }
         promotions = (promotions ?? []) + found
-        // What lies in batches was claimed without knowing.
+        // The operations in batches were claimed without the promotion.
         recallBatches()
     }
 
     // MARK: Claiming
 
-    /// Whether claimed operations have to be promoted for their place.
+    /// Whether claimed operations have to be promoted because of their place.
     var hasPromotedPlaces: Bool {
         QualityOfServiceUse.isOn && qualityMarks.end > ring.head
     }
@@ -122,8 +126,9 @@ extension QueueState {
     mutating func renice(for operation: Operation, to niceness: Int32) {
         let reference = Unmanaged.passUnretained(operation).toOpaque()
         for batch in batches where batch.taken.last?.toOpaque() == reference {
-            // Folding the batch takes the lock that we hold, so the thread is still at it, or has just
-            // gone on to the next: then it comes to look after that.
+            // Retiring the batch takes the lock that is held here. So the thread is still running
+            // the operation, or has just gone on to the next one. In both cases the thread retires
+            // the batch, and then looks at its niceness, after this lock is released.
             guard operation.status.phase == .executing, let thread = batch.thread,
                 thread.favour(with: niceness)
             else { continue }

@@ -1,18 +1,19 @@
-/// Which places of a queue are promoted by what comes after them, and by the queue.
+/// The places of a queue that are promoted by later operations and by the queue itself.
 ///
-/// Nothing is written to the operations when one is added behind them: for each rank it is kept how far
-/// the promotion reaches, and whoever takes an operation out, or asks about it, looks there. So an
-/// addition costs the same however many there are.
+/// An addition writes nothing to the operations ahead of it. The marks store, for each rank, how
+/// far the promotion reaches; a claim of an operation, or a query about it, reads the marks. So an
+/// addition costs the same however many operations the queue has.
 struct QualityMarks {
-    /// For each rank from 1: all places before this one are promoted to it.
+    /// For each rank from 1, the end of the promotion: all places before it are promoted to that
+    /// rank.
     private var ends = SIMD4<Int>(repeating: 0)
-    /// The same, for promotions by the queue.
+    /// The ends of the promotions by the queue.
     private var queueEnds = SIMD4<Int>(repeating: 0)
 
-    /// The first place that nothing here reaches.
+    /// The first place that no promotion reaches.
     var end: Int { max(ends.max(), queueEnds.max()) }
 
-    /// Promotes all before `place`; what is returned had not been promoted that far.
+    /// Promotes all places before `place`. Returns the places that had not been promoted that far.
     @inline(__always)
     mutating func raise(before place: Int, to rank: Int) -> Range<Int> {
         var reached = 0
@@ -21,12 +22,13 @@ struct QualityMarks {
         return reached..<max(reached, place)
     }
 
-    /// The queue's quality was raised while its places ended at `tail`.
+    /// Promotes all places before `tail`, the current end of the places, to the queue's quality.
     mutating func raiseByQueue(before tail: Int, to rank: Int) {
         queueEnds[rank - 1] = max(queueEnds[rank - 1], tail)
     }
 
-    /// Applies to `quality` what reaches a place; true if that changed it.
+    /// Applies the promotions that reach a place to `quality`. Returns whether that changed
+    /// `quality`.
     func apply(to quality: inout QualityOfServiceState, at place: Int) -> Bool {
         var changed = false
         for index in (0..<4).reversed() {
@@ -36,7 +38,8 @@ struct QualityMarks {
         return changed
     }
 
-    /// The ring has moved its operations: `places` maps old places to new ones, both rising.
+    /// Adjusts the marks after the ring has moved its operations. `places` maps old places to new
+    /// places; both are in ascending order.
     mutating func renumber(_ places: [(old: Int, new: Int)], tail: Int) {
         for index in 0..<4 {
             ends[index] = Self.translated(ends[index], places, tail: tail)

@@ -1,7 +1,7 @@
-/// How much a piece of work matters to the person who waits for it.
+/// The importance of work to the person who waits for it.
 ///
-/// On Linux it becomes the niceness of the thread that runs the work, counted from the niceness of the
-/// process:
+/// On Linux the quality determines the niceness of the thread that runs the work, relative to the
+/// niceness of the process:
 ///
 /// | | niceness |
 /// |---|---|
@@ -10,40 +10,44 @@
 /// | ``utility`` | 5 more |
 /// | ``background`` | 10 more |
 ///
-/// What is above another one in the table also starts before it, and does not wait for workers that are busy
-/// with it; an async body goes on as urgently as it began. What is below still has its turn, however much comes
-/// that is above it: of each of the others something starts after 16 starts that were more urgent, unless something
-/// of that kind is running. ``userInitiated`` and ``default`` are the same in this. ``Operation/queuePriority`` decides among the operations of one queue.
+/// Work of a quality further up in the table also starts before work of a lower quality, and does
+/// not wait for workers that are busy with lower qualities. An async body continues with the
+/// urgency with which it began, or with a higher urgency after a promotion. Work of a lower quality
+/// still gets its turn, however much work of higher qualities arrives: after 16 more urgent starts,
+/// one item of each lower quality starts, unless an item of that quality is running.
+/// ``userInitiated`` and ``default`` are equal in this respect. ``Operation/queuePriority`` decides
+/// among the operations of one queue.
 ///
-/// Each step of niceness is about a quarter more or less of a contended processor; nobody is starved.
-/// Every process may raise niceness. Lowering it, also back to what it was, takes the capability
-/// `CAP_SYS_NICE` (root has it) or a limit `RLIMIT_NICE` (in a shell: `ulimit -e`) that allows it. Without:
+/// Each step of niceness is about a quarter more or less of a contended processor; no thread is
+/// starved. Every process may raise niceness. Lowering niceness, even back to its previous value,
+/// requires the capability `CAP_SYS_NICE` (root has it) or a limit `RLIMIT_NICE` (in a shell:
+/// `ulimit -e`) that permits it. Without that right:
 ///
-/// - `userInteractive` is no better than `userInitiated`;
-/// - an operation that is promoted while it runs goes on as it began;
-/// - a worker thread that has become nice runs other work as nice or nicer, and ends when there is only
-///   work that is not; the next one takes its place. So a program that mixes qualities makes more
-///   threads, some ten microseconds each.
+/// - `userInteractive` has the same niceness as `userInitiated`;
+/// - an operation that is promoted while it runs continues as it began;
+/// - a worker thread that has become nice runs other work that is as nice or nicer, and ends when
+///   only less nice work is left; another thread takes its place. So a program that mixes qualities
+///   creates more threads, at some ten microseconds each.
 ///
-/// A program that sets no quality of service other than `default` and `userInitiated` anywhere leaves its
-/// threads as they are. On other systems threads are always left as they are.
+/// A program that sets no quality of service other than `default` and `userInitiated` leaves its
+/// threads unchanged. On other systems threads are never changed.
 ///
-/// The raw values are Foundation's.
+/// The raw values are those of Foundation.
 public enum QualityOfService: Int, Sendable, Hashable, CaseIterable {
     /// Work that a person interacts with at this moment.
     case userInteractive = 0x21
     /// Work that a person asked for and waits for.
     case userInitiated = 0x19
-    /// Work that takes a while and that nobody waits for at every moment.
+    /// Work that takes a while and that nobody waits for continuously.
     case utility = 0x11
     /// Work that nobody sees.
     case background = 0x09
-    /// Nothing was said.
+    /// No quality was specified.
     case `default` = -1
 }
 
 extension QualityOfService {
-    /// From 0 for `default`, which never counts, to 4 for the one that matters most.
+    /// The rank, from 0 for `default`, which never counts, to 4 for the most important quality.
     var rank: Int {
         switch self {
         case .default: 0

@@ -1,39 +1,45 @@
-/// What decides about an operation's effective quality of service, in eight bits of its word.
+/// The data that determine an operation's effective quality of service, in eight bits of its
+/// lifecycle state.
 ///
-/// Pure. Qualities are ranks, see ``QualityOfService/rank``; 0 says nothing and never counts.
+/// Pure. Qualities are ranks, see ``QualityOfService/rank``; rank 0 stands for no quality and never
+/// counts.
 struct QualityOfServiceState: Sendable, Equatable {
-    /// Bits 0–2: the property, or what was inferred until it is set. 3: the property was set.
-    /// 4–6: the highest promotion. 7: the operation's queue was among those that promoted it.
+    /// The fields of the state.
+    ///
+    /// - Bits 0–2: the rank of the property or, until the property is set, the inferred rank.
+    /// - Bit 3: whether the property was set.
+    /// - Bits 4–6: the rank of the highest promotion.
+    /// - Bit 7: whether the operation's queue was among the sources of promotions.
     private(set) var bits: UInt64
 
     private static let explicit: UInt64 = 1 << 3
     private static let promotionShift: UInt64 = 4
     private static let givenByQueue: UInt64 = 1 << 7
 
-    /// Whether its queue has a quality.
+    /// Whether the operation's queue has a quality.
     var isGivenByQueue: Bool { bits & Self.givenByQueue != 0 }
 
     @inline(__always)
     init(bits: UInt64) { self.bits = bits }
 
-    /// A new operation's, made where `inferred` holds.
+    /// Creates the state of a new operation, created where the rank `inferred` is in force.
     @inline(__always)
     init(inferred: Int = 0) { self.bits = UInt64(inferred) }
 
     private var ownRank: Int { Int(bits & 0b111) }
     private var promotion: Int { Int(bits >> Self.promotionShift & 0b111) }
 
-    /// The property: what was set, not what was inferred.
+    /// The value of the property, which includes no inferred rank.
     var property: QualityOfService {
         bits & Self.explicit != 0 ? QualityOfService(rank: ownRank) : .default
     }
 
-    /// The highest of all there is.
+    /// The highest rank that applies.
     var effectiveRank: Int {
         @inline(__always) get { max(ownRank, promotion) }
     }
 
-    // MARK: Events, which say whether they changed anything
+    // MARK: Events, which return whether they changed anything
 
     mutating func set(_ quality: QualityOfService) -> Bool {
         let before = self
@@ -41,14 +47,15 @@ struct QualityOfServiceState: Sendable, Equatable {
         return self != before
     }
 
-    /// Something of that rank waits for it, or comes after it.
+    /// Promotes the operation because an operation of that rank waits for it or follows it in the
+    /// queue.
     mutating func promote(to rank: Int) -> Bool {
         guard rank > promotion else { return false }
         bits = bits & ~(0b111 << Self.promotionShift) | UInt64(rank) << Self.promotionShift
         return true
     }
 
-    /// It is in a queue of that rank.
+    /// Promotes the operation because it is in a queue of that rank.
     mutating func promoteByQueue(to rank: Int) -> Bool {
         guard rank > 0 else { return false }
         let before = self
@@ -57,30 +64,31 @@ struct QualityOfServiceState: Sendable, Equatable {
         return self != before
     }
 
-    // MARK: What follows
+    // MARK: Conclusions
 
-    /// Whether anybody said what the operation itself is worth, and not only what others are.
+    /// Whether a quality was specified for the operation itself, and not only for other operations.
     private var isSaid: Bool { ownRank > 0 || isGivenByQueue }
 
-    /// The rank that its thread goes by.
+    /// The rank that determines the niceness of the operation's thread.
     ///
-    /// The effective one, except that what was never said to be unimportant does not become so because
-    /// something unimportant waits for it: a promotion must not make anything slower.
+    /// This is the effective rank, with one exception: an operation that was never specified as
+    /// unimportant does not become unimportant because an unimportant operation waits for it. A
+    /// promotion must not make anything slower.
     var rankInForce: Int {
         let rank = effectiveRank
         return isSaid || Self.nicenessOffset(ofRank: rank) <= 0 ? rank : 0
     }
 
-    /// Whether the thread may have to be changed for it.
+    /// Whether the thread may have to be changed for the operation.
     var isUnusual: Bool {
         @inline(__always) get {
-            // Nothing said, and by far the most usual.
+            // No quality was specified, by far the most common case.
             if bits == 0 { return false }
             return Self.nicenessOffset(ofRank: rankInForce) != 0
         }
     }
 
-    /// How much nicer than the process its thread is.
+    /// The niceness of the operation's thread relative to that of the process.
     var nicenessOffset: Int32 { Self.nicenessOffset(ofRank: rankInForce) }
 
     static func nicenessOffset(ofRank rank: Int) -> Int32 {

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Whether anybody in the process has asked for a quality of service that changes a thread.
+/// Whether any code in the process has requested a quality of service that changes a thread.
 ///
-/// Until then nothing that this would need is done where it would cost: all threads are alike anyway.
+/// Until then the library skips the work for qualities wherever that work would take time: all
+/// threads are alike anyway.
 enum QualityOfServiceUse {
     private static let flag = Atomic<Bool>(false)
 
@@ -10,7 +11,7 @@ enum QualityOfServiceUse {
         @inline(__always) get { flag.load(ordering: .relaxed) }
     }
 
-    /// To be called before the quality is stored anywhere.
+    /// Records the use of a quality. Called before the quality is stored anywhere.
     static func begins(rank: Int) {
         if QualityOfServiceState.nicenessOffset(ofRank: rank) != 0, !isOn {
             flag.store(true, ordering: .sequentiallyConsistent)
@@ -19,10 +20,10 @@ enum QualityOfServiceUse {
 }
 
 extension ThreadContext {
-    /// The rank that an operation takes over which is made here and now.
+    /// The rank that an operation inherits if it is created here and now.
     static var inferredQualityRank: Int {
         @inline(__always) get {
-            // No reference is counted: this is asked each time an operation is made.
+            // This property counts no references, because every creation of an operation reads it.
             withCurrent { context in
                 if let operation = context.operation {
                     return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
@@ -33,7 +34,8 @@ extension ThreadContext {
         }
     }
 
-    /// Inside the body of an asynchronous operation, or where a thread serves the main queue.
+    /// The inherited rank inside the body of an asynchronous operation, or on a thread that serves
+    /// the main queue.
     @inline(never)
     private static var rankOutsideOfThreads: Int {
         if let operation = TaskContext.operation { return operation.status.quality.rankInForce }

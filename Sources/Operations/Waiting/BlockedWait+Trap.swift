@@ -1,22 +1,23 @@
-// A wait that can never end stops the program with a sentence in place of letting it hang.
+// A wait that can never end stops the program with an explanation instead of hanging.
 
 extension BlockedWait {
-    /// Records a wait of the calling task and checks it; the caller ends it.
+    /// Records and checks a wait of the calling task. The caller ends the wait.
     static func task(_ target: @autoclosure () -> Target) -> BlockedWait? {
         guard let operation = TaskContext.operation else { return nil }
         let wait = begin(target(), inside: [operation])
-        // A test's driver tells what is stuck when nothing else is left to do.
+        // A test's driver reports stuck operations when nothing else is left to run.
         if TaskContext.queue?.driver == nil { wait?.check() }
         return wait
     }
 
-    /// As ``task(_:)``, for room in a queue.
+    /// Records and checks a capacity wait of the calling task, like ``task(_:)``.
     ///
-    /// Who feeds another queue waits for room often. It is only searched if the caller is in the same queue, or
-    /// somebody waits there who could close a circle with it.
+    /// Tasks that feed another queue wait for capacity often. The wait is only searched if the
+    /// caller belongs to the same queue, or if a wait inside an operation of that queue could close
+    /// a circle with this wait.
     static func task(forRoomIn queue: OperationQueue, below limit: Int) -> BlockedWait? {
         guard let operation = TaskContext.operation else { return nil }
-        // When its time is over the task is cancelled, and with it the wait.
+        // A timeout or deadline cancels the task, and with it the wait.
         if let plan = operation.attemptController?.plan, plan.timeout != nil || plan.deadline != nil
         {
             return nil
@@ -29,7 +30,8 @@ extension BlockedWait {
 
     /// Stops the program if the wait cannot end.
     ///
-    /// The wait is recorded before, so of two that close a circle at the same time one sees the other.
+    /// The wait is recorded before the check, so if two waits close a circle at the same time, at
+    /// least one of them sees the other.
     func check() {
         guard mayHoldBackOthers else { return }
         if let circle = DeadlockSearch.circle(of: self), let waiter = inside.last {
@@ -139,10 +141,10 @@ extension BlockedWait {
 }
 
 extension Latch {
-    /// Waits, as ``waitOnWorker()``; a wait that cannot end stops the program.
+    /// Waits like ``waitOnWorker()``. A wait that cannot end stops the program.
     ///
-    /// That a wait cannot end may turn out later, when somebody adds a dependency or another operation; so
-    /// it is checked again from time to time.
+    /// A wait may become endless later, when a dependency or another operation is added; so the
+    /// wait is checked again from time to time.
     func waitOnWorker(for target: @autoclosure () -> BlockedWait.Target) {
         DrivenThread.refuseToBlock(for: target().labels.listed)
         let operations = ThreadContext.operationsInside + [TaskContext.operation].compactMap { $0 }
@@ -162,6 +164,6 @@ extension Latch {
 }
 
 extension OperationQueue {
-    /// What messages call it.
+    /// The name of the queue in messages.
     var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
 }

@@ -1,18 +1,19 @@
 import Synchronization
 
-/// A wait that a thread or a task makes inside of operations, which cannot go on before it ends.
+/// A wait of a thread or a task inside operations that cannot continue before the wait ends.
 ///
-/// Known to all while it lasts, so that whoever closes a circle of waits finds it. Waits outside of
-/// operations are not recorded: nothing waits for them.
+/// The wait is registered while it lasts, so that a thread that closes a circle of waits finds it.
+/// Waits outside operations are not recorded: nothing waits for them.
 struct BlockedWait: Sendable {
     enum Target: Sendable {
         case operation(Operation)
-        /// - Parameter end: the place behind those that were in the queue when the wait began. While one of
-        ///   them is unfinished the wait goes on; of later ones nobody can tell.
+        /// - Parameter end: The end of the queue's places when the wait began. The wait lasts at
+        ///   least while an operation before `end` is unfinished; about later operations nothing is
+        ///   known.
         case queue(OperationQueue, end: Int)
-        /// All of these.
+        /// All of these operations.
         case operations([Operation])
-        /// Fewer unfinished operations in the queue than so many.
+        /// Fewer unfinished operations in the queue than `below`.
         case room(OperationQueue, below: Int)
 
         static func queue(_ queue: OperationQueue) -> Target {
@@ -30,20 +31,22 @@ struct BlockedWait: Sendable {
     }
 
     let target: Target
-    /// What waits, the outermost first; at work, so it does not go away.
+    /// The operations inside which the wait happens, the outermost first. They are executing, so
+    /// they stay alive.
     let inside: [Operation]
     private let number: Int
 
-    /// Records a wait; nil if the caller is inside of nothing that the wait keeps from finishing.
+    /// Records a wait. Returns nil if the wait is over already or keeps no operation from
+    /// finishing.
     ///
     /// - Parameters:
-    ///   - operations: what the caller is inside of.
-    ///   - isRepeated: whether it is checked from time to time for as long as it lasts.
+    ///   - operations: The operations that the caller is inside.
+    ///   - isRepeated: Whether the wait is checked from time to time for as long as it lasts.
     static func begin(
         _ target: @autoclosure () -> Target, inside operations: [Operation],
         isRepeated: Bool = false
     ) -> BlockedWait? {
-        // A subclass with its own `start()` may be finished by somebody else while that blocks.
+        // The `start()` of a subclass may block while other code finishes the operation.
         let inside = operations.filter { $0.status.phase == .executing }
         guard !inside.isEmpty else { return nil }
         let target = target()
@@ -58,9 +61,10 @@ struct BlockedWait: Sendable {
         Self.registry.withLock { $0.remove(number, target, inside: inside) }
     }
 
-    /// The same wait, known to be still going on for what has been added to its queue up to now.
+    /// Returns the same wait, extended to the operations that have been added to its queue up to
+    /// now, if the wait is still going on.
     ///
-    /// - Parameter gate: what the thread waits behind.
+    /// - Parameter gate: The latch for which the thread waits.
     func extended(_ gate: Latch) -> BlockedWait {
         guard case .queue(let queue, _) = target,
             let end = queue.snapshot({ $0.isAwaited(by: gate) ? $0.end : nil })
@@ -70,9 +74,9 @@ struct BlockedWait: Sendable {
         return BlockedWait(target: target, inside: inside, number: number)
     }
 
-    // MARK: For those who search
+    // MARK: For searches
 
-    /// What threads and tasks inside of an operation wait for.
+    /// Returns the targets of the waits inside an operation.
     static func targets(in operation: Operation) -> [Target] {
         registry.withLock { registry in
             registry.entries[ObjectIdentifier(operation)].map { $0.waits.values.map(\.target) }
@@ -80,11 +84,13 @@ struct BlockedWait: Sendable {
         }
     }
 
-    /// Whether others who wait would find a circle that this wait is in, so that it need not be looked for here.
+    /// Whether other waits would find a circle that contains this wait, so that this wait need not
+    /// be searched again.
     ///
-    /// That is so if the wait is for an operation inside of which only threads wait that look again from time to
-    /// time: the circle goes through one of these. A circle of nothing but waits was found when the last of them
-    /// began, so somebody in each later one looks for it.
+    /// That is so if the target is an executing operation and all waits inside that operation are
+    /// repeated: a circle through this wait goes through one of those waits. The waits of a circle
+    /// cannot all rely on each other, because a circle of nothing but waits was found when the last
+    /// of them began; so any later circle contains a wait that is searched again.
     var isCheckedByOthers: Bool {
         guard case .operation(let operation) = target, operation.status.phase == .executing
         else { return false }
@@ -94,8 +100,8 @@ struct BlockedWait: Sendable {
         }
     }
 
-    /// Whether anything may be held back by an operation that the wait is inside of. If not, nothing that the wait
-    /// is for leads back to it, however far that goes.
+    /// Whether an operation that contains the wait may hold back anything. If not, no chain from
+    /// the target leads back to the wait, however long the chain is.
     var mayHoldBackOthers: Bool { inside.contains { Self.mayHoldBackOthers($0) } }
 
     private static func mayHoldBackOthers(_ operation: Operation) -> Bool {
@@ -112,12 +118,12 @@ struct BlockedWait: Sendable {
         } ?? false
     }
 
-    /// Whether somebody waits inside of an operation of a queue.
+    /// Returns whether any wait happens inside an operation of the queue.
     static func isWaitedInside(_ queue: OperationQueue) -> Bool {
         registry.withLock { $0.byQueue[Unmanaged.passUnretained(queue).toOpaque()] != nil }
     }
 
-    /// The operations of a queue inside of which somebody waits.
+    /// Returns the operations of a queue that contain a wait.
     static func operations(in queue: OperationQueue) -> [Operation] {
         registry.withLock { registry in
             registry.byQueue[Unmanaged.passUnretained(queue).toOpaque()].map { Array($0.values) }
@@ -125,7 +131,7 @@ struct BlockedWait: Sendable {
         }
     }
 
-    /// All operations inside of which somebody waits.
+    /// All operations that contain a wait.
     static var allOperations: [Operation] {
         registry.withLock { $0.entries.values.map(\.operation) }
     }
@@ -134,8 +140,10 @@ struct BlockedWait: Sendable {
 
     private static let registry = Locked(Registry())
 
-    /// Keeps operations and queues only while they are waiting or waited for; the last reference is never
-    /// one of these, so none is let go of under the lock.
+    /// The waits that are going on.
+    ///
+    /// The registry retains operations and queues only while they wait or are waited for. The
+    /// registry never holds the last reference to one of them, so none is released under the lock.
     private struct Registry {
         struct Entry {
             let operation: Operation
@@ -148,7 +156,8 @@ struct BlockedWait: Sendable {
         }
 
         var entries: [ObjectIdentifier: Entry] = [:]
-        /// How many waits there are for an operation, and for all or some of a queue's.
+        /// The number of waits for each operation, and the number of waits for all or some of the
+        /// operations of each queue.
         private(set) var waitedFor: [ObjectIdentifier: Int] = [:]
         private(set) var waitedForQueues: [UnsafeMutableRawPointer: Int] = [:]
         var byQueue: [UnsafeMutableRawPointer: [ObjectIdentifier: Operation]] = [:]
@@ -186,7 +195,7 @@ struct BlockedWait: Sendable {
             waitedFor[id] = sum == 0 ? nil : sum
         }
 
-        /// The new target is as the old one, but for where it ends.
+        /// Replaces the target of a wait by a target that differs only in its end.
         mutating func replace(_ number: Int, with target: Target, inside: [Operation]) {
             for operation in inside {
                 entries[ObjectIdentifier(operation)]?.waits[number]?.target = target
@@ -209,7 +218,7 @@ struct BlockedWait: Sendable {
 }
 
 extension Operation {
-    /// Which queue it was put into, only to be compared.
+    /// The identity of the operation's queue, only for comparison.
     fileprivate var queueIdentifier: UnsafeMutableRawPointer? {
         queueReference.load(ordering: .acquiring)?.toOpaque()
     }

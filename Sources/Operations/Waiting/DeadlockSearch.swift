@@ -1,18 +1,25 @@
-/// Finds out whether a wait can never end because it waits for itself.
+/// Determines whether a wait can never end because it waits, through other operations, for itself.
 ///
-/// An operation is **stuck** if one of its obstacles is, and an obstacle if all operations that it
-/// consists of are: a dependency, a wait inside of it, the holders of all slots of its queue. Of some
-/// obstacles it is enough that so many are: of the holders of units so many that the rest is not enough,
-/// of the operations that fill a queue so many that there is no room. So are those inside of which the
-/// wait happens, as long as it lasts. Operations that wait for each other in a circle are stuck, unless
-/// the circle consists of dependencies only: that one was reported, and can be broken.
+/// An operation is **stuck** if one of its obstacles is stuck. An obstacle consists of operations:
+/// a dependency, the target of a wait inside the operation, the holders of all slots of its queue.
+/// As a rule an obstacle is stuck if all its operations are stuck. For some obstacles a certain
+/// number is enough: so many holders of permits that the remaining permits do not suffice, or so
+/// many of the operations that fill a queue that the queue has no capacity. The operations that
+/// contain the wait are stuck for as long as the wait lasts.
 ///
-/// Only what nobody but an outsider can change counts: a queue that is suspended or has no width may be
-/// changed at any moment, an `isReady` may change its mind, a subclass that is started by hand makes its own
-/// rules. What is read one after the other is true together all the same: nothing that is found to be stuck
-/// can have gone on, as long as what it is stuck behind had not.
+/// Operations that wait for each other in a circle are stuck, unless the circle consists only of
+/// dependencies, strict orders and places in permit queues. Such a circle can be broken, and a
+/// circle of dependencies was reported when it was made.
+///
+/// An obstacle counts only if nothing but an outside intervention can remove it. Circumstances that
+/// may change at any time do not count: a queue that is suspended or of width 0, an `isReady` that
+/// may change its answer, a subclass that is started by hand and follows its own rules.
+///
+/// The search reads one object after the other, without a common lock. Its result is sound all the
+/// same: an operation found to be stuck cannot have continued as long as the operations that it is
+/// stuck behind had not.
 struct DeadlockSearch {
-    /// What an operation cannot do without.
+    /// A condition without which an operation cannot continue.
     struct Obstacle {
         enum Kind {
             case dependency
@@ -20,23 +27,23 @@ struct DeadlockSearch {
             case waitForQueue(OperationQueue)
             case waitForRoom(OperationQueue)
             case slots(OperationQueue)
-            /// Others hold too many of them.
+            /// Other operations hold too many of the permits.
             case units(ConcurrencyBudget)
-            /// Another one is before it in the line for units.
+            /// Another operation precedes this one in the queue for permits.
             case line(ConcurrencyBudget)
             case barrier(OperationQueue)
-            /// A strict order wants it to start before.
+            /// A strict order requires another operation to start first.
             case order(OperationQueue)
         }
         let kind: Kind
         let operations: [Operation]
-        /// How much each of them counts.
+        /// The weight of each operation.
         fileprivate let weights: [Int]
-        /// Stuck if those of them that are stuck come to so much together.
+        /// The total weight of stuck operations at which the obstacle is stuck.
         fileprivate let threshold: Int
         fileprivate var places: [Int] = []
 
-        /// Whether it does not make a circle that counts, together with others of this sort.
+        /// Whether the obstacle is an edge: a circle that consists of edges only does not count.
         fileprivate var isEdge: Bool {
             switch kind {
             case .dependency, .order, .line: true
@@ -44,12 +51,12 @@ struct DeadlockSearch {
             }
         }
 
-        /// Stuck if all of these are.
+        /// Creates an obstacle that is stuck if all its operations are stuck.
         init(_ kind: Kind, _ operations: [Operation]) {
             self.init(kind, operations, atLeast: operations.count)
         }
 
-        /// - Parameter weights: of each operation; 1 unless given.
+        /// - Parameter weights: The weight of each operation; 1 by default.
         init(
             _ kind: Kind, _ operations: [Operation], weights: [Int]? = nil, atLeast threshold: Int
         ) {
@@ -61,7 +68,7 @@ struct DeadlockSearch {
 
         fileprivate func isStuck(_ stuck: [Bool]) -> Bool { sum(of: stuck) >= threshold }
 
-        /// How much those of its operations count that are stuck.
+        /// Returns the total weight of the obstacle's operations that are stuck.
         fileprivate func sum(of stuck: [Bool]) -> Int {
             var sum = 0
             for (place, weight) in zip(places, weights) where stuck[place] { sum += weight }
@@ -69,7 +76,7 @@ struct DeadlockSearch {
         }
     }
 
-    /// From an operation through an obstacle to the next one.
+    /// A step from an operation through an obstacle to the next operation.
     struct Step {
         let operation: Operation
         let obstacle: Obstacle
@@ -80,7 +87,7 @@ struct DeadlockSearch {
         let operation: Operation
         let isInside: Bool
         var obstacles: [Obstacle] = []
-        /// The obstacles of other nodes that it is one of the operations of.
+        /// The obstacles of other nodes that contain this node's operation.
         var uses: [Use] = []
     }
 
@@ -90,15 +97,16 @@ struct DeadlockSearch {
         let weight: Int
     }
 
-    /// More are not looked at; nothing is claimed about waits that reach further.
+    /// The most operations that a search visits. The search makes no statement about waits that
+    /// reach further.
     private static let limit = 4_000
 
     private let inside: [Operation]
     private var nodes: [Node] = []
     private var places: [ObjectIdentifier: Int] = [:]
 
-    /// The way from what the wait is for back to one of the operations inside of which it happens; nil if it
-    /// may end.
+    /// Returns the path from the target of the wait back to one of the operations that contain the
+    /// wait; nil if the wait may end.
     static func circle(of wait: BlockedWait) -> (first: Operation, steps: [Step])? {
         var search = DeadlockSearch(inside: wait.inside)
         let obstacles = search.placed(obstacles(of: wait.target))
@@ -142,7 +150,7 @@ struct DeadlockSearch {
         }
     }
 
-    /// Those of which all operations can be looked at.
+    /// Returns the obstacles whose operations all fit into the search.
     private mutating func placed(_ obstacles: [Obstacle]) -> [Obstacle] {
         obstacles.compactMap { found in
             var obstacle = found
@@ -178,7 +186,7 @@ struct DeadlockSearch {
             return BlockedWait.targets(in: operation).flatMap { obstacles(of: $0) }
         case .created where !word.has(.fastPath): return []
         case .created, .waiting, .checkingReadiness, .queued:
-            // At its deadline it leaves, whatever it waits for.
+            // At its deadline the operation ends, whatever it waits for.
             if word.isStopped || operation.attemptController?.deadline != nil { return [] }
             if word.unfinishedDependencies > 0, !word.has(.insists) {
                 return operation.listedDependencies
@@ -195,12 +203,14 @@ struct DeadlockSearch {
 
     private static func obstacles(in queue: OperationQueue, ofRoomBelow count: Int) -> [Obstacle] {
         let operations = queue.snapshot { $0.operations() }
-        // With fewer there is room, or will be when a place is given back.
+        // With fewer operations the queue has capacity, or will have it when a reserved place is
+        // returned.
         guard operations.count >= count else { return [] }
         return [Obstacle(.waitForRoom(queue), operations, atLeast: count)]
     }
 
-    /// What keeps an operation from its units: those that hold them and wait, and those before it in line.
+    /// Returns the obstacles between an operation and its permits: the operations that hold permits
+    /// and wait, and the operation that precedes it in the permit queue.
     private static func obstacles(of need: PermitRequest.Need) -> [Obstacle] {
         let holders = BlockedWait.allOperations.compactMap { operation in
             operation.attemptController?.claim.map { (operation, $0.held(of: need.budget)) }
@@ -213,9 +223,10 @@ struct DeadlockSearch {
             ]
     }
 
-    /// What in its queue keeps a ready operation from starting.
+    /// Returns the obstacles in its queue that keep a ready operation from starting.
     private static func obstacles(in queue: OperationQueue, of operation: Operation) -> [Obstacle] {
-        // As a rule nothing does, and then those who wait in that queue, perhaps many, need not be listed.
+        // Usually there is no obstacle, and then the waits in that queue, which may be many, need
+        // not be listed.
         guard queue.snapshot({ $0.mayHoldBack(operation) }) else { return [] }
         let waiting = BlockedWait.operations(in: queue)
         return queue.snapshot { state in
@@ -244,13 +255,13 @@ struct DeadlockSearch {
 
     // MARK: Concluding
 
-    /// Which are stuck.
+    /// Returns which operations are stuck.
     ///
-    /// Waits and slots count as stuck until the contrary is known, dependencies only when it is known: the
-    /// one lets circles stand, the other does not.
+    /// Waits and slots count as stuck until the contrary is known; dependencies count as stuck only
+    /// when that is known. So circles of waits and slots stand, and circles of dependencies do not.
     ///
-    /// - Complexity: O(nodes and obstacles), once more for each circle of dependencies that something else leads
-    ///   out of.
+    /// - Complexity: O(nodes and obstacles), once more for each circle of dependencies out of which
+    ///   another obstacle leads.
     private func stuck() -> [Bool] {
         var possible = nodes.map { _ in true }
         while true {
@@ -261,7 +272,8 @@ struct DeadlockSearch {
         }
     }
 
-    /// Strikes out what is not stuck even if dependencies count as waits do, until nothing follows from it.
+    /// Removes the operations that are not stuck even if dependencies count like waits, until no
+    /// further operation follows from a removal.
     private func strikeOut(_ possible: inout [Bool]) {
         var sums = nodes.map { node in
             node.obstacles.map { $0.sum(of: possible) }
@@ -288,7 +300,7 @@ struct DeadlockSearch {
         }
     }
 
-    /// Which are stuck, if waits for these are.
+    /// Returns which operations are stuck, if waits for the operations in `possible` are stuck.
     private func stuck(_ possible: [Bool]) -> [Bool] {
         var certain = nodes.map { node in
             node.isInside
@@ -311,7 +323,8 @@ struct DeadlockSearch {
         return certain
     }
 
-    /// The shortest way from a stuck operation to one of those inside of which the wait happens.
+    /// Returns the shortest path from a stuck operation to one of the operations that contain the
+    /// wait.
     private func way(from start: Int, _ stuck: [Bool]) -> [Step]? {
         var cameBy: [Int: (place: Int, obstacle: Obstacle)] = [:]
         var reached = [start]
@@ -344,13 +357,13 @@ struct DeadlockSearch {
 }
 
 extension LifecycleState {
-    /// Whether it is at work and counts towards its queue's width, by itself or with a batch of which it is
-    /// the one at work.
+    /// Whether the operation is executing and counts towards its queue's width, either by itself or
+    /// as the executing operation of its batch.
     fileprivate var usesSlot: Bool { phase == .executing && (has(.holdsSlot) || has(.fastPath)) }
 }
 
 extension QueueState {
-    /// Whether anything in the queue may keep a ready operation from starting.
+    /// Returns whether anything in the queue may keep a ready operation from starting.
     fileprivate func mayHoldBack(_ operation: Operation) -> Bool {
         guard !isSuspended, width != 0 else { return false }
         return isStrict || !barriers.isEmpty || (width > 0 && running >= width)

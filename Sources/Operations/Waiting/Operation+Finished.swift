@@ -1,14 +1,17 @@
-// Shorter names for the waits of tasks, which the top level of main.swift finds too, and waits that end.
+// Shorter names for the waits of tasks, which the top level of main.swift finds too, and waits with
+// a time limit.
 
 extension Operation {
-    /// Suspends the calling task until the operation has finished; as `await waitUntilFinished()`.
+    /// Suspends the calling task until the operation has finished.
+    ///
+    /// Equivalent to `await waitUntilFinished()`.
     public final func finished() async { await waitUntilFinished() }
 
-    /// Suspends the calling task until the operation has finished, or the time is up.
+    /// Suspends the calling task until the operation has finished, or until the time limit passes.
     ///
-    /// Affected neither by cancellation of the task, nor does it affect the operation.
+    /// Cancelling the task does not end the wait, and the wait does not affect the operation.
     ///
-    /// - Returns: whether it has finished.
+    /// - Returns: Whether the operation has finished.
     public final func finished(within limit: Duration) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         return await TimedWait.wait(
@@ -16,11 +19,11 @@ extension Operation {
             leave: removeWaiter)
     }
 
-    /// Blocks the calling thread until the operation has finished, or the time is up.
+    /// Blocks the calling thread until the operation has finished, or until the time limit passes.
     ///
-    /// A worker thread that waits here is replaced by another one meanwhile.
+    /// Another worker takes the place of a worker thread that waits here.
     ///
-    /// - Returns: whether it has finished.
+    /// - Returns: Whether the operation has finished.
     @available(*, noasync, message: "write: await operation.finished(within: …)")
     public final func waitUntilFinished(timeout: Duration) -> Bool {
         let gate = Latch()
@@ -38,23 +41,25 @@ extension Operation {
 }
 
 extension OperationQueue {
-    /// Suspends the calling task until the queue is empty; as `await waitUntilAllOperationsAreFinished()`.
+    /// Suspends the calling task until the queue is empty.
+    ///
+    /// Equivalent to `await waitUntilAllOperationsAreFinished()`.
     public final func finished() async { await waitUntilAllOperationsAreFinished() }
 
-    /// Suspends the calling task until the queue is empty, or the time is up.
+    /// Suspends the calling task until the queue is empty, or until the time limit passes.
     ///
-    /// - Returns: whether it was empty.
+    /// - Returns: Whether the queue became empty in time.
     public final func finished(within limit: Duration) async -> Bool {
         if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
         return await TimedWait.wait(
             atMost: limit, by: time, enter: register, leave: removeWaiter)
     }
 
-    /// Blocks the calling thread until the queue is empty, or the time is up.
+    /// Blocks the calling thread until the queue is empty, or until the time limit passes.
     ///
-    /// A worker thread that waits here is replaced by another one meanwhile.
+    /// Another worker takes the place of a worker thread that waits here.
     ///
-    /// - Returns: whether it was empty.
+    /// - Returns: Whether the queue became empty in time.
     @available(*, noasync, message: "write: await queue.finished(within: …)")
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         if isOverForCaller(isTimed: true) { return true }

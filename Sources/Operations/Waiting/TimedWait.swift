@@ -1,4 +1,5 @@
-/// A task that waits for something, but not whatever happens: its time may be up, or it is cancelled.
+/// A wait of a task that can end before the awaited event, because its time limit passes or the
+/// task is cancelled.
 final class TimedWait: Sendable {
     private enum State {
         case begun
@@ -8,7 +9,8 @@ final class TimedWait: Sendable {
 
     private let state = Locked(State.begun)
 
-    /// What was waited for has come, or the time is up; the first call counts.
+    /// Ends the wait, because the awaited event has happened or the time limit has passed. The
+    /// first call decides.
     func end(inTime: Bool) {
         let continuation: CheckedContinuation<Bool, Never>? = state.withLock { state in
             switch state {
@@ -24,11 +26,11 @@ final class TimedWait: Sendable {
         continuation?.resume(returning: inTime)
     }
 
-    /// Whether what was waited for came in time.
+    /// Waits for an event. Returns whether the event happened in time.
     ///
     /// - Parameters:
-    ///   - enter: puts the waiter on a list; nil if there is nothing to wait for.
-    ///   - leave: takes it off the list again.
+    ///   - enter: Registers the waiter; returns nil if there is nothing to wait for.
+    ///   - leave: Removes the waiter.
     static func wait(
         atMost limit: Duration, by time: TimeSource, enter: (Waiter) -> TicketList<Waiter>.Ticket?,
         leave: (TicketList<Waiter>.Ticket) -> Void
@@ -42,7 +44,7 @@ final class TimedWait: Sendable {
         return isInTime
     }
 
-    /// Suspends until the end; whether what was waited for came in time.
+    /// Suspends the task until the wait ends. Returns whether the awaited event happened in time.
     func isInTime() async -> Bool {
         await withCheckedContinuation { continuation in
             let ended: Bool? = state.withLock { state in

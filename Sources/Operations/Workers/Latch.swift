@@ -1,4 +1,4 @@
-/// A door that is opened once, for threads that wait behind it.
+/// A latch that is opened once and then releases all threads that wait for it.
 package final class Latch: Sendable {
     private let isOpen = ConditionLock(false)
 
@@ -7,12 +7,13 @@ package final class Latch: Sendable {
     package func open() {
         isOpen.withLock { isOpen in
             isOpen = true
-            // Signalled with the lock held: a waiter may give the gate up as soon as it sees it open.
+            // Signal with the lock held: a waiter may release the latch as soon as the waiter sees
+            // the latch open.
             self.isOpen.signalAll()
         }
     }
 
-    /// Waits, for a while only; false if the time was up.
+    /// Waits for a limited time. Returns false if the time limit passed first.
     func wait(milliseconds: Int) -> Bool {
         isOpen.hold { held in
             while !held.state {
@@ -22,7 +23,7 @@ package final class Latch: Sendable {
         }
     }
 
-    /// Waits; if the caller is a worker, another one takes its place meanwhile.
+    /// Waits. If the caller is a worker, another worker takes its place meanwhile.
     package func waitOnWorker() {
         if isOpen.withLock({ $0 }) { return }
         DrivenThread.refuseToBlock()
@@ -33,13 +34,14 @@ package final class Latch: Sendable {
         }
     }
 
-    /// As ``waitOnWorker()``, for a while only; false if the time was up.
+    /// Waits like ``waitOnWorker()``, for a limited time. Returns false if the time limit passed
+    /// first.
     func waitOnWorker(atMost limit: Duration) -> Bool {
         if isOpen.withLock({ $0 }) { return true }
         var isInTime = false
         let deadline = ContinuousClock.now + limit
         WorkerPool.shared.blocking {
-            // In pieces: the platform counts in 32 bits.
+            // Wait in pieces of at most 1,000 seconds: the platform counts in 32 bits.
             while !isInTime, ContinuousClock.now < deadline {
                 let rest = min(ContinuousClock.now.duration(to: deadline), .seconds(1_000))
                 isInTime = wait(milliseconds: Int(rest.wholeMilliseconds) + 1)

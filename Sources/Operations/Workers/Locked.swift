@@ -1,10 +1,11 @@
 import Synchronization
 
-/// A value that is only touched with its mutex held.
+/// A value that is only accessed with its mutex held.
 ///
-/// This is `Synchronization.Mutex`. The thread sanitizer does not see that one work on Linux, because
-/// it is built into the runtime, so builds for the sanitizer (`-DTHREAD_SANITIZER`) also say by an atomic
-/// what the mutex guarantees: all that happened in one lock body happened before the next.
+/// The mutex is `Synchronization.Mutex`. On Linux the thread sanitizer does not see the operations
+/// of that mutex, because the mutex is built into the runtime. So builds for the sanitizer
+/// (`-DTHREAD_SANITIZER`) also express the guarantee of the mutex with an atomic: everything in one
+/// lock body happens before the next lock body.
 package struct Locked<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     #if THREAD_SANITIZER

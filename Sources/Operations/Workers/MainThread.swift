@@ -1,10 +1,10 @@
 import Dispatch
 
-/// The main thread, as far as it matters: whoever serves the main dispatch queue.
+/// The main thread, defined as the thread that serves the main dispatch queue.
 ///
-/// That queue is the only way there that works with every kind of program. A program that calls
-/// `dispatchMain()`, as one with an `async` main function does, gives its first thread up on Linux, and
-/// other threads serve the main queue from then on.
+/// Only the main dispatch queue reaches the main thread in every kind of program. A program that
+/// calls `dispatchMain()`, as a program with an `async` main function does, gives up its first
+/// thread on Linux, and other threads serve the main queue from then on.
 enum MainThread {
     private static let mark: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()
@@ -16,7 +16,7 @@ enum MainThread {
         DispatchQueue.main.async(execute: work)
     }
 
-    /// Whether the caller holds up the main queue.
+    /// Whether the calling thread occupies the main queue.
     static var isCurrent: Bool {
         isFirstThread || DispatchQueue.getSpecific(key: mark) == true
     }

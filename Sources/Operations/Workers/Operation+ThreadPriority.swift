@@ -1,6 +1,6 @@
 extension Operation {
-    /// Runs `work` of an operation that is started by hand, with the thread's niceness set from
-    /// ``threadPriority`` if that is not the default.
+    /// Runs `work` of an operation that is started by hand. If ``threadPriority`` is not the
+    /// default, the thread's niceness is set from it meanwhile.
     func withThreadPriority(_ work: () -> Void) {
         let priority = threadPriority
         guard priority != 0.5 else { return work() }
@@ -9,19 +9,20 @@ extension Operation {
         work()
         let context = ThreadContext.current
         guard !setNiceness(usual), context.activeWorker != nil else { return }
-        // A process without the right to lower niceness cannot go back. Inside of a worker's operation,
-        // the worker takes notice.
+        // A process without the right to lower niceness cannot restore the usual niceness. If this
+        // thread runs an operation of a worker, record the niceness for that worker.
         context.noticeNiceness()
     }
 
-    /// 0.0 → 19, 0.5 → 0, 1.0 → -20. An override of ``threadPriority`` may return anything.
+    /// Returns the niceness for a priority: 0.0 → 19, 0.5 → 0, 1.0 → -20. An override of
+    /// ``threadPriority`` may return any number.
     static func niceness(for priority: Double) -> Int32 {
         let priority = clampedThreadPriority(priority)
         let range = priority < 0.5 ? 38.0 : 40.0
         return Int32(((0.5 - priority) * range).rounded())
     }
 
-    /// The nearest priority between 0 and 1; the default for what is not a number.
+    /// Returns the nearest priority between 0 and 1, or the default if `priority` is not a number.
     static func clampedThreadPriority(_ priority: Double) -> Double {
         priority.isNaN ? 0.5 : min(max(priority, 0), 1)
     }

@@ -1,5 +1,5 @@
-// Everything that differs between systems: threads, thread-local storage, niceness, processor clocks,
-// limits. Only Linux is tested by this project's own machines.
+// Everything that differs between systems: threads, thread-local storage, niceness, processor
+// clocks, limits. Only Linux is tested by this project's own machines.
 
 import Synchronization
 
@@ -11,9 +11,10 @@ import Musl
 import Darwin
 #endif
 
-/// A mutex with conditions around a value: whoever holds it may wait until another thread signals.
+/// A mutex with a condition variable around a value. A thread that holds the mutex may wait until
+/// another thread signals.
 ///
-/// Unchecked: the value is only touched with the mutex held.
+/// Unchecked: the value is only accessed with the mutex held.
 final class ConditionLock<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -26,7 +27,7 @@ final class ConditionLock<State>: @unchecked Sendable {
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         #if !canImport(Darwin)
-        // Time limits must not depend on somebody setting the clock.
+        // Time limits must not change when the system clock is set.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         #endif
         pthread_cond_init(condition, &attributes)
@@ -51,16 +52,16 @@ final class ConditionLock<State>: @unchecked Sendable {
 
     /// Runs a body that may wait.
     ///
-    /// It gets no `inout` value: that would promise the compiler that nobody else touches the state until
-    /// the body ends, and it would keep parts of it in registers across the wait. Each use of
-    /// ``Held/state`` is an access of its own.
+    /// The body gets no `inout` value. An `inout` value would promise the compiler that no other
+    /// code accesses the state until the body ends, and the compiler would keep parts of the state
+    /// in registers across the wait. Each use of ``Held/state`` is an access of its own.
     func hold<Result>(_ body: (Held) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(Held(lock: self))
     }
 
-    /// The right to touch the state and to wait, inside ``hold(_:)``.
+    /// The right to access the state and to wait, inside ``hold(_:)``.
     struct Held {
         fileprivate let lock: ConditionLock
 
@@ -69,21 +70,22 @@ final class ConditionLock<State>: @unchecked Sendable {
             nonmutating unsafeMutableAddress { lock.state }
         }
 
-        /// Waits; the mutex is free meanwhile. May wake for no reason.
+        /// Waits, with the mutex released meanwhile. May return spuriously.
         func wait() {
             pthread_cond_wait(lock.condition, lock.mutex)
         }
 
-        /// As ``wait()``; returns false when the time was up.
+        /// Waits like ``wait()``, for a limited time. Returns false if the time limit passed.
         func wait(milliseconds: Int) -> Bool {
             wait(
                 until: monotonicNanoseconds().addingSaturated(UInt64(milliseconds) * 1_000_000))
         }
 
-        /// As ``wait()``, up to a moment of ``monotonicNanoseconds()``; returns false when it has come.
+        /// Waits like ``wait()``, up to a time of ``monotonicNanoseconds()``. Returns false if that
+        /// time came.
         func wait(until deadline: UInt64) -> Bool {
             #if canImport(Darwin)
-            // Its conditions know the clock that can be set, and spans of time.
+            // Darwin's condition variables support only the settable clock and relative times.
             let now = monotonicNanoseconds()
             var time = timespec(nanoseconds: deadline > now ? deadline - now : 0)
             let result = pthread_cond_timedwait_relative_np(
@@ -110,14 +112,15 @@ extension timespec {
     fileprivate var nanoseconds: UInt64 { UInt64(tv_sec) * 1_000_000_000 + UInt64(tv_nsec) }
 }
 
-/// Nanoseconds of a clock that only ever goes forward.
+/// Returns the nanoseconds of a clock that never goes backwards.
 func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.nanoseconds
 }
 
-/// As ``monotonicNanoseconds()``, and the time that the machine sleeps counts, too, as for `ContinuousClock`.
+/// Returns the nanoseconds of a monotonic clock that, like `ContinuousClock`, also counts the time
+/// during which the machine sleeps.
 func continuousNanoseconds() -> UInt64 {
     var time = timespec()
     #if canImport(Darwin)
@@ -128,18 +131,18 @@ func continuousNanoseconds() -> UInt64 {
     return time.nanoseconds
 }
 
-/// Lets another thread have the processor, if one wants it.
+/// Yields the processor to another thread, if one is ready to run.
 func yieldProcessor() { sched_yield() }
 
-/// Lets other threads have the processor for a moment, whatever their priority.
+/// Sleeps for 50 microseconds, so that other threads get the processor whatever their priority.
 func sleepBriefly() {
     var time = timespec(tv_sec: 0, tv_nsec: 50_000)
     nanosleep(&time, nil)
 }
 
-/// Makes a detached thread; false if the system refuses.
+/// Starts a detached thread. Returns false if the system refuses.
 ///
-/// Signals that are sent to the process are not for it, see `signalsBlockedByThreads`.
+/// The thread blocks signals that are sent to the process, see `signalsBlockedByThreads`.
 func startThread(named name: String? = nil, _ body: @escaping @Sendable () -> Void) -> Bool {
     final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -151,7 +154,7 @@ func startThread(named name: String? = nil, _ body: @escaping @Sendable () -> Vo
             body()
         }
     ).toOpaque()
-    // A thread begins with the mask of its maker.
+    // A thread inherits the signal mask of its creator.
     var blocked = signalsBlockedByThreads
     var before = sigset_t()
     pthread_sigmask(SIG_SETMASK, &blocked, &before)
@@ -176,13 +179,14 @@ func startThread(named name: String? = nil, _ body: @escaping @Sendable () -> Vo
         }, context)
     if result == 0 { pthread_detach(thread) }
     #endif
-    // Nobody else will take the reference.
+    // No thread will take the reference.
     if result != 0 { Unmanaged<Body>.fromOpaque(context).release() }
     return result == 0
 }
 
-/// What the library's threads leave to the threads of the program: all signals but those that a fault of the
-/// thread itself raises, that of a broken pipe, and that of profilers, with which backtraces stop threads.
+/// The signals that the library's threads block and so leave to the threads of the program: all
+/// signals except those that a fault of the thread itself raises, `SIGPIPE`, and `SIGPROF`, with
+/// which profilers stop threads to take backtraces.
 private var signalsBlockedByThreads: sigset_t {
     var signals = sigset_t()
     sigfillset(&signals)
@@ -192,7 +196,8 @@ private var signalsBlockedByThreads: sigset_t {
     return signals
 }
 
-/// Names the calling thread for debuggers and lists of threads; the system keeps 15 bytes.
+/// Names the calling thread for debuggers and lists of threads. The system keeps 15 bytes of the
+/// name.
 func nameThread(_ name: String) {
     #if canImport(Darwin)
     pthread_setname_np(name)
@@ -205,13 +210,14 @@ func nameThread(_ name: String) {
 }
 
 #if !canImport(Darwin)
-/// A function of the C library that its module for Swift leaves out; nil where there is none.
+/// Returns a function of the C library that the library's Swift module omits; nil if the C library
+/// has no such function.
 private func extraFunction<Function>(_ name: String, as type: Function.Type) -> Function? {
     dlsym(nil, name).map { unsafeBitCast($0, to: type) }
 }
 #endif
 
-/// One pointer for each thread.
+/// A thread-local pointer.
 struct ThreadLocalPointer: Sendable {
     private let key: pthread_key_t
 
@@ -231,7 +237,7 @@ struct ThreadLocalPointer: Sendable {
     }
 }
 
-/// Whether the calling thread is the one that the process began with.
+/// Whether the calling thread is the first thread of the process.
 var isFirstThread: Bool {
     #if canImport(Darwin)
     pthread_main_np() == 1
@@ -240,7 +246,8 @@ var isFirstThread: Bool {
     #endif
 }
 
-/// The kernel's number for the calling thread; nil where threads have no niceness of their own.
+/// The kernel's number of the calling thread; nil on systems where threads have no niceness of
+/// their own.
 var currentThreadID: Int32? {
     #if canImport(Darwin)
     nil
@@ -249,7 +256,7 @@ var currentThreadID: Int32? {
     #endif
 }
 
-/// The niceness of the thread that the process began with.
+/// The niceness of the first thread of the process.
 var nicenessOfFirstThread: Int32 {
     #if canImport(Darwin)
     0
@@ -258,9 +265,9 @@ var nicenessOfFirstThread: Int32 {
     #endif
 }
 
-/// The niceness of a thread; 0 is the calling one.
+/// Returns the niceness of a thread; thread 0 is the calling thread.
 func currentNiceness(ofThread thread: Int32 = 0) -> Int32 {
-    // On Linux a "process" is a thread here.
+    // On Linux `PRIO_PROCESS` addresses a thread.
     #if canImport(Darwin)
     0
     #elseif canImport(Glibc)
@@ -270,7 +277,7 @@ func currentNiceness(ofThread thread: Int32 = 0) -> Int32 {
     #endif
 }
 
-/// Sets a thread's niceness, from -20 (favoured) to 19; false if that is not allowed.
+/// Sets a thread's niceness, from -20 (favoured) to 19. Returns false if that is not permitted.
 func setNiceness(_ niceness: Int32, ofThread thread: Int32 = 0) -> Bool {
     #if canImport(Darwin)
     false
@@ -281,35 +288,38 @@ func setNiceness(_ niceness: Int32, ofThread thread: Int32 = 0) -> Bool {
     #endif
 }
 
-/// Reads how much processor time a thread has used, and whether it sleeps.
+/// Reads how much processor time a thread has used, and whether the thread sleeps.
 struct ThreadProbe: Sendable {
     #if !canImport(Darwin)
     private let clock: clockid_t
-    /// The kernel's number for the thread.
+    /// The kernel's number of the thread.
     let id: pid_t
 
     init?() {
         var clock = clockid_t()
         guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return nil }
         self.clock = clock
-        // The kernel's interface: the clock of a thread holds the complement of its number, shifted.
+        // By the kernel's interface, the identifier of a thread's clock holds the complement of the
+        // thread's number, shifted left by three bits.
         self.id = ~(clock >> 3)
     }
 
-    /// Nanoseconds of processor time; nil if the thread has ended.
+    /// The processor time of the thread in nanoseconds; nil if the thread has ended.
     var processorTime: UInt64? {
         var time = timespec()
         guard clock_gettime(clock, &time) == 0 else { return nil }
         return time.nanoseconds
     }
 
-    /// Whether the kernel has it waiting for something: not running, nor about to. Nil if the kernel cannot
-    /// be asked: it answers in a file, and there may be none, or no descriptor for one.
+    /// Whether the thread waits for something in the kernel, being neither running nor ready to
+    /// run. Nil if the kernel cannot be asked: the answer is in a file, and that file, or a
+    /// descriptor for it, may be missing.
     var isSleeping: Bool? {
         guard case .content(let text) = readFile("/proc/self/task/\(id)/stat", isShort: true) else {
             return nil
         }
-        // The state letter follows the thread's name, which is in parentheses and may hold any others.
+        // The state letter follows the thread's name, which stands in parentheses and may itself
+        // contain parentheses.
         guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else {
             return nil
         }
@@ -322,17 +332,17 @@ struct ThreadProbe: Sendable {
     #endif
 }
 
-/// The processors of the machine, at least 1.
+/// The number of processors of the machine, at least 1.
 var machineProcessorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
-/// The processors that the scheduler may put this process on; nil if that is not known.
+/// The number of processors on which the system may run this process; nil if unknown.
 var affinityCount: Int? {
     #if canImport(Darwin)
     nil
     #else
     typealias Function = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
     guard let function = extraFunction("sched_getaffinity", as: Function.self) else { return nil }
-    // For more processors than kernels are built for.
+    // Room for 65,536 processors, more than kernels are built for.
     var bits = [UInt64](repeating: 0, count: 1024)
     let size = bits.count * MemoryLayout<UInt64>.size
     let result = bits.withUnsafeMutableBytes { bytes in
@@ -343,17 +353,18 @@ var affinityCount: Int? {
     #endif
 }
 
-/// What a file of the kernel's says.
+/// The content of a file of the kernel, or the reason why there is none.
 enum KernelFile: Equatable {
     case content([UInt8])
     case missing
-    /// It may be there, but cannot be read now.
+    /// The file may exist but cannot be read now.
     case unreadable
 }
 
-/// Reads a file of the kernel's, up to a megabyte.
+/// Reads a file of the kernel, up to a megabyte.
 ///
-/// - Parameter isShort: whether it is known to be small: then it is read once, without looking for its end.
+/// - Parameter isShort: Whether the file is known to be small. A small file is read with one call,
+///   without looking for its end.
 func readFile(_ path: String, isShort: Bool = false) -> KernelFile {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return errno == ENOENT || errno == ENOTDIR ? .missing : .unreadable }
@@ -378,17 +389,17 @@ func writeToStandardError(_ text: String) {
     text.withUTF8 { bytes in _ = write(2, bytes.baseAddress, bytes.count) }
 }
 
-/// What the system refused.
+/// An error that a system call reported.
 struct SystemError: Error {
     let number: Int32
 
     static var latest: SystemError { SystemError(number: errno) }
 
-    /// What the system calls it.
+    /// The system's description of the error.
     var reason: String { String(cString: strerror(number)) }
 }
 
-/// A file that takes the place of another one when it is complete, or is removed.
+/// A temporary file that replaces another file when complete, and is removed otherwise.
 final class ReplacedFile {
     private static let lastNumber = Atomic<Int>(0)
 
@@ -427,7 +438,7 @@ final class ReplacedFile {
     }
 
     func putInPlace() throws(SystemError) {
-        // Some systems report here that there was no room.
+        // Some systems report only here that the disk was full.
         let result = close(file)
         file = -1
         guard result == 0, rename(temporaryPath, path) == 0 else {
@@ -438,5 +449,5 @@ final class ReplacedFile {
     }
 }
 
-/// Calls a function when the process exits, after which it ends.
+/// Registers a function to be called when the process exits. The process ends after the call.
 func atProcessExit(_ body: @escaping @convention(c) () -> Void) { atexit(body) }

@@ -1,27 +1,31 @@
 /// Runs the tasks of asynchronous operations on the workers.
 ///
-/// So a body that blocks is made up for like any other operation, and its pieces cost no switch to threads
-/// of another pool.
+/// A body that blocks is therefore compensated for like any other operation, and its jobs need no
+/// switch to the threads of another pool.
 ///
-/// A body's task has an executor of its own, which knows how urgent the operation is: the priority of a task
-/// cannot say it, because the system gives tasks no higher one than `userInitiated`, and what waits for a
-/// worker does not change its place when the task's priority is raised.
+/// The task of a body has an executor of its own, which knows the urgency of the operation. The
+/// priority of a task cannot express that urgency: the system gives tasks no priority above
+/// `userInitiated`, and a job that waits for a worker keeps its position when the priority of its
+/// task is raised.
 final class PoolExecutor: TaskExecutor {
-    /// For tasks that are no bodies: their own priority says how urgent they are.
+    /// The executor of tasks that are not bodies. The priority of each task determines its urgency.
     static let shared = PoolExecutor(.ofTask)
-    /// For tasks that wait for a moment. Bodies that compute may keep all processors busy, and those that are
-    /// to be told that their time is over are among them.
+    /// The executor of tasks that wait for a point in time. Such a task may have to tell a body
+    /// that its time is over, while bodies that compute keep all processors busy; so its jobs have
+    /// the urgency of timers.
     static let timers = PoolExecutor(.ofTimer)
 
     private enum Rule { case ofBody, ofTask, ofTimer }
 
     private struct Waiting {
-        /// Of the body.
+        /// The urgency of the body.
         var urgency = Urgency.usual
-        /// Its pieces that wait for a worker. For each the pool has at least one reference to this executor.
+        /// The jobs of the body that wait for a worker. For each of them the pool holds at least
+        /// one reference to this executor.
         var jobs = FIFO<UnownedJob>()
 
-        /// How many have to be offered again: all that wait, if they have become more urgent.
+        /// Sets the urgency of the body. Returns how many jobs have to be submitted again: all
+        /// waiting jobs if the urgency has risen, otherwise none.
         mutating func change(to urgency: Urgency) -> Int {
             defer { self.urgency = urgency }
             return urgency > self.urgency ? jobs.count : 0
@@ -33,7 +37,7 @@ final class PoolExecutor: TaskExecutor {
 
     private init(_ rule: Rule) { self.rule = rule }
 
-    /// Makes one for a task that runs bodies.
+    /// Creates an executor for a task that runs bodies.
     convenience init() { self.init(.ofBody) }
 
     func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
@@ -50,7 +54,7 @@ final class PoolExecutor: TaskExecutor {
         }
         let urgency = Urgency(job.priority)
         guard rule == .ofBody else { return WorkerPool.shared.submit(.job(job, self, urgency)) }
-        // A child task may matter more than the body does.
+        // A child task may be more urgent than the body.
         let highest = waiting.withLock { waiting in
             waiting.jobs.append(job)
             return max(urgency, waiting.urgency)
@@ -60,23 +64,25 @@ final class PoolExecutor: TaskExecutor {
 
     // MARK: The body
 
-    /// The task is about to run another body.
+    /// Sets the urgency of the body that the task is about to run.
     func begins(with urgency: Urgency) {
         offerAgain(waiting.withLock { $0.change(to: urgency) }, urgency)
     }
 
-    /// The body has become more urgent; what this returns is for ``offerAgain(_:_:)``, with no lock held.
+    /// Raises the urgency of the body. Pass the returned number to ``offerAgain(_:_:)``, with no
+    /// lock held.
     func raised(to urgency: Urgency) -> Int {
         waiting.withLock { $0.urgency < urgency ? $0.change(to: urgency) : 0 }
     }
 
-    /// Hands pieces that wait for a worker to the pool once more, more urgently. Whoever comes with the older
-    /// reference finds one less.
+    /// Submits `count` waiting jobs to the pool once more, with a higher urgency. A worker that
+    /// arrives later with one of the older references finds one job fewer.
     func offerAgain(_ count: Int, _ urgency: Urgency) {
         for _ in 0..<count { WorkerPool.shared.submit(.nextJob(self, urgency)) }
     }
 
-    /// The next piece that waits for a worker; nil if others have taken all.
+    /// Takes the next job that waits for a worker; returns nil if other workers have taken all
+    /// jobs.
     func takeJob() -> UnownedJob? { waiting.withLock { $0.jobs.popFirst() } }
 
     // MARK: Running
@@ -85,8 +91,8 @@ final class PoolExecutor: TaskExecutor {
         job.runSynchronously(on: asUnownedTaskExecutor())
     }
 
-    /// The job of the task that `body` makes, or resumes, for the caller to run; nil if that task has not been
-    /// suspended yet, and goes on where it is.
+    /// Returns the job of the task that `body` creates or resumes, for the caller to run. Returns
+    /// nil if that task has not been suspended yet and continues where it is.
     @inline(__always)
     func firstJob(of body: () -> Void) -> UnownedJob? {
         let context = ThreadContext.current
@@ -96,20 +102,20 @@ final class PoolExecutor: TaskExecutor {
         return context.job.take()
     }
 
-    /// Runs the task that `body` makes, or resumes, up to where it is suspended.
+    /// Runs the task that `body` creates or resumes, up to the point where the task is suspended.
     @inline(__always)
     func runHere(_ body: () -> Void) {
         if let job = firstJob(of: body) { run(job) }
     }
 
-    /// Makes a task that runs here.
+    /// Starts a task that runs on `executor`.
     @discardableResult
     static func start(
         _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil,
         on executor: any TaskExecutor
     ) -> Task<Void, Never> {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            // Up to where it first waits it runs on the calling thread, which is a worker as a rule.
+            // The task runs on the calling thread, usually a worker, up to its first suspension.
             return Task.immediate(
                 priority: priority, executorPreference: executor, operation: work)
         }
@@ -118,8 +124,8 @@ final class PoolExecutor: TaskExecutor {
 }
 
 extension PoolExecutor {
-    /// The executor to prefer for a piece of code that is to run on the workers; nil in a body, or a child task
-    /// of one, which are there already, with the urgency of the operation.
+    /// The executor to prefer for code that is to run on the workers. Nil inside a body or a child
+    /// task of a body: these run on the workers already, with the urgency of the operation.
     static var unlessInBody: PoolExecutor? {
         guard let own = TaskContext.body?.executor else { return .shared }
         let current = withUnsafeCurrentTask { $0?.unownedTaskExecutor }

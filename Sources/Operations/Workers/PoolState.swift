@@ -1,14 +1,14 @@
-/// Something for a worker to do.
+/// A work item for a worker.
 enum WorkItem: Sendable {
     /// Run the best operations of a queue.
     case queue(OperationQueue, Urgency)
     /// Run a block: a completion block, or a share of a block operation.
     case block(@Sendable () -> Void, Urgency = .usual)
-    /// Run a piece of a task that prefers this executor.
+    /// Run a job of a task that prefers this executor.
     case job(UnownedJob, PoolExecutor, Urgency)
-    /// Run the next piece of a task that the executor keeps.
+    /// Run the next job that the executor keeps.
     case nextJob(PoolExecutor, Urgency)
-    /// Call what is due.
+    /// Call the action of a timer that is due.
     case timer(PoolTimer)
 
     var urgency: Urgency {
@@ -21,44 +21,49 @@ enum WorkItem: Sendable {
     }
 }
 
-/// Names a worker thread for as long as it lives: a small number, which is then given to another one.
+/// Identifies a worker thread during its life: a small number, which a later worker may receive
+/// again.
 struct WorkerID: Hashable, Sendable {
     let number: Int
 }
 
-/// What the pool has to do and who does it. Pure; the rules are in Scheduling.md, "Threads".
+/// The state of the pool: the pending items, and the workers that run them. Pure; see
+/// WorkerThreads.md for the rules.
 struct PoolState {
-    /// By urgency.
+    /// The pending items of each urgency.
     private var items = Urgency.allCases.map { _ in FIFO<WorkItem>() }
     private(set) var pendingCount = 0
-    /// By urgency: how many more urgent items were taken while there were some, since one of them was.
+    /// For each urgency with pending items, the number of more urgent items that were taken since
+    /// an item of this urgency was last taken.
     private var passedOver = Urgency.allCases.map { _ in 0 }
-    /// An urgency that was passed over so often is served once.
+    /// The number of more urgent items after which an urgency that was passed over is served once.
     static let patience = 16
     private var cores: Int
     private let maximumThreads: Int
 
-    /// All threads, those being made included.
+    /// All threads, including threads that are being created.
     private(set) var threads = 0
-    /// Those that sleep, the one that went to sleep last at the end.
+    /// The parked workers, the most recently parked one last.
     private var parked: [WorkerID] = []
-    /// Those that were woken, or are being made, and have not looked for work yet.
+    /// The number of workers that were woken or are being created and have not looked for work yet.
     private var arriving = 0
-    /// Whether one looks for work without being parked.
+    /// Whether a worker is searching for work without being parked.
     private var isSearching = false
-    /// By number: those that run something and are not inside a wait of ours, and how urgent that is.
+    /// Indexed by worker number: whether the worker runs an item and is outside the library's own
+    /// waits, and the urgency of that item.
     private var isActive: [Bool] = []
     private var urgencies: [Urgency] = []
-    /// By urgency.
+    /// The number of active workers of each urgency.
     private var activeCounts = Urgency.allCases.map { _ in 0 }
-    /// Active workers that the foreman found asleep.
+    /// The number of active workers that the monitor thread found asleep.
     private var asleep = 0
-    /// Threads that the foreman has been asked for.
+    /// The number of threads that the monitor thread has been asked to create.
     private var threadsWanted = 0
-    /// Whether some worker may have operations waiting behind the one it runs.
+    /// Whether some worker may have operations waiting behind its current operation.
     private var hasBatches = false
     private var freeNumbers: [Int] = []
-    /// How often the foreman looks by itself, so that it need not be called to watch.
+    /// How often the monitor thread looks without being woken. While it looks, it need not be woken
+    /// to watch.
     private var watching = Watching.no
 
     private enum Watching { case no, lazily, closely }
@@ -71,24 +76,26 @@ struct PoolState {
     private var limit: Int { cores + asleep }
     private var isWorkPending: Bool { pendingCount > 0 }
 
-    /// The most urgent that there is to do.
+    /// The urgency of the most urgent pending item.
     private var highestPending: Urgency? {
         if pendingCount == 0 { return nil }
         return Urgency.allCases.last { !items[$0.rawValue].isEmpty }
     }
 
-    /// How many run something that is at least as urgent.
+    /// Returns the number of workers that run an item at least as urgent as `urgency`.
     private func activeCount(from urgency: Urgency) -> Int {
         activeCounts[urgency.rawValue...].reduce(0, +)
     }
 
     private var activeCount: Int { activeCount(from: .background) }
 
-    /// The urgency of the item that a worker takes which may take the most urgent one: another one if that was passed
-    /// over for too long, and nothing of its kind is at work.
+    /// Returns the urgency of the item that a worker takes when it may take an item of the urgency
+    /// `highest`. That is a lower urgency if it was passed over for too long and no item of that
+    /// urgency is running.
     ///
-    /// Where something is, the system gives it its share of the processors. So there is at most one worker more
-    /// for each urgency than there would be; those that sleep do not count.
+    /// Where an item of that urgency is running, the system gives the item its share of the
+    /// processors. So this rule adds at most one worker for each urgency. Workers that sleep do not
+    /// count as running an item.
     private func nextUrgency(insteadOf highest: Urgency) -> Urgency {
         guard pendingCount > items[highest.rawValue].count else { return highest }
         let overdue = Urgency.allCases[..<highest.rawValue].last {
@@ -97,26 +104,29 @@ struct PoolState {
         return overdue ?? highest
     }
 
-    /// An item of that urgency was taken: the less urgent ones were passed over.
+    /// Records that an item of this urgency was taken, so that the less urgent items were passed
+    /// over.
     private mutating func serves(_ urgency: Urgency) {
         passedOver[urgency.rawValue] = 0
         guard pendingCount > items[urgency.rawValue].count else { return }
         for lower in 0..<urgency.rawValue where !items[lower].isEmpty { passedOver[lower] += 1 }
     }
 
-    /// Whether a free worker may take the most urgent item. If not, it may take none: at least as many run
-    /// something as urgent as the others.
+    /// Whether a free worker may take the most urgent item. If not, the worker may take no other
+    /// item either: for a less urgent item at least as many workers count as active.
     private var mayTakeWork: Bool { highestPending.map { activeCount(from: $0) < limit } ?? false }
 
-    /// More are active than should be, because some came back from a wait, or had something urgent to run.
+    /// Whether more workers are active than allowed, because some workers returned from a wait or
+    /// had an urgent item to run.
     var isOverLimit: Bool { activeCount > limit }
 
-    /// Whether the foreman has to look again soon.
+    /// Whether the monitor thread has to look again soon.
     var needsWatching: Bool {
         asleep > 0 || hasBatches || (isWorkPending && (!mayTakeWork || lacksThread))
     }
 
-    /// Whether nobody is there, or on the way, who could take work: the system has made no thread.
+    /// Whether no worker is available or on its way to take work, although more threads are
+    /// allowed: the system has refused to create a thread.
     private var lacksThread: Bool {
         arriving == 0 && !isSearching && parked.isEmpty && threads < maximumThreads
     }
@@ -126,13 +136,13 @@ struct PoolState {
         var wakesMonitor = false
     }
 
-    /// What to do so that no work lies about while somebody could take it.
+    /// Returns the action that keeps work from being left pending while a worker could take it.
     ///
-    /// - Parameter mayMakeThread: whether it is worth while to ask for one.
+    /// - Parameter mayMakeThread: Whether asking for a new thread is worthwhile.
     private mutating func balance(mayMakeThread: Bool = true) -> Action {
         var action = Action()
         if mayTakeWork, let highest = highestPending {
-            // Those that are on their way take one each, as far as the limit goes.
+            // Workers on their way take one item each, up to the limit.
             let coming = arriving + (isSearching ? 1 : 0)
             guard pendingCount > coming, activeCount(from: highest) + coming < limit else {
                 return action
@@ -149,7 +159,7 @@ struct PoolState {
         } else if needsWatching, watching != .closely,
             isWorkPending || hasBatches || watching == .no
         {
-            // Once is enough, until the foreman has come.
+            // One wake-up is enough until the monitor thread has come.
             watching = .closely
             action.wakesMonitor = true
         }
@@ -177,7 +187,8 @@ struct PoolState {
         return balance()
     }
 
-    /// Work for a worker that is free, and what it must do for the others before it begins.
+    /// Returns an item for a free worker, and the action that the worker must perform for other
+    /// workers before it begins.
     mutating func workerAsked(_ worker: WorkerID) -> (WorkItem, Action)? {
         guard mayTakeWork, let highest = highestPending else { return nil }
         let urgency = nextUrgency(insteadOf: highest)
@@ -199,12 +210,12 @@ struct PoolState {
         activeCounts[urgencies[worker.number].rawValue] -= 1
     }
 
-    /// Workers that run something and are not inside a wait of ours.
+    /// The workers that run an item and are outside the library's own waits.
     var active: [WorkerID] {
         isActive.indices.filter { isActive[$0] }.map { WorkerID(number: $0) }
     }
 
-    /// A worker found nothing; true if it may look on for a moment.
+    /// Records that a worker found no work. Returns true if the worker may search for a moment.
     mutating func workerSearches() -> Bool {
         guard !isSearching, activeCount < limit else { return false }
         isSearching = true
@@ -215,10 +226,12 @@ struct PoolState {
 
     mutating func workerParks(_ worker: WorkerID) { parked.append(worker) }
 
-    /// It was made, or woken by somebody who took it off the list of the parked.
+    /// Records that a worker arrived: its thread was created, or another thread took the worker off
+    /// the list of parked workers and woke it.
     mutating func workerArrives() { arriving -= 1 }
 
-    /// It wakes by itself; false if somebody is about to wake it.
+    /// Removes a worker that woke by itself from the parked workers. Returns false if another
+    /// thread is about to wake that worker.
     mutating func workerUnparks(_ worker: WorkerID) -> Bool {
         guard let index = parked.firstIndex(of: worker) else { return false }
         parked.remove(at: index)
@@ -232,27 +245,29 @@ struct PoolState {
         return balance()
     }
 
-    /// It goes on at once, even if that makes one too many; others park as they finish.
+    /// Records that a worker returned from a wait. The worker continues at once, even if one worker
+    /// too many is then active; other workers park as they finish.
     mutating func workerDidUnblock(_ worker: WorkerID) -> Action {
         becameActive(worker)
-        // Work that was about to be taken may now have to wait, and be watched.
+        // An item that was about to be taken may now have to stay pending, and be watched.
         return balance()
     }
 
-    /// The system made no thread; how many there are, and what to do about it.
+    /// Records that the system refused to create a thread. Returns the number of remaining threads
+    /// and the action to perform.
     ///
-    /// The thread counted as being on its way. So nobody was woken for what has been submitted meanwhile, although
-    /// there may be parked workers by now.
+    /// The refused thread counted as being on its way. So no worker was woken for items that were
+    /// submitted meanwhile, although workers may have parked since.
     mutating func threadRefused() -> (remaining: Int, Action) {
         threads -= 1
         arriving -= 1
-        // The foreman asks for another one, but not at once: after his next look.
+        // The monitor thread asks for another thread, not at once but after its next look.
         return (threads, balance(mayMakeThread: false))
     }
 
-    // MARK: The foreman
+    // MARK: The monitor thread
 
-    /// A worker has claimed more than it can run at once.
+    /// Records that a worker has claimed more operations than it can run at once.
     mutating func batchStarted() -> Action {
         hasBatches = true
         return balance()
@@ -262,7 +277,7 @@ struct PoolState {
 
     enum Pause { case closely, lazily }
 
-    /// How soon to look; nil if there is nothing to watch.
+    /// Returns how soon the monitor thread has to look; nil if there is nothing to watch.
     mutating func monitorBeginsToWatch() -> Pause? {
         watching = !needsWatching ? .no : isWorkPending || hasBatches ? .closely : .lazily
         switch watching {
@@ -277,7 +292,8 @@ struct PoolState {
         return threadsWanted
     }
 
-    /// The foreman counted active workers that sleep, and the processors.
+    /// Records the number of sleeping active workers and the number of processors, as the monitor
+    /// thread counted them.
     mutating func monitorCounted(asleep: Int, cores: Int) -> Action {
         self.asleep = asleep
         self.cores = cores

@@ -1,15 +1,16 @@
-/// Something that is to be called at a certain moment.
+/// An action that is scheduled to be called at a certain time.
 package protocol ScheduledAction: Sendable {
-    /// Keeps it from being called, unless that has begun.
+    /// Prevents the call of the action, unless the call has begun.
     func cancel()
 }
 
 extension Task: ScheduledAction where Success == Void, Failure == Never {}
 
-/// An action that the pool calls on a worker at a certain moment.
+/// An action that the pool calls on a worker at a certain time.
 ///
-/// Lists have the timer, and the timer alone has the action, until it is called or cancelled. So no thread that
-/// only keeps lists ever releases what a user's action has captured.
+/// Lists hold the timer. Only the timer holds the action, until the action is called or cancelled.
+/// So a thread that only manages lists never releases the objects that a user's action has
+/// captured.
 ///
 /// Unchecked: `ticket` is guarded by the timekeeper's lock.
 final class PoolTimer: ScheduledAction, @unchecked Sendable {
@@ -22,7 +23,7 @@ final class PoolTimer: ScheduledAction, @unchecked Sendable {
         self.timekeeper = timekeeper
     }
 
-    /// To be called on a worker.
+    /// Calls the action, on a worker.
     func fire() { takeAction()?() }
 
     func cancel() {
@@ -33,17 +34,18 @@ final class PoolTimer: ScheduledAction, @unchecked Sendable {
     private func takeAction() -> (@Sendable () -> Void)? { action.withLock { $0.take() } }
 }
 
-/// The timers of the pool: added and cancelled by any thread, and looked after by the foreman.
+/// The timers of the pool. Any thread adds and cancels timers; the monitor thread submits those
+/// that are due.
 ///
 /// Unchecked: `timers` is guarded by `lock`.
 final class Timekeeper: @unchecked Sendable {
     private let lock = SpinLock()
     private var timers = TimerList<PoolTimer>()
 
-    /// How many have been neither due nor cancelled.
+    /// The number of timers that have been neither taken as due nor cancelled.
     var count: Int { lock.withLock { timers.count } }
 
-    /// - Returns: whether the foreman has to be called.
+    /// - Returns: Whether the caller has to wake the monitor thread.
     func add(_ timer: PoolTimer, at moment: UInt64, now: UInt64) -> Bool {
         lock.withLock {
             let (ticket, callsMonitor) = timers.add(timer, at: moment, now: now)
@@ -53,11 +55,12 @@ final class Timekeeper: @unchecked Sendable {
     }
 
     fileprivate func remove(_ timer: PoolTimer) {
-        // The reference comes out of the lock with the result.
+        // The reference leaves the lock with the result, so the lock is not held when the timer is
+        // released.
         _ = lock.withLock { timer.ticket.flatMap { timers.remove($0) } }
     }
 
-    // MARK: For the foreman
+    // MARK: For the monitor thread
 
     func takeDue(at now: UInt64) -> [PoolTimer] { lock.withLock { timers.takeDue(at: now) } }
 

@@ -1,10 +1,10 @@
-/// How many processors this process may use: those of the machine, its affinity, and the quotas of its
-/// control groups, at least 1.
+/// The number of processors that this process may use, at least 1: the least of the machine's
+/// processors, the process's affinity, and the quotas of its control groups.
 struct ProcessorCount: Sendable {
     private var groups = ControlGroups(readFile: { readFile($0) })
     private var last: Int?
 
-    /// Counts anew. A quota that cannot be read at the moment is taken to be as it was.
+    /// Counts again. A quota that cannot be read at the moment is assumed not to have changed.
     mutating func count() -> Int {
         let processors = min(machineProcessorCount, affinityCount ?? .max)
         switch groups.quota() {
@@ -16,29 +16,31 @@ struct ProcessorCount: Sendable {
     }
 }
 
-/// The quotas of processor time of the control groups that this process is in.
+/// The quotas of processor time of the control groups that contain this process.
 ///
-/// A process is in a group of each hierarchy, and a quota holds for all that is below its group too; so the least
-/// one of the group and of all above it counts. Both versions of control groups may be there at once.
+/// A process belongs to one group of each hierarchy, and the quota of a group also holds for all
+/// groups below it. So the least quota of the group and of all groups above it counts. Both
+/// versions of control groups may be present at once.
 struct ControlGroups: Sendable {
     enum Quota: Equatable {
         case none
-        /// Rounded up.
+        /// The quota in processors, rounded up.
         case processors(Int)
-        /// It could not be read.
+        /// The quota could not be read.
         case unknown
     }
 
-    /// Where the groups of a hierarchy are shown as folders.
+    /// A mount point at which the groups of a hierarchy appear as directories.
     private struct Mount {
-        /// The group that is shown as the mount point itself.
+        /// The group that appears as the mount point itself.
         let root: String
         let point: String
         let isUnified: Bool
     }
 
     private let readFile: @Sendable (String) -> KernelFile
-    /// They are looked up once: processes are moved to other groups, but mounts hardly change.
+    /// The mounts, looked up only once: processes are moved to other groups, but mounts hardly
+    /// change.
     private var mounts: [Mount]?
 
     init(readFile: @escaping @Sendable (String) -> KernelFile) { self.readFile = readFile }
@@ -56,7 +58,7 @@ struct ControlGroups: Sendable {
         return Self.least(folders.map { quota(of: $0.0, isUnified: $0.1) })
     }
 
-    /// Where nothing says which group the process is in: that of the container's root.
+    /// The quota of the container's root group, used if the process's group is unknown.
     private var usualQuota: Quota {
         let folder = "/sys/fs/cgroup"
         return Self.least([
@@ -105,7 +107,8 @@ struct ControlGroups: Sendable {
         }
     }
 
-    /// "max" or a negative number stand for no limit.
+    /// Returns the quota for the words of its files. "max" and negative numbers mean that there is
+    /// no limit.
     private func quota(_ words: Words, _ pair: ([String]) -> (String, String)?) -> Quota {
         switch words {
         case .missing: return .none
@@ -120,8 +123,9 @@ struct ControlGroups: Sendable {
 
     // MARK: Finding the groups
 
-    /// The process's groups as far as they can have a quota of processor time: lines of number, controllers and
-    /// path. The line without controllers is that of the unified hierarchy.
+    /// Returns the groups of the process that can have a quota of processor time. Each line
+    /// consists of a number, controllers and a path. The line without controllers belongs to the
+    /// unified hierarchy.
     private static func groups(in text: [UInt8]) -> [(path: String, isUnified: Bool)] {
         String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { line in
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
@@ -132,11 +136,13 @@ struct ControlGroups: Sendable {
         }
     }
 
-    /// Nil if that cannot be read.
+    /// Returns the mounts of control groups that can have quotas; nil if the list of mounts cannot
+    /// be read.
     private func findMounts() -> [Mount]? {
         guard case .content(let text) = readFile("/proc/self/mountinfo") else { return nil }
         return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { line in
-            // … root, mount point, options, optional fields, "-", type, source, options of the file system
+            // Fields: … root, mount point, options, optional fields, "-", type, source, options of
+            // the file system.
             let fields = line.split(separator: " ")
             guard let end = fields.firstIndex(of: "-"), end >= 6, fields.count > end + 3 else {
                 return nil
@@ -153,7 +159,8 @@ struct ControlGroups: Sendable {
         }
     }
 
-    /// Blanks and the like are written as a backslash and three octal digits.
+    /// Decodes a field in which blanks and similar characters are written as a backslash and three
+    /// octal digits.
     private static func unescaped(_ field: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = field.utf8
@@ -171,14 +178,14 @@ struct ControlGroups: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The folder of a group, and those of all above it that are shown.
+    /// Returns the directory of a group and the directories of all visible groups above it.
     private static func folders(of path: String, in mount: Mount) -> [String] {
         var names = path.split(separator: "/")
         let root = mount.root.split(separator: "/")
         if names.starts(with: root), !names.contains("..") {
             names.removeFirst(root.count)
         } else {
-            // The group is outside of what is shown.
+            // The group is not visible in this mount.
             names = []
         }
         let point = mount.point == "/" ? "" : mount.point

@@ -2,9 +2,10 @@ import Synchronization
 
 /// A lock that is only ever held for a few instructions.
 ///
-/// `Synchronization.Mutex` hands itself over to the thread that waited longest, so that under contention
-/// every release costs a switch of threads; this one is taken by whoever comes first. A waiter spins, then
-/// yields, then sleeps for a moment, in case the holder has lost its processor.
+/// `Synchronization.Mutex` passes ownership to the thread that has waited longest, so that under
+/// contention every release costs a switch of threads. The first thread that arrives takes this
+/// lock. A waiting thread spins, then yields, then sleeps for a moment, in case the holder has lost
+/// its processor.
 struct SpinLock: ~Copyable, Sendable {
     private let isHeld = Atomic<Bool>(false)
 
@@ -34,7 +35,7 @@ struct SpinLock: ~Copyable, Sendable {
     }
 }
 
-/// How to wait for something that takes another thread a few instructions, if it is running.
+/// A backoff for waiting until another thread, if it is running, has executed a few instructions.
 struct Backoff {
     private var pauses = 0
 
@@ -45,7 +46,7 @@ struct Backoff {
     }
 }
 
-/// As much memory as processors pass to each other at once, to keep things apart.
+/// Padding as large as a cache line, to keep values apart.
 struct CacheLine {
     private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
         0, 0, 0, 0, 0, 0, 0, 0

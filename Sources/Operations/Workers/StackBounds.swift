@@ -6,16 +6,16 @@ import Musl
 import Darwin
 #endif
 
-/// Where a thread's stack lies. It grows towards the lowest address.
+/// The location of a thread's stack. The stack grows towards the lowest address.
 struct StackBounds {
     let lowest: UInt
     let size: UInt
 
-    /// The address at which half of it is used.
+    /// The address at which half of the stack is used.
     var middle: UInt { lowest + size / 2 }
 
-    /// Those of the calling thread; nil if the system does not say, or if the caller runs on another stack than
-    /// the thread's.
+    /// The bounds of the calling thread's stack; nil if the system does not provide them or if the
+    /// caller runs on a stack other than the thread's.
     static var current: StackBounds? {
         #if canImport(Darwin)
         let thread = pthread_self()
@@ -38,7 +38,7 @@ struct StackBounds {
 }
 
 #if !canImport(Darwin)
-/// `pthread_getattr_np`, which the C libraries have and their modules do not show.
+/// `pthread_getattr_np`, which exists in the C libraries but not in their Swift modules.
 @_silgen_name("pthread_getattr_np")
 private func attributesOfRunningThread(
     _ thread: pthread_t, _ attributes: UnsafeMutablePointer<pthread_attr_t>

@@ -1,11 +1,12 @@
 extension ThreadContext {
     private static var mostNestedCalls: Int { 32 }
 
-    /// Calls something that goes down a tree of the user's and comes back to here for each level, such as a
-    /// cancellation.
+    /// Calls a function that descends a tree of the user's objects and returns here for each level,
+    /// such as a cancellation.
     ///
-    /// Some calls may be inside of each other. What would be further inside is called when the outermost
-    /// call has returned, before this function returns to its caller: trees may be deeper than the stack.
+    /// A limited number of calls may be nested. A call beyond that depth is deferred until the
+    /// outermost call has returned, and made before this function returns to the caller of the
+    /// outermost call: trees may be deeper than the stack.
     static func nesting(_ call: @escaping () -> Void) {
         let context = current
         guard context.nestedCalls < mostNestedCalls else {

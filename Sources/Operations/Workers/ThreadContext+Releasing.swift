@@ -1,23 +1,28 @@
-/// How objects of the library release what they hold: not by recursion, however long the chain is.
+/// Releases the contents of the library's objects without recursion, however long a chain of
+/// references is.
 ///
-/// What an object holds may be the last reference to another object, which holds the last reference to a third,
-/// and so on: an operation's body may have captured the operation before it. Released by the compiler, each link
-/// of such a chain takes some stack. So every `deinit` of the library that may release another of its objects
-/// does so in one of these functions. The first few that are inside of each other release at once. Beyond that
-/// depth they move what they hold to a list of the thread's, and the outermost one releases that.
+/// The contents of an object may include the last reference to another object, which holds the last
+/// reference to a third object, and so on: the body of an operation may have captured the previous
+/// operation. When the compiler releases such a chain, each link takes some stack. So every
+/// `deinit` of the library that may release another of the library's objects does so in one of
+/// these functions. The first few nested releases happen at once. Beyond that depth the functions
+/// move the contents to a list of the thread, and the outermost call releases the list.
 ///
-/// What a subclass stores itself is released by the compiler after the `deinit` of its superclass, in no function
-/// of the library. Such a chain can only be cut if each operation also depends on the next: near the end of
-/// the stack a worker is given the reference that the dependency has, and keeps the next operation for a moment.
+/// The stored properties of a subclass are released by the compiler after the `deinit` of the
+/// superclass, outside any function of the library. The library can break such a chain only if each
+/// operation also depends on the next one. In that case, near the end of the stack, a worker
+/// receives the reference that the dependency list holds, and keeps the next operation alive for a
+/// moment.
 extension ThreadContext {
-    /// So many may be inside of each other.
+    /// The most nested releases.
     private static var mostNestedReleases: Int { 32 }
 
-    /// Releases something in a `deinit`, at once or later.
+    /// Releases the contents of an object in a `deinit`, at once or later.
     ///
     /// - Parameters:
-    ///   - release: releases it.
-    ///   - contents: the same as a value, which is kept until it is to be released.
+    ///   - release: Releases the contents.
+    ///   - contents: Returns the same contents as a value, which is kept until it is to be
+    ///     released.
     @inline(__always)
     static func releasing(_ release: () -> Void, later contents: () -> Any) {
         withCurrent { context in
@@ -30,11 +35,11 @@ extension ThreadContext {
         }
     }
 
-    /// Releases operations, of which there is at least one.
+    /// Releases one or more operations.
     static func release(_ first: Unmanaged<Operation>, and rest: [Unmanaged<Operation>]) {
         withCurrent { context in
-            // (To leave out those that seem to have another reference would be wrong: that one may go, or a weak
-            // one may come to life, at this moment.)
+            // (Skipping operations that seem to have another reference would be wrong: at this very
+            // moment that reference may be released, or a weak reference may be upgraded.)
             if context.nestedReleases == 0, context.isStackShort {
                 WorkerPool.shared.submit(.block { release(first, and: rest) })
                 return
@@ -59,8 +64,8 @@ extension ThreadContext {
         if nestedReleases == 0, !laterReleases.isEmpty { releaseLater() }
     }
 
-    /// Releases what was moved to the list, and what comes to the list by that. No other release of this thread is
-    /// under way.
+    /// Releases the contents of the list, including contents that are added meanwhile. No other
+    /// release of this thread is in progress.
     @inline(never)
     private func releaseLater() {
         nestedReleases = 1

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What the calling thread is doing for the library.
+/// The state of the library that belongs to one thread.
 ///
-/// Unchecked: an instance is only ever touched by the thread it belongs to.
+/// Unchecked: an instance is only ever accessed by the thread that it belongs to.
 final class ThreadContext: @unchecked Sendable {
     private struct Frame {
         let operation: Unmanaged<Operation>?
@@ -15,59 +15,64 @@ final class ThreadContext: @unchecked Sendable {
         Unmanaged<ThreadContext>.fromOpaque(context).release()
     }
 
-    /// The operation that this thread runs; alive, for it is running.
+    /// The operation that this thread runs. It stays alive because it is running.
     var operation: Unmanaged<Operation>?
     private var queue: Unmanaged<OperationQueue>?
-    /// The task that was the current one when the thread came to this, if one was.
+    /// The task that was the current task when the thread entered ``operation``, if there was one.
     private var task: UInt?
-    /// What it was in before: a wait, or a main queue's work, may run others inside of an operation.
+    /// The frames around the current one. A wait, or the work of a main queue, may run other
+    /// operations inside an operation.
     private var outer: [Frame] = []
-    /// The worker that this thread is, while the pool counts it as active.
+    /// The worker of this thread, while the pool counts that worker as active.
     var activeWorker: Worker?
-    /// How many releases of this thread are inside of each other, see `releasing(_:later:)`, and what the
-    /// outermost one is to release.
+    /// The number of nested releases on this thread, see `releasing(_:later:)`, and the objects
+    /// that the outermost release has to release.
     ///
-    /// Not checked for overlapping accesses: each takes a moment, in which nothing is called.
+    /// Not checked for overlapping accesses: each access is brief and calls nothing.
     @exclusivity(unchecked)
     var nestedReleases = 0
     @exclusivity(unchecked)
     var laterReleases: [Any] = []
-    /// The address at which half of the thread's stack is used, once it was asked for; 0 if it is not known.
+    /// The address at which half of the thread's stack is used; nil until it is looked up, 0 if it
+    /// is unknown.
     var stackMiddle: UInt?
-    /// How many calls of this thread are inside of each other, see `nesting(_:)`, and what the outermost one
-    /// is to call.
+    /// The number of nested calls on this thread, see `nesting(_:)`, and the calls that the
+    /// outermost call has to make.
     var nestedCalls = 0
     var laterCalls = FIFO<() -> Void>()
-    /// Tasks without work that are with this thread; workers have some.
+    /// The idle runners that stay with this thread. Only workers have any.
     var runners: [AsyncRunner] = []
-    /// As many as bodies of one batch can be suspended.
+    /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
     static let mostRunners = 32
     var hasRoomForRunner: Bool { runners.count < Self.mostRunners }
-    /// Set while the next job for the workers is kept here, see `PoolExecutor.firstJob(of:)`.
+    /// Set while the next job for the workers is kept in ``job``, see `PoolExecutor.firstJob(of:)`.
     var keepsJob = false
     var job: UnownedJob?
     /// Set while `startChecked()` calls `start()`.
     var checkedStart: CheckedStart?
-    /// Set while the thread runs things for a `QueueDriver`, one after the other.
+    /// Set while the thread runs the work of a `QueueDriver`, one item after the other.
     var isDriven = false
-    /// Set when the thread is too nice for work that it was given, and cannot become less so: it ends.
+    /// Set when the thread is too nice for an operation that it was given and cannot lower its
+    /// niceness. The thread then ends.
     var cannotRestorePriority = false
-    /// The niceness as far as it is known; only workers know it.
+    /// The niceness of the thread, as last set or read. Only workers keep it up to date.
     var niceness: Int32 = ThreadNiceness.usual.load(ordering: .relaxed)
-    /// Whether it is another one than usual: then each operation has to be looked at before it runs.
+    /// Whether ``niceness`` differs from the usual niceness. If so, the worker has to examine each
+    /// operation before running it.
     var hasUnusualNiceness = false
-    /// Lower niceness than usual was refused: not asked for again.
+    /// Whether the system has refused a niceness lower than the usual one. The library does not ask
+    /// again.
     var isPriorityRaiseRefused = false
     let isFirst = isFirstThread
-    /// How many edges its searches for cycles have looked at.
+    /// The number of edges that searches for cycles on this thread have visited.
     var orderSteps = 0
-    /// What it notes of the operations that it runs.
+    /// The trace events of the operations that this thread runs.
     let notes = ThreadTraceBuffer()
-    /// The operation of which this thread calls `cancel()` to stop no more than its attempt.
+    /// The operation whose `cancel()` this thread calls only to stop the current attempt.
     var stopsBodyOf: Unmanaged<Operation>?
-    /// What this thread is cancelling, the outermost first.
+    /// The cancellations that this thread is performing, the outermost first.
     var cancelRounds: [CancelRound] = []
-    /// Operations that have finished, and that this thread is about to take out of their queues.
+    /// The finished operations that this thread is about to remove from their queues.
     var leaving: [Unmanaged<Operation>] = []
 
     static var existing: ThreadContext? {
@@ -93,11 +98,11 @@ final class ThreadContext: @unchecked Sendable {
 
     static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
 
-    /// Runs a part of an operation, on whatever thread.
+    /// Runs a part of an operation, on any thread.
     ///
     /// - Parameters:
-    ///   - operation: nil to set ``operation`` from inside.
-    ///   - queue: the queue that runs it; nil to stay in the one that the caller is in.
+    ///   - operation: The operation; nil if `run` sets ``operation`` itself.
+    ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
     func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
         if queue == nil, let operation, self.operation?.toOpaque() == .some(operation.opaque) {
             return run()
@@ -115,8 +120,8 @@ final class ThreadContext: @unchecked Sendable {
         if isNested { outer.removeLast() }
     }
 
-    /// The operation that this thread runs inside of the current task: started there by hand, it is further inside
-    /// than the one of which that task is the body.
+    /// The operation that this thread runs inside the current task. It was started there by hand,
+    /// so it is nested more deeply than the operation whose body that task is.
     var operationOfTask: Operation? {
         guard let task, task == TaskContext.currentTask else { return nil }
         return operation?.takeUnretainedValue()
@@ -132,7 +137,8 @@ final class ThreadContext: @unchecked Sendable {
         existing?.stopsBodyOf?.toOpaque() == .some(operation.opaque)
     }
 
-    /// Calls what may cancel the operation in earnest, while its body is being stopped.
+    /// Calls a function that may really cancel the operation, while the body of the operation is
+    /// being stopped.
     static func whileStoppingBody(of operation: Operation, _ body: () -> Void) {
         guard let existing, isStoppingBody(of: operation) else { return body() }
         let stopped = existing.stopsBodyOf
@@ -141,14 +147,14 @@ final class ThreadContext: @unchecked Sendable {
         existing.stopsBodyOf = stopped
     }
 
-    /// The operations that the calling thread is inside of, the outermost first.
+    /// The operations that the calling thread is inside, the outermost first.
     static var operationsInside: [Operation] {
         guard let existing else { return [] }
         let frames = existing.outer.map(\.operation) + [existing.operation]
         return frames.compactMap { $0?.takeUnretainedValue() }
     }
 
-    /// The operations of `queue` that the calling thread is inside of, the outermost first.
+    /// Returns the operations of `queue` that the calling thread is inside, the outermost first.
     static func operations(of queue: OperationQueue) -> [Operation] {
         guard let existing else { return [] }
         let frames =
@@ -159,7 +165,7 @@ final class ThreadContext: @unchecked Sendable {
             .compactMap { $0.operation?.takeUnretainedValue() }
     }
 
-    /// Whether the calling thread is about to take the operation out of its queue.
+    /// Returns whether the calling thread is about to remove the operation from its queue.
     static func isLeaving(_ operation: Operation) -> Bool {
         existing?.leaving.contains { $0.toOpaque() == operation.opaque } == true
     }

@@ -1,40 +1,46 @@
 import Synchronization
 
-// The niceness of worker threads. A worker keeps what its last operation needed, and changes when the next
-// one needs another: most programs never do, and few do often.
+// The niceness of worker threads. A worker keeps the niceness that its last operation needed, and
+// changes it when the next operation needs another one. Most programs never cause a change, and few
+// cause many.
 
 enum ThreadNiceness {
-    /// Of threads that nobody has changed: the process's, when the pool was made.
+    /// The niceness of an unchanged thread: that of the process's first thread when the pool was
+    /// created.
     static let usual = Atomic<Int32>(0)
 }
 
 extension ThreadContext {
     var usualNiceness: Int32 { ThreadNiceness.usual.load(ordering: .relaxed) }
 
-    /// Sees to it that this worker is as nice as an operation needs that it has taken from a queue.
+    /// Sets the niceness of this worker to the value that an operation, claimed from a queue,
+    /// needs.
     ///
-    /// False if it is nicer and cannot become less so. Then it must give the operation back, and it ends
-    /// when it has nothing in hand any more.
+    /// Returns false if the thread is nicer and cannot lower its niceness. Then the worker must
+    /// return the operation to the queue, and the worker ends as soon as it has no claimed
+    /// operation left.
     func prepare(for operation: Operation, in queue: OperationQueue) -> Bool {
         guard queue.changesThreads, operation.runsOnItsThread else { return true }
-        // Its quality rises four times at most; an override of `threadPriority` may say anything.
+        // The quality of service rises four times at most; an override of `threadPriority` may
+        // return any number.
         for _ in 0..<8 {
             let wanted = operation.niceness(usual: usualNiceness)
             guard change(to: wanted) else { return false }
-            // Whoever promotes it after this look, and finds it running, sees to the thread.
+            // A thread that promotes the operation after this check finds the operation running,
+            // and changes the niceness itself.
             if operation.niceness(usual: usualNiceness) == wanted { break }
         }
         return true
     }
 
-    /// As `prepare`, for an operation of a batch, which nobody else lets go of.
+    /// Does the same as `prepare`, for an operation of a batch, which no other thread releases.
     func isFit(for operation: Unmanaged<Operation>) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             change(to: operation.niceness(usual: usualNiceness))
         }
     }
 
-    /// False if the thread is nicer and has to stay so.
+    /// Sets the niceness. Returns false if the thread is nicer than `wanted` and has to stay so.
     func change(to wanted: Int32) -> Bool {
         let wanted = isPriorityRaiseRefused ? max(wanted, usualNiceness) : wanted
         if wanted == niceness { return true }
@@ -50,7 +56,7 @@ extension ThreadContext {
         return false
     }
 
-    /// Somebody else has changed it.
+    /// Records the niceness after other code has changed it.
     func noticeNiceness() { recordNiceness(currentNiceness()) }
 
     private func recordNiceness(_ niceness: Int32) {
@@ -59,20 +65,21 @@ extension ThreadContext {
     }
 }
 
-/// The kernel's name for a thread.
+/// The kernel's identifier of a thread.
 struct ThreadID: Sendable {
     private let id: Int32
 
     static var current: ThreadID? { currentThreadID.map(ThreadID.init) }
 
-    /// Makes the thread, which must not have ended, less nice; false if it is not nicer or that is refused.
+    /// Lowers the niceness of the thread, which must not have ended. Returns false if the thread is
+    /// not nicer or if the system refuses.
     func favour(with niceness: Int32) -> Bool {
         currentNiceness(ofThread: id) > niceness && setNiceness(niceness, ofThread: id)
     }
 }
 
 extension Operation {
-    /// What the thread that runs it should have.
+    /// Returns the niceness that the thread needs to run the operation.
     func niceness(usual: Int32) -> Int32 {
         let word = status
         if word.has(.fastPath), !word.has(.needsSetup) { return usual }

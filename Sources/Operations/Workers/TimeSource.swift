@@ -1,21 +1,22 @@
-/// Where a queue's time comes from: any clock that counts in seconds.
+/// The source of a queue's time: any clock that measures durations in seconds.
 ///
-/// Time is counted from a fixed moment of the clock, so that moments of one source can be compared.
+/// Time is counted from a fixed instant of the clock, so that instants of one source can be
+/// compared.
 package struct TimeSource: Sendable {
-    /// How much time has passed since that moment.
+    /// Returns the time that has passed since that fixed instant.
     package let now: @Sendable () -> Duration
     private let scheduler: Scheduler
 
-    /// Calls an action after so long; the text is a name for people. What is returned keeps the action from
-    /// being called, if it is cancelled before.
+    /// Schedules a call of an action after a duration. The text is a display name for the action.
+    /// Cancelling the returned object before the call begins prevents the call.
     package typealias Scheduler =
         @Sendable (Duration, String?, @escaping @Sendable () -> Void) -> any ScheduledAction
 
-    /// A century: no process lives longer. Clocks cannot sleep for all that a `Duration` can say, such as
-    /// `.seconds(Int64.max)`, which means "for ever".
+    /// The longest sleep, a century, which no process outlives. Clocks cannot sleep for every value
+    /// of `Duration`, such as `.seconds(Int64.max)`, which means "for ever".
     private static let longestSleep = Duration.seconds(36_525 * 86_400)
 
-    /// Takes the time from any clock. Each action is a task that sleeps.
+    /// Creates a source from any clock. Each scheduled action is a task that sleeps.
     package init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let start = clock.now
         now = { start.duration(to: clock.now) }
@@ -30,13 +31,13 @@ package struct TimeSource: Sendable {
         }
     }
 
-    /// A source that decides itself how actions are called.
+    /// Creates a source that decides itself how actions are called.
     package init(now: @escaping @Sendable () -> Duration, scheduler: @escaping Scheduler) {
         (self.now, self.scheduler) = (now, scheduler)
     }
 
-    /// The time that goes on while the machine sleeps. The pool keeps it, with no help of threads that others can
-    /// hold up.
+    /// The time of a clock that continues while the machine sleeps. The pool keeps this time
+    /// without the help of threads that a program can block.
     package static let continuous = {
         let clock = ContinuousClock()
         let start = clock.now
@@ -45,11 +46,12 @@ package struct TimeSource: Sendable {
         }
     }()
 
-    /// Calls `action` after so long, on a worker; at once if there is no time to pass. It does not wait for
-    /// operations that keep all workers busy.
+    /// Calls `action` on a worker after `duration`, or at once if `duration` is not positive. The
+    /// call does not wait for operations that keep all workers busy.
     ///
-    /// - Parameter name: what a test that lists what happened calls it.
-    /// - Returns: what keeps `action` from being called when it is cancelled, unless that has begun.
+    /// - Parameter name: The name of the action in a test that lists events.
+    /// - Returns: An object whose cancellation prevents the call of `action`, unless that call has
+    ///   begun.
     package func schedule(
         after duration: Duration, named name: String? = nil,
         _ action: @escaping @Sendable () -> Void

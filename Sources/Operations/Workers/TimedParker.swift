@@ -1,13 +1,15 @@
-/// Where one thread sleeps until another one posts or a time has passed. A post that comes first is remembered;
-/// of several, one.
+/// A place where one thread sleeps until another thread posts or a time limit passes. A post that
+/// precedes the wait is remembered; several such posts count as one.
 ///
-/// Time is that of the monotonic clock: a wait does not become longer when somebody sets the clock.
+/// Time limits follow the monotonic clock: a wait does not become longer when the system clock is
+/// set.
 final class TimedParker: Sendable {
     private let isPosted = ConditionLock(false)
 
     func post() {
         isPosted.withLock { $0 = true }
-        // Without the mutex: the thread that wakes need not wait for it. The caller keeps the parker alive.
+        // Signal without holding the mutex, so that the woken thread need not wait for the mutex.
+        // The caller keeps the parker alive.
         isPosted.signalOne()
     }
 
@@ -18,7 +20,7 @@ final class TimedParker: Sendable {
         }
     }
 
-    /// False if the time was up.
+    /// Waits for a post. Returns false if the time limit passed first.
     func wait(nanoseconds: UInt64) -> Bool {
         isPosted.hold { held in
             if !held.state {
@@ -34,7 +36,7 @@ final class TimedParker: Sendable {
 }
 
 extension UInt64 {
-    /// The largest number in place of one that is too large.
+    /// Returns the sum, or the largest number if the sum overflows.
     func addingSaturated(_ other: UInt64) -> UInt64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -1,7 +1,7 @@
-/// Elements in the order of the moments at which they are due; those of one moment in the order in which they came.
-/// Pure.
+/// A priority queue of elements by the time at which they are due. Elements due at the same time
+/// keep the order of their insertion. Pure.
 struct TimerHeap<Element> {
-    /// Finds an element that has not been taken out.
+    /// Identifies an element that has not been removed.
     struct Ticket: Equatable, Sendable {
         fileprivate let slot: Int
         fileprivate let number: UInt64
@@ -31,7 +31,7 @@ struct TimerHeap<Element> {
 
     var count: Int { entries.count }
 
-    /// When the first is due.
+    /// The time at which the first element is due.
     var first: UInt64? { entries.first?.moment }
 
     /// - Complexity: O(log n).
@@ -45,7 +45,7 @@ struct TimerHeap<Element> {
         return Ticket(slot: slot, number: lastNumber)
     }
 
-    /// Takes out an element before it is due; nil if it is not there any more.
+    /// Removes an element before it is due; returns nil if the heap no longer contains the element.
     ///
     /// - Complexity: O(log n).
     mutating func remove(_ ticket: Ticket) -> Element? {
@@ -55,7 +55,7 @@ struct TimerHeap<Element> {
         return remove(at: slots[ticket.slot].place)
     }
 
-    /// Takes out the first element that is due; nil if none is.
+    /// Removes the first element if it is due; returns nil if no element is due.
     ///
     /// - Complexity: O(log n).
     mutating func removeFirst(dueAt now: UInt64) -> Element? {
@@ -72,7 +72,7 @@ struct TimerHeap<Element> {
             rise(from: place)
         }
         defer {
-            // What many timers needed is not kept for ever.
+            // Free the memory that many timers needed.
             if entries.isEmpty, slots.count > 1024 {
                 (entries, slots, freeSlots) = ([], [], [])
             }

@@ -1,42 +1,46 @@
-/// What the pool has to call at certain moments, and when the foreman comes to look. Pure; the rules are in
-/// Scheduling.md, "Time". Moments are in nanoseconds of `continuousNanoseconds()`.
+/// The timers of the pool, and the time at which the monitor thread next visits them. Pure; see
+/// Timers.md for the rules. Times are nanoseconds of `continuousNanoseconds()`.
 struct TimerList<Element> {
-    /// The foreman sleeps by a clock that stands while the machine sleeps. So what is due soon after that is not
-    /// late by more than this.
+    /// The longest pause of the monitor thread while there is a timer. The monitor thread sleeps by
+    /// a clock that stops while the machine sleeps; this limit bounds how late a timer can be after
+    /// the machine has slept.
     static var longestPause: UInt64 { 5_000_000_000 }
-    /// How late the foreman is as a rule at most.
+    /// The delay that the monitor thread does not normally exceed.
     private static var usualDelay: UInt64 { 50_000_000 }
 
     private var heap = TimerHeap<Element>()
-    /// When the foreman comes by itself.
+    /// The time at which the monitor thread comes without being woken.
     private var nextVisit = UInt64.max
 
     var count: Int { heap.count }
 
-    /// - Returns: what finds the element again, and whether the foreman has to be called.
+    /// - Returns: A ticket that identifies the element, and whether the caller has to wake the
+    ///   monitor thread.
     mutating func add(
         _ element: Element, at moment: UInt64, now: UInt64
     ) -> (ticket: TimerHeap<Element>.Ticket, callsMonitor: Bool) {
         let ticket = heap.insert(element, at: moment)
-        // One who is far too late sleeps by another clock than this one.
+        // A monitor thread that is far too late sleeps by a clock that has stopped meanwhile.
         let isOverdue = nextVisit.addingSaturated(Self.usualDelay) < now
         guard moment < nextVisit || isOverdue else { return (ticket, false) }
-        // Others need not call him as well.
+        // Other callers need not wake the monitor thread as well.
         nextVisit = max(moment, now)
         return (ticket, true)
     }
 
-    /// Takes an element off the list; nil if it is not there any more.
+    /// Removes an element from the list; returns nil if the list no longer contains it.
     mutating func remove(_ ticket: TimerHeap<Element>.Ticket) -> Element? { heap.remove(ticket) }
 
-    /// Takes those off the list that are due, but not all in one hold of a lock if they are many.
+    /// Removes elements that are due, at most 64 at a time, so that a large number is not removed
+    /// in one hold of a lock.
     mutating func takeDue(at now: UInt64) -> [Element] {
         var due: [Element] = []
         while due.count < 64, let element = heap.removeFirst(dueAt: now) { due.append(element) }
         return due
     }
 
-    /// The foreman has taken what is due, and asks when he has to come again; nil if there is nothing to come for.
+    /// Returns when the monitor thread, which has taken all elements that are due, has to come
+    /// again; nil if the list is empty.
     mutating func nextVisit(after now: UInt64) -> UInt64? {
         nextVisit = heap.first.map { min($0, now.addingSaturated(Self.longestPause)) } ?? .max
         return heap.first.map { _ in nextVisit }

@@ -1,11 +1,12 @@
-/// How soon the pool runs something, by its quality of service: what is more urgent does not wait for workers
-/// that run what is less.
+/// How urgently the pool runs a work item, derived from the quality of service. An urgent item does
+/// not wait for workers that run less urgent items.
 enum Urgency: Int, Comparable, CaseIterable {
     case background, utility, usual, interactive
-    /// What is due at a moment: it is short, and must not wait for work, not even for the most urgent.
+    /// Timers that are due. A timer action is short and must not wait for operations, not even for
+    /// the most urgent ones.
     case timer
 
-    /// - Parameter rank: of a quality of service.
+    /// - Parameter rank: The rank of a quality of service, see ``QualityOfService/rank``.
     init(rank: Int) {
         switch rank {
         case 1: self = .background
@@ -28,27 +29,29 @@ enum Urgency: Int, Comparable, CaseIterable {
 }
 
 extension QualityOfServiceState {
-    /// The one answer for everything that a worker is to run: what a queue starts next, the pieces of an async
-    /// body, and what follows from an operation's end.
+    /// The urgency of every work item of an operation: of the start that its queue offers, of the
+    /// jobs of its async body, and of everything that follows from its end.
     ///
-    /// By the rank in force: a promotion to `background` makes nothing wait that did not before.
+    /// The urgency follows from the rank in force, so a promotion to `background` does not make an
+    /// operation wait that did not wait before.
     var urgency: Urgency { Urgency(rank: rankInForce) }
 }
 
 extension Operation {
-    /// How soon what it needs is to be run, by what its word says. Of one that is in a queue, and has not been
-    /// claimed, the queue knows more (`QueueState.urgency(of:)`).
+    /// The urgency of the operation's work items, according to its lifecycle state. For an
+    /// operation that is in a queue and has not been claimed, the queue has more information
+    /// (`QueueState.urgency(of:)`).
     final var urgency: Urgency { QualityOfServiceUse.isOn ? status.quality.urgency : .usual }
 }
 
-/// The urgencies with which a queue was handed to the pool, once each.
+/// The set of urgencies at which a queue has been submitted to the pool, each at most once.
 struct OfferedUrgencies {
     private var bits: UInt8 = 0
 
     var isEmpty: Bool { bits == 0 }
     var count: Int { bits.nonzeroBitCount }
 
-    /// False if it is there as urgently, or more, already.
+    /// Inserts an urgency. Returns false if the set already contains that urgency or a higher one.
     @inline(__always)
     mutating func insert(_ urgency: Urgency) -> Bool {
         guard bits >> urgency.rawValue == 0 else { return false }

@@ -1,24 +1,27 @@
 import Synchronization
 
-/// A worker thread, as it knows itself.
+/// A worker thread.
 ///
-/// Unchecked: `queue` is guarded by `lock`; everything else is constant.
+/// Unchecked: `queue`, `single` and `wasReniced` are guarded by `lock`; everything else is
+/// constant.
 final class Worker: @unchecked Sendable {
     let id: WorkerID
-    /// How to look at the thread; nil where the system has no way.
+    /// The probe of the thread; nil if the system has none.
     let probe: ThreadProbe?
     let parker = Parker()
 
-    /// One is run while the other one's operations are let go of.
+    /// Two batches, used in turn: the worker claims the next batch before it releases the
+    /// operations of the last one.
     private let batches = (Batch(), Batch())
     private let lock = SpinLock()
-    /// The queue whose batches are being run.
+    /// The queue whose batches the worker is running.
     private var queue: OperationQueue?
-    /// The operation that is being run outside of batches, and whether that changed the niceness.
+    /// The operation that the worker runs outside batches, and whether another thread changed the
+    /// worker's niceness for that operation.
     private var single: Unmanaged<Operation>?
     private var wasReniced = false
 
-    /// To be made by the thread itself.
+    /// Creates a worker; called on the worker's own thread.
     init(id: WorkerID) {
         self.id = id
         probe = ThreadProbe()
@@ -46,15 +49,16 @@ final class Worker: @unchecked Sendable {
         }
     }
 
-    /// Runs the best operations of a queue inside of a task that runs on a worker's thread.
+    /// Runs the best operations of a queue inside a task that runs on a worker's thread.
     static func runInTask(_ queue: OperationQueue, offered urgency: Urgency) {
         let context = ThreadContext.current
         guard let worker = context.activeWorker else { return queue.runNext(on: .workers) }
         worker.run(queue, offered: urgency, context: context)
     }
 
-    /// What is in no queue is not for a nice thread, unless that can stop being one; otherwise it is for the
-    /// next worker.
+    /// Returns whether the worker may run an item that belongs to no queue. A nice thread must not
+    /// run such an item unless the thread can return to the usual niceness; otherwise this method
+    /// submits the item again, for another worker.
     private func mayRunAsUsual(_ item: WorkItem, context: ThreadContext) -> Bool {
         if !context.hasUnusualNiceness || context.change(to: context.usualNiceness) { return true }
         WorkerPool.shared.submit(item)
@@ -95,9 +99,9 @@ final class Worker: @unchecked Sendable {
         if wasReniced { context.noticeNiceness() }
     }
 
-    // MARK: For others
+    // MARK: For other threads
 
-    /// Changes the niceness of the thread if it runs the operation, outside of batches.
+    /// Lowers the niceness of the thread if the thread runs the operation outside batches.
     func renice(for operation: Operation, to niceness: Int32) {
         lock.withLock {
             guard single?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque(),
@@ -107,17 +111,19 @@ final class Worker: @unchecked Sendable {
         }
     }
 
-    /// Gives back what has not been begun, because this worker does not get to it.
+    /// Returns the operations that this worker has not begun to their queue, because the worker is
+    /// about to block.
     func reclaimRest() {
         guard let queue = lock.withLock({ queue }) else { return }
         queue.cut(batches.0)
         queue.cut(batches.1)
     }
 
-    /// As ``reclaimRest()``, called by the foreman.
+    /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
     ///
-    /// The worker may come to an end with the queue meanwhile; then the reference that this takes is the last one. So
-    /// a worker releases it, and runs the queue's `deinit`, which may be a user's.
+    /// The worker may finish with the queue meanwhile, so that the reference taken here is the last
+    /// one. A worker therefore releases the reference and runs the queue's `deinit`, which may be a
+    /// user's.
     func reclaimRestForMonitor() {
         let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
         guard let reference else { return }
@@ -128,14 +134,15 @@ final class Worker: @unchecked Sendable {
         WorkerPool.shared.submit(.block { reference.release() })
     }
 
-    /// What the foreman sees of it.
+    /// The properties of this worker that the monitor thread observes.
     var sight: WorkerWatch.Sight {
         WorkerWatch.Sight(
             id: id, processorTime: probe?.processorTime,
             isSleeping: { [probe] in probe?.isSleeping }, position: positionInBatch)
     }
 
-    /// How far it has come with its batch; nil if nobody minds how long it takes.
+    /// The worker's progress in its batch; nil if no operation waits behind the current one and the
+    /// batch keeps no finished operations, so that the time does not matter.
     private var positionInBatch: Int? {
         guard lock.withLock({ queue != nil }) else { return nil }
         return batches.0.progress ?? batches.1.progress.map { -$0 - 1 }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The threads that run operations, shared by all queues of the process.
 ///
-/// As many run at a time as there are processors; one more for each that blocks, up to 512 threads.
-/// See Scheduling.md, "Threads".
+/// As many workers run at a time as there are processors, plus one for each worker that blocks, up
+/// to 512 threads. See WorkerThreads.md.
 ///
 /// Unchecked: `state` and `workers` are guarded by `lock`.
 final class WorkerPool: @unchecked Sendable {
@@ -17,14 +17,15 @@ final class WorkerPool: @unchecked Sendable {
 
     private let lock = SpinLock()
     private var state: PoolState
-    /// By number.
+    /// The workers, indexed by number.
     private var workers: [Worker?] = []
     private let monitor = TimedParker()
     private let timekeeper = Timekeeper()
-    /// What `state` says, for those who look without the lock.
+    /// The number of pending items in `state`, or `Int.max` if too many workers are active.
+    /// Readable without the lock.
     private let pending = Atomic<Int>(0)
     private let watchesBatches = Atomic<Bool>(false)
-    /// Processors that this process may use.
+    /// The number of processors that this process may use.
     private let processors: Atomic<Int>
 
     var cores: Int { processors.load(ordering: .relaxed) }
@@ -35,7 +36,7 @@ final class WorkerPool: @unchecked Sendable {
         processors = Atomic(cores)
         state = PoolState(cores: cores, maximumThreads: maximumThreads)
         let hasMonitor = startThread(named: "Operations-pool") { [processorCount] in
-            // The thread that happened to need the pool first may be a favoured or a nice one.
+            // The thread that happened to need the pool first may have an unusual niceness.
             let niceness = nicenessOfFirstThread
             _ = setNiceness(niceness)
             ThreadNiceness.usual.store(niceness, ordering: .relaxed)
@@ -44,7 +45,7 @@ final class WorkerPool: @unchecked Sendable {
         if !hasMonitor { misuse("the system refuses the first thread: raise its limit of threads") }
     }
 
-    /// One event of the state.
+    /// Applies one event to the state, under the lock.
     @inline(__always)
     private func event<Result>(_ body: (inout PoolState) -> Result) -> Result {
         lock.lock()
@@ -54,14 +55,15 @@ final class WorkerPool: @unchecked Sendable {
         return result
     }
 
-    /// How much waits for a worker; a great deal when a worker should stop.
+    /// The number of items that wait for a worker; `Int.max` when a worker should stop.
     var pendingCount: Int { pending.load(ordering: .relaxed) }
 
     func submit(_ item: WorkItem) {
         perform(event { $0.submitted(item) })
     }
 
-    /// Runs something that waits; if the caller is a worker, the pool makes up for it meanwhile.
+    /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
+    /// meanwhile.
     func blocking(_ wait: () -> Void) {
         guard let context = ThreadContext.existing else { return wait() }
         guard let worker = context.activeWorker else { return context.recordWait(wait) }
@@ -73,9 +75,9 @@ final class WorkerPool: @unchecked Sendable {
         perform(event { $0.workerDidUnblock(worker.id) })
     }
 
-    /// Calls an action after so long, on a worker; at once if there is no time to pass.
+    /// Calls an action on a worker after `duration`, or at once if `duration` is not positive.
     ///
-    /// - Complexity: O(log n) for n timers, and as much to cancel it.
+    /// - Complexity: O(log n) for n timers, and as much to cancel the action.
     func schedule(
         after duration: Duration, _ action: @escaping @Sendable () -> Void
     ) -> PoolTimer {
@@ -85,7 +87,7 @@ final class WorkerPool: @unchecked Sendable {
             return timer
         }
         let now = continuousNanoseconds()
-        // Rounded up: who looks at the clock then finds that the time has come.
+        // Rounded up, so that the action, if it reads the clock, finds that the time has come.
         let moment = now.addingSaturated(duration.wholeNanoseconds).addingSaturated(1)
         if timekeeper.add(timer, at: moment, now: now) { monitor.post() }
         return timer
@@ -98,7 +100,8 @@ final class WorkerPool: @unchecked Sendable {
 
     // MARK: Workers
 
-    /// Changes the niceness of the thread that runs an operation outside of batches, if one does.
+    /// Lowers the niceness of the thread that runs an operation outside batches, if there is such a
+    /// thread.
     func renice(for operation: Operation, to niceness: Int32) {
         let workers = lock.withLock { self.workers.compactMap { $0 } }
         for worker in workers { worker.renice(for: operation, to: niceness) }
@@ -142,7 +145,7 @@ final class WorkerPool: @unchecked Sendable {
         case park
     }
 
-    /// Waits for work; nil when the worker should end.
+    /// Waits for work. Returns nil when the worker should end.
     private func nextItem(for worker: Worker, isActive: Bool, hasArrived: Bool) -> WorkItem? {
         var wasActive = isActive
         var hasArrived = hasArrived
@@ -172,11 +175,11 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
-    /// Looks out for work, for about as long as it takes to fall asleep and be woken.
+    /// Polls for work, for about as long as falling asleep and being woken takes.
     private func search() {
         let start = monotonicNanoseconds()
-        // Somebody who adds one operation after the other is left alone for a moment: a few at a time cost
-        // both sides less than each by itself.
+        // Leave a thread that adds operations one after the other alone for a moment: taking a few
+        // operations at a time is cheaper for both threads than taking each one separately.
         var now = start
         while now < start + Self.quietNanoseconds { now = monotonicNanoseconds() }
         while now < start + Self.searchNanoseconds {
@@ -185,7 +188,8 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
-    /// False when a superfluous worker has been idle for long.
+    /// Parks the worker until another thread wakes it. Returns false when the worker is superfluous
+    /// and has been idle for long.
     private func park(_ worker: Worker) -> Bool {
         while true {
             if worker.parker.wait(about: Self.idleSeconds) { return true }
@@ -194,20 +198,22 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
-    // MARK: Foreman
+    // MARK: Monitor thread
 
-    /// Asks the foreman to see to it that nothing waits for long behind another operation of a batch.
+    /// Asks the monitor thread to ensure that no operation of a batch waits for long behind another
+    /// operation.
     func watchBatches() {
-        // The caller has shown its batch, and the foreman clears the flag before he looks; so either he sees the
-        // batch or the caller sees the flag cleared.
+        // No request is lost: the caller has published its batch before this fence, and the monitor
+        // thread clears the flag before it looks. So either the monitor thread sees the batch or
+        // the caller sees the cleared flag.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         guard !watchesBatches.load(ordering: .acquiring) else { return }
         watchesBatches.store(true, ordering: .releasing)
         perform(event { $0.batchStarted() })
     }
 
-    /// Makes threads when they are asked for, hands over what is due, and looks for workers that block while work is
-    /// pending.
+    /// Starts threads on request, submits timers that are due, and looks for workers that block
+    /// while work is pending.
     private func superviseForever(_ processorCount: ProcessorCount) -> Never {
         var processorCount = processorCount
         var lastCount: UInt64 = 0
@@ -217,8 +223,9 @@ final class WorkerPool: @unchecked Sendable {
             for _ in 0..<orders where !startThread({ self.work() }) { threadWasRefused() }
             let pause = event { $0.monitorBeginsToWatch() }
             let now = continuousNanoseconds()
-            // Looks are a whole pause apart, whatever wakes the foreman in between: a worker that sleeps
-            // at two moments close to each other need not have slept all the time.
+            // Two looks are always a whole pause apart, even if the monitor thread is woken in
+            // between: a worker that sleeps at two times close to each other need not have slept
+            // all the time.
             var nextLook: UInt64?
             if let pause {
                 if watch == nil { watch = (WorkerWatch(from: now), now) }
@@ -228,7 +235,7 @@ final class WorkerPool: @unchecked Sendable {
                 watch = nil
             }
             if let nextLook, nextLook <= now {
-                // The processors that the process may use can change.
+                // The number of processors that the process may use can change.
                 if now - lastCount > 1_000_000_000 {
                     lastCount = now
                     processors.store(processorCount.count(), ordering: .relaxed)
@@ -254,7 +261,8 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     private func look(_ watch: inout WorkerWatch, at now: UInt64) {
-        // Before looking: what begins after the look has to call the foreman again.
+        // Clear the flag before looking: a batch that starts after the look has to wake the monitor
+        // thread again.
         watchesBatches.store(false, ordering: .releasing)
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
@@ -270,7 +278,7 @@ final class WorkerPool: @unchecked Sendable {
             })
     }
 
-    /// Those that exist go on; there has to be one.
+    /// Handles a refused thread. The existing threads continue; there has to be at least one.
     private func threadWasRefused() {
         let (remaining, action) = event { $0.threadRefused() }
         if remaining == 0 {

@@ -1,42 +1,47 @@
-/// What the foreman remembers of workers from one look to the next, and what it concludes. Pure.
+/// The memory of the monitor thread from one look at the workers to the next, and the conclusions
+/// that it draws. Pure.
 struct WorkerWatch {
-    /// What can be seen of a worker.
+    /// The observable properties of one worker.
     struct Sight {
         var id: WorkerID
-        /// Nanoseconds; nil if that cannot be asked for.
+        /// Nanoseconds of processor time; nil if the system does not provide them.
         var processorTime: UInt64?
-        /// Nil if that cannot be asked for. Asked only if it matters: it costs several calls of the system.
+        /// Whether the thread sleeps; nil if the system does not provide that. Called only when the
+        /// answer matters, because the answer costs several system calls.
         var isSleeping: @Sendable () -> Bool?
         /// See `Worker.positionInBatch`.
         var position: Int?
     }
 
     struct Seen {
-        /// How many workers have slept since the last look, as far as one can tell.
+        /// The number of workers that have slept since the last look, as far as that can be
+        /// determined.
         var asleep = 0
-        /// Workers behind whose operation others have been waiting since the last look.
+        /// The workers that have been running the same operation since the last look while other
+        /// operations wait behind it.
         var stuck: Set<WorkerID> = []
         var hasBatches = false
     }
 
     fileprivate struct Memory {
         var time: UInt64
-        /// For how many looks, one after the other, it had used no processor time at all.
+        /// The number of consecutive looks at which the thread had used no processor time at all.
         var quietLooks: Int
         var isAsleep: Bool
     }
 
-    /// A thread that wakes for a moment only is asleep.
+    /// The processor time, in nanoseconds, below which a thread counts as asleep: the thread has
+    /// woken only briefly.
     private static let leastWork: UInt64 = 500_000
 
     private var memories: [WorkerID: Memory] = [:]
     private var positions: [WorkerID: Int] = [:]
-    /// When workers were looked at, or the watch began.
+    /// The time of the last look or, before the first look, of the beginning of the watch.
     private var lastLook: UInt64
 
     init(from now: UInt64) { lastLook = now }
 
-    /// - Parameter cores: how many processors the workers may use.
+    /// - Parameter cores: The number of processors that the workers may use.
     mutating func look(at sights: [Sight], now: UInt64, cores: Int) -> Seen {
         var seen = Seen()
         var positions: [WorkerID: Int] = [:]
@@ -53,7 +58,8 @@ struct WorkerWatch {
         for sight in sights {
             guard let time = sight.processorTime else { continue }
             var memory = Memory(time: time, quietLooks: 0, isAsleep: false)
-            // The number may have been another thread's at the last look, which had used more.
+            // The number may have belonged to another thread at the last look, one that had used
+            // more time.
             if let last = self.memories[sight.id], time >= last.time {
                 if time == last.time { memory.quietLooks = last.quietLooks + 1 }
                 if time - last.time < Self.leastWork {
@@ -69,7 +75,7 @@ struct WorkerWatch {
         return seen
     }
 
-    /// How much processor time they have used since the last look.
+    /// Returns how much processor time the workers have used since the last look.
     private func work(of sights: [Sight]) -> UInt64 {
         sights.reduce(0) { sum, sight in
             guard let time = sight.processorTime, let last = memories[sight.id], time > last.time
@@ -80,10 +86,11 @@ struct WorkerWatch {
 }
 
 extension WorkerWatch.Memory {
-    /// Whether a thread sleeps of which only the processor time is known.
+    /// Returns whether a thread sleeps of which only the processor time is known.
     ///
-    /// One that uses none may also be waiting for a processor. While the workers use nearly all that they may
-    /// have, that is likely, and a further one would be of no use; so none is newly taken to be asleep then.
+    /// A thread that uses no processor time may also be waiting for a processor. That is likely
+    /// while the workers use nearly all the processor time that they may have, and then one more
+    /// worker would be of no use. So no further thread is taken to be asleep in that case.
     fileprivate func hasSurelySlept(
         since last: WorkerWatch.Memory, _ isProcessorFree: Bool
     ) -> Bool {
