@@ -14,8 +14,7 @@
 /// until the operation is cancelled without calling it. The target must be `Sendable`: another
 /// thread calls it.
 open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unchecked Sendable {
-    /// The call, which holds the target and the argument until it was made or the operation is
-    /// cancelled.
+    /// The call, which keeps the target and the argument until the work has ended or is cancelled.
     private let call: Call
 
     private final class Call: Sendable {

@@ -11,8 +11,8 @@ import Synchronization
 /// be used from any thread.
 open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     // Unchecked because the class is open: the base class keeps all its state in these atomics and
-    // in the memory they point to. Scheduling.md says which thread may touch each of them. A
-    // subclass answers for the state that it adds.
+    // in the memory they point to. LifecycleStates.md and Lifetimes.md say which thread may touch
+    // each of them. A subclass answers for the state that it adds.
 
     /// The atomic state of the operation: a `LifecycleState`.
     let word = Atomic<UInt64>(LifecycleState().bits)
@@ -130,8 +130,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         return word.phase == .executing && !word.has(.returned)
     }
 
-    /// Whether the operation has ended: its work is done, or it was cancelled and has left its
-    /// queue.
+    /// Whether the operation has ended: its work is done, or was cancelled and left undone.
     open var isFinished: Bool {
         let word = status
         return word.phase == .finished || word.has(.returned)
@@ -298,7 +297,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
     }
 
-    /// A block that is called once after the operation has finished or was cancelled, and then
+    /// A block that is called once after the operation has finished, even if cancelled, and then
     /// dropped.
     ///
     /// The block runs on a worker thread, outside any queue; no wait includes it. The operation is

@@ -54,7 +54,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         var keys: QueueKeys?
     }
 
-    /// Lets the system choose how many operations run at the same time.
+    /// Lets the queue choose how many operations run at the same time.
     ///
     /// The number is the number of cores, plus one for each operation that blocks, up to 512
     /// threads for all queues of the process together.
@@ -180,7 +180,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         enqueue(Barrier(block: barrier))
     }
 
-    // MARK: Looking
+    // MARK: Inspection
 
     /// A description of the queue: its name, the number of its operations, and whether it is
     /// suspended.

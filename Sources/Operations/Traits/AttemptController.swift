@@ -1,5 +1,5 @@
 /// The state of an operation that has options: its attempts, its holds, its timers and its permits.
-/// The protocol is in Scheduling.md, "Attempts, time and units".
+/// The protocol is in Attempts.md.
 ///
 /// Its lock is the last in the lock order: no other function is called with the lock held.
 final class AttemptController: Sendable {
@@ -55,7 +55,7 @@ final class AttemptController: Sendable {
 
     init(_ plan: OperationOptions) { self.plan = plan }
 
-    // MARK: Looking
+    // MARK: Inspection
 
     var time: TimeSource { state.withLock { $0.time } }
     var claim: PermitRequest? { state.withLock { $0.claim } }
@@ -71,7 +71,7 @@ final class AttemptController: Sendable {
         return hold.map { ($0, max(.zero, $0.end - time.now())) }
     }
 
-    // MARK: Coming and going
+    // MARK: Arriving and ending
 
     /// Records that the operation has its slot in a queue; returns false if it has finished
     /// already.

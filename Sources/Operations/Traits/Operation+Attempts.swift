@@ -1,5 +1,4 @@
-// The steps of an operation with options. Scheduling.md gives their order, and says why none is
-// lost.
+// The steps of an operation with options. Attempts.md gives their order, and says why none is lost.
 
 extension Operation {
     // MARK: Arriving

@@ -65,7 +65,7 @@ struct OperationOptions: Sendable {
 }
 
 extension Operation {
-    /// Applies traits to an operation that was not made by a queue.
+    /// Applies traits to the operation, as a queue does for an operation that it makes.
     ///
     /// ```swift
     /// let upload = UploadOperation(report)
