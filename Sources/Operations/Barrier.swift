@@ -1,6 +1,6 @@
-/// What runs a barrier block; see ``OperationQueue/addBarrierBlock(_:)``.
+/// The operation that runs a barrier block; see ``OperationQueue/addBarrierBlock(_:)``.
 final class Barrier: BlockOperation, @unchecked Sendable {
-    /// Its ticket among the barriers of its queue; guarded by the queue's lock.
+    /// The barrier's ticket among the barriers of its queue; guarded by the queue's lock.
     var ticket = 0
 
     override init() {

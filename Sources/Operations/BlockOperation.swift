@@ -1,26 +1,27 @@
 import Synchronization
 
-/// An operation made of blocks, which run at the same time as each other.
+/// An operation made of blocks that run at the same time as each other.
 ///
-/// It has finished when all of them have returned. Cancelling it while it runs does not skip blocks
-/// that have not begun.
+/// The operation finishes when all blocks have returned. Cancelling it while it runs does not skip
+/// blocks that have not begun.
 open class BlockOperation: Operation, @unchecked Sendable {
-    /// The first block. Set before anybody else sees the operation.
+    /// The first block. Set before any other thread sees the operation.
     ///
-    /// Not checked for overlapping accesses: it only changes in `init` and `deinit`.
+    /// Not checked for overlapping accesses: it changes only in `init` and `deinit`.
     @exclusivity(unchecked)
     private(set) var block: (@Sendable () -> Void)?
 
-    /// Makes an operation without blocks, which finishes at once.
+    /// Makes an operation without blocks, which finishes as soon as it runs.
     public override init() {
         super.init()
         if type(of: self) == BlockOperation.self { useFastPath() }
     }
 
-    /// Makes an operation of one block; more can be added.
+    /// Makes an operation with one block; more blocks can be added.
     public convenience init(block: consuming @escaping @Sendable () -> Void) {
         self.init()
-        // It was nil: an assignment would keep the operation alive while it releases the old value.
+        // The old value is nil: an assignment would keep the operation alive while it releases that
+        // value.
         withUnsafeMutablePointer(to: &self.block) { $0.initialize(to: block) }
     }
 
@@ -46,9 +47,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
         if !append(block) { misuse(.addingBlock(to: self)) }
     }
 
-    /// False if it is too late.
+    /// Adds a block; returns false if the operation is already executing or finished.
     final func append(_ block: @escaping @Sendable () -> Void) -> Bool {
-        // An operation begins only while its lock is free, and looks for further blocks after that.
+        // An operation begins only while its lock is free, and reads the further blocks after that.
         withExtras { extras in
             let phase = status.phase
             guard phase != .executing, phase != .finished else { return false }
@@ -78,10 +79,10 @@ open class BlockOperation: Operation, @unchecked Sendable {
     }
 }
 
-/// Blocks that several threads take from one list.
+/// A list of blocks from which several threads take.
 ///
-/// Helpers that come late find nothing left; the thread that waits is woken by whoever ends the last
-/// block.
+/// A helper that comes late finds the list empty. The thread that ends the last block wakes the
+/// waiting thread.
 private final class SharedWork: Sendable {
     private let blocks: [@Sendable () -> Void]
     private let operation: Operation

@@ -6,13 +6,15 @@
 /// let load = InvocationOperation(target: store, method: Store.load, argument: "a.txt")
 /// ```
 ///
-/// What the method returns is the operation's ``TypedOperation/result``; for a method that returns nothing
-/// that is `Void`, which is a result like any other: there is no error for that case, unlike in Foundation.
+/// The return value of the method is the operation's ``TypedOperation/result``. A method that
+/// returns nothing has the result `Void`, a result like any other: unlike Foundation, the library
+/// has no error for that case.
 ///
-/// It keeps the target and the argument until the method has returned or thrown, or the operation was
-/// cancelled without calling it. The target must be `Sendable`: another thread calls it.
+/// The operation keeps the target and the argument until the method has returned or thrown, or
+/// until the operation is cancelled without calling it. The target must be `Sendable`: another
+/// thread calls it.
 open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unchecked Sendable {
-    /// The call, until it is made or the operation is cancelled.
+    /// The call, which keeps the target and the argument until the work has ended or is cancelled.
     private let call: Call
 
     private final class Call: Sendable {
@@ -20,11 +22,12 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
 
         init(_ body: @escaping @Sendable () throws -> Output) { self.body = Locked(body) }
 
-        /// For the first who asks; it is released without the lock.
+        /// Returns the body to the first caller, which releases it without the lock; nil to later
+        /// callers.
         func take() -> (@Sendable () throws -> Output)? { body.withLock { $0.take() } }
 
         func make() throws -> Output {
-            // Taken by a cancellation, it has no output that anybody could ask for.
+            // A cancellation has taken the body, so nothing can ask for an output.
             guard let body = body.withLock({ $0 }) else { throw CancellationError() }
             return try body()
         }
@@ -34,7 +37,7 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
     ///
     /// - Parameters:
     ///   - target: the object, kept until the method has returned.
-    ///   - method: for example `Store.refresh`; it may throw.
+    ///   - method: the method, for example `Store.refresh`; it may throw.
     public init<Target: AnyObject & Sendable>(
         target: Target, method: @escaping @Sendable (Target) -> () throws -> Output
     ) {
@@ -47,8 +50,8 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
     ///
     /// - Parameters:
     ///   - target: the object, kept until the method has returned.
-    ///   - method: for example `Store.load`; it may throw.
-    ///   - argument: what the method is called with, kept as long.
+    ///   - method: the method, for example `Store.load`; it may throw.
+    ///   - argument: the argument of the call, kept as long as the target.
     public init<Target: AnyObject & Sendable, Argument: Sendable>(
         target: Target, method: @escaping @Sendable (Target) -> (Argument) throws -> Output,
         argument: Argument
@@ -68,10 +71,10 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
         }
     }
 
-    /// Asks the operation to stop; one that has not called its method lets go of its target.
+    /// Asks the operation to stop; an operation that has not called its method releases its target.
     open override func cancel() {
         super.cancel()
-        // Not if only its attempt is over time.
+        // A timeout of one attempt keeps the call: the next attempt needs it.
         if status.has(.cancelled) { withExtendedLifetime(call.take()) {} }
     }
 

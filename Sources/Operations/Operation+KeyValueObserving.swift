@@ -1,21 +1,26 @@
-/// Key-value observing as queues need it: a subclass that keeps its own state says when it changes.
+/// Key-value observing as queues need it: a subclass with state of its own announces its changes.
 ///
-/// Both spellings of a key are understood ("isFinished" and "finished"), and key paths too.
+/// A key may be a key path or either spelling of the name ("isFinished" or "finished").
 extension Operation {
     /// Announces that a property is about to change.
     ///
-    /// Needed by nobody here: observers are told both values when the change is announced.
+    /// This library does not need the call: the announcement of the change gives observers both
+    /// values.
     public func willChangeValue(forKey key: String) {}
 
     /// Announces that a property has changed; the queue and observers read it anew.
     ///
-    /// `isFinished`: if it is now true the operation is over, whether or not a queue had started it.
-    /// `isReady`: if it is now true its queue may start it. Other keys of those that can be observed matter
-    /// to observers only. Observers are told of each announcement, also if the value is the same as before.
+    /// - `isFinished`: if it is now true the operation is over, whether or not a queue had started
+    ///   it.
+    /// - `isReady`: if it is now true the operation's queue may start it.
+    /// - Other observable keys concern only observers.
     ///
-    /// A key that the class does not know, such as `state`, may be one that others depend on
-    /// (`keyPathsForValuesAffectingIsReady()` on Apple's systems): then `isFinished`, `isReady` and
-    /// `isExecuting` are all read anew, and observers are told of those that have changed.
+    /// Each announcement notifies observers, even if the value is the same as before.
+    ///
+    /// A key that the class does not know, such as `state`, may be a key that others depend on
+    /// (`keyPathsForValuesAffectingIsReady()` on Apple's systems). Then `isFinished`, `isReady` and
+    /// `isExecuting` are all read anew, and observers are notified of the properties that have
+    /// changed.
     public func didChangeValue(forKey key: String) {
         let property = OperationProperties.find(key)
         if let property { changed(property) } else { changedAnotherProperty() }
@@ -23,7 +28,8 @@ extension Operation {
 
     /// Announces that a property is about to change.
     ///
-    /// Needed by nobody here: observers are told both values when the change is announced.
+    /// This library does not need the call: the announcement of the change gives observers both
+    /// values.
     public func willChangeValue<Value>(for keyPath: KeyPath<Operation, Value>) {}
 
     /// Announces that a property has changed; the queue and observers read it anew.
@@ -46,7 +52,8 @@ extension Operation {
         announce(property, isSaid: true)
     }
 
-    /// What the class itself reads may depend on it.
+    /// Reads `isFinished`, `isReady` and `isExecuting` anew: each may depend on the changed
+    /// property.
     fileprivate func changedAnotherProperty() {
         finishIfReported()
         askWhetherReady()
@@ -57,7 +64,8 @@ extension Operation {
 }
 
 extension KeyValueObserving where Self: Operation {
-    /// Announces that a property of a subclass is about to change; see ``Operation/willChangeValue(forKey:)``.
+    /// Announces that a property of a subclass is about to change; see
+    /// ``Operation/willChangeValue(forKey:)``.
     @_disfavoredOverload
     public func willChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {}
 

@@ -2,31 +2,32 @@ import Synchronization
 
 /// A unit of work that runs at most once, and everything that is known about it.
 ///
-/// Subclass it and override ``main()`` for work that ends when `main()` returns. For work that goes
-/// on after that, use ``TypedOperation``, or override ``start()``, ``isExecuting``, ``isFinished`` and
-/// ``isAsynchronous`` and announce changes with ``willChangeValue(forKey:)`` and
+/// For work that ends when ``main()`` returns, subclass `Operation` and override `main()`. For work
+/// that goes on after that, use ``TypedOperation``, or override ``start()``, ``isExecuting``,
+/// ``isFinished`` and ``isAsynchronous`` and announce changes with ``willChangeValue(forKey:)`` and
 /// ``didChangeValue(forKey:)``, as with Foundation's class of the same name.
 ///
-/// Usually an ``OperationQueue`` calls `start()`, on a worker thread. Every property and method can be
-/// used from any thread.
+/// Usually an ``OperationQueue`` calls `start()`, on a worker thread. Every property and method can
+/// be used from any thread.
 open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    // Unchecked because it is open: the base class itself keeps all it has in these atomics and in what
-    // they point at, which Scheduling.md says who may touch; a subclass answers for what it adds.
+    // Unchecked because the class is open: the base class keeps all its state in these atomics and
+    // in the memory they point to. LifecycleStates.md and Lifetimes.md say which thread may touch
+    // each of them. A subclass answers for the state that it adds.
 
-    /// An `LifecycleState`.
+    /// The atomic state of the operation: a `LifecycleState`.
     let word = Atomic<UInt64>(LifecycleState().bits)
-    /// The queue, once the operation has its place there.
+    /// The queue, once the operation has its slot in the queue's ring.
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
-    /// The place in the queue's ring; changes under the queue's lock.
+    /// The number of the operation's slot in the queue's ring; changes under the queue's lock.
     let sequence = Atomic<Int>(OperationRing.nowhere)
-    /// Its place in the order of the graph; see `TopologicalOrder`.
+    /// The operation's position in the order of the graph; see `TopologicalOrder`.
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
-    /// An `PhaseTimestamp`: the last that was noted of it, if anybody looks on.
+    /// The last `PhaseTimestamp` recorded for the operation, if any instrumentation is on.
     let mark = Atomic<UInt64>(0)
 
-    /// Makes an operation that does nothing until it is subclassed.
+    /// Makes an operation that does nothing unless a subclass overrides ``main()``.
     public init() {
         rank.store(TopologicalOrder.nextRank(), ordering: .relaxed)
         inferQualityOfService()
@@ -47,16 +48,16 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Runs the operation now, on the calling thread.
     ///
-    /// A queue calls this; by hand, call it only for an operation that is in no queue and is ready.
-    /// A finished operation returns at once; a cancelled one finishes without ``main()``. A subclass
-    /// that overrides this method must not call `super`.
+    /// A queue calls this method. Call it by hand only for an operation that is in no queue and is
+    /// ready. A finished operation returns at once; a cancelled operation finishes without calling
+    /// ``main()``. A subclass that overrides this method must not call `super`.
     ///
-    /// - Precondition: the operation is ready, in no queue, and not executing. Anything else stops the
-    ///   program with a sentence that says what was wrong.
+    /// - Precondition: the operation is ready, in no queue, and not executing. Otherwise the call
+    ///   stops the program with a sentence that says what was wrong.
     open func start() {
         guard beginExecuting() else { return }
         ThreadContext.current.inside(self) {
-            // A queue's worker has seen to its thread already.
+            // A queue's worker has already set the priority of its thread.
             if queueReference.load(ordering: .relaxed) != nil {
                 runMain()
             } else {
@@ -66,34 +67,38 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         bodyReturned()
     }
 
-    /// What follows when the body has returned for the last time.
+    /// Finishes the operation after the body has returned for the last time.
     func conclude() {
         let change = update { $0.mainReturned() }
-        // A subclass that overrides `isFinished` may have more to do; it says so when it has.
+        // A subclass that overrides `isFinished` may have more to do, and announces its own end.
         finishIfReported()
         if let change, change.after.has(.observed) { mainDidReturn() }
     }
 
-    /// The body has returned, and is about to be run again.
+    /// Prepares the operation to run its body again; the previous attempt has returned.
     func prepareBodyAgain() {}
 
-    /// It has been stopped before its work, and is about to finish.
+    /// Called when the operation is cancelled before its body ran, just before it finishes.
     func willEndUnbegun() {}
 
-    /// It has finished without its work, which is let go of. Called by the one who ended it.
+    /// Releases the body of an operation that never ran. The thread that ends the operation calls
+    /// this.
     func dropWork() {}
 
-    /// The work; override it. The default does nothing.
+    /// Performs the operation's work; override it. The default does nothing.
     ///
     /// Check ``isCancelled`` now and then, and return early if it is true.
     open func main() {}
 
     /// Asks the operation to stop.
     ///
-    /// One that has not started never runs its ``main()`` and leaves its queue at once, even a
-    /// suspended one; unless it overrides ``start()``, which is called all the same and needs a slot of the
-    /// queue, as any other. One that runs sees ``isCancelled`` and decides for itself. A finished one is not
-    /// affected. Dependents are not cancelled: for them a cancelled dependency is a finished one.
+    /// - An operation that has not started never runs its ``main()`` and leaves its queue at once,
+    ///   even a suspended queue. The exception is a subclass that overrides ``start()``: the queue
+    ///   calls that override all the same, and the call needs a slot of the queue as any other.
+    /// - A running operation sees ``isCancelled`` and decides for itself.
+    /// - A finished operation is not affected.
+    ///
+    /// Dependents are not cancelled: for them a cancelled dependency is a finished dependency.
     open func cancel() {
         if status.has(.failed), ThreadContext.isStoppingBody(of: self) {
             return ThreadContext.whileStoppingBody(of: self) { markExpired() }
@@ -104,37 +109,39 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     // MARK: State
 
-    /// Whether it could be started now: all dependencies have finished, or it is cancelled.
+    /// Whether the operation could start now: all dependencies have finished, or it is cancelled.
     ///
-    /// An override includes `super.isReady` and calls `didChangeValue(forKey: "isReady")` whenever its own
-    /// answer changes. A queue asks it when something may have changed, and starts the operation after the
-    /// first yes. One that says yes without asking `super` starts before its dependencies have finished. One
-    /// that changes its answer without an announcement is asked again at the queue's next event: when an
-    /// operation leaves, the queue goes on after a suspension, or its width changes. Once the operation is
-    /// cancelled it is not asked any more.
+    /// An override includes `super.isReady` and calls `didChangeValue(forKey: "isReady")` whenever
+    /// its own answer changes. A queue reads the property when the answer may have changed, and
+    /// starts the operation after the first `true`. An override that returns `true` without asking
+    /// `super` lets the operation start before its dependencies have finished. If an override
+    /// changes its answer without an announcement, the queue reads it again at the queue's next
+    /// event: when an operation leaves, when the queue resumes after a suspension, or when its
+    /// width changes. Once the operation is cancelled, the queue does not read the property any
+    /// more.
     open var isReady: Bool {
         let word = status
         return word.isReady || word.phase == .finished
     }
 
-    /// Whether its work is going on.
+    /// Whether the operation's work is going on.
     open var isExecuting: Bool {
         let word = status
         return word.phase == .executing && !word.has(.returned)
     }
 
-    /// Whether it is over: the work is done, or was cancelled and left.
+    /// Whether the operation has ended: its work is done, or was cancelled and left undone.
     open var isFinished: Bool {
         let word = status
         return word.phase == .finished || word.has(.returned)
     }
 
-    /// Whether ``cancel()`` was called before it finished.
+    /// Whether ``cancel()`` was called before the operation finished.
     open var isCancelled: Bool { status.isCancelled }
 
     /// Whether the work may go on after ``start()`` has returned; false unless overridden.
     ///
-    /// Queues do not care; whoever calls `start()` by hand may.
+    /// Queues ignore this property. Code that calls `start()` by hand may need it.
     open var isAsynchronous: Bool { false }
 
     /// The older name of ``isAsynchronous``.
@@ -142,40 +149,43 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     // MARK: Dependencies
 
-    /// What the operation waits for, in the order added; finished ones stay in the list.
+    /// The operations that this one waits for, in the order added; finished ones stay in the list.
     ///
-    /// When an operation has finished, its dependencies forget theirs.
+    /// When an operation has finished, its dependencies drop their own lists of dependencies.
     ///
     /// - Complexity: O(number of dependencies).
     open var dependencies: [Operation] { listedDependencies }
 
-    /// Makes the operation wait for another one, in any queue or none.
+    /// Makes the operation wait for another operation, in any queue or none.
     ///
-    /// Adding one twice, or one that has finished, changes nothing but the list. Configure dependencies
-    /// before the operation goes into a queue: added later they are honoured only if it has not been
-    /// started yet.
+    /// Adding a dependency twice, or adding a finished operation, changes nothing but the list.
+    /// Configure dependencies before the operation goes into a queue: a dependency that is added
+    /// later is honoured only if the operation has not been started yet.
     ///
-    /// A cycle can never run by itself: it is reported (``OperationsDiagnostics``) with the names of
-    /// its members, and cancelling one of them, or removing an edge, lets the others go on.
-    /// ``addDependencyChecked(_:)`` refuses it instead.
+    /// The operations of a cycle can never run by themselves. A cycle is reported
+    /// (``OperationsDiagnostics``) with the names of its members; cancelling one of them, or
+    /// removing an edge, lets the others go on. ``addDependencyChecked(_:)`` refuses a cycle
+    /// instead.
     ///
     /// - Precondition: `dependency` is another operation.
     open func addDependency(_ dependency: Operation) {
         addDependency(dependency, on: .always)
     }
 
-    /// Makes the operation wait for another one, and run only if that one ends in a certain way.
+    /// Makes the operation wait for another operation, and run only if that operation ends in a
+    /// given way.
     ///
-    /// As ``addDependency(_:)``, which means ``DependencyCondition/always``. If the condition turns out not to
-    /// be met, the operation is cancelled with that as its ``cancellationReason``, whatever else it
-    /// waits for. Several conditions for the same dependency must all be met.
+    /// ``addDependency(_:)`` is this method with ``DependencyCondition/always``. If the condition
+    /// turns out not to be met, the operation is cancelled, whatever else it waits for; the unmet
+    /// condition is its ``cancellationReason``. Several conditions for the same dependency must all
+    /// be met.
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
         guard let edge = connect(to: dependency, on: condition) else { return }
         TopologicalOrder.check(edge, from: dependency, to: self)
     }
 
-    /// Takes a dependency away; the operation may become ready by that.
+    /// Removes a dependency; this may make the operation ready.
     ///
     /// - Complexity: O(number of dependencies).
     open func removeDependency(_ dependency: Operation) {
@@ -186,13 +196,15 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Blocks the calling thread until the operation has finished.
     ///
-    /// Returns at once if it has. On return the operation has left its queue; its completion block may
-    /// still be running. A worker thread that waits here is replaced by another one meanwhile. The main
-    /// thread should never wait: nothing else of the program gets to it meanwhile.
+    /// Returns at once if the operation has finished already. On return the operation has left its
+    /// queue; its completion block may still be running. While a worker thread waits here, another
+    /// worker replaces it. The main thread should never wait here: meanwhile it can serve nothing
+    /// else in the program.
     ///
-    /// - Precondition: not called from inside the operation itself before it has finished, or from inside one
-    ///   that it waits for, through dependencies, other waits or a queue's width. A wait that could never end stops the
-    ///   program with the names of all who wait for each other.
+    /// - Precondition: not called from inside the unfinished operation itself, nor from inside an
+    ///   operation that it waits for, through dependencies, other waits or a queue's width. A wait
+    ///   that could never end stops the program with the names of all operations that wait for each
+    ///   other.
     @available(
         *, noasync,
         message:
@@ -212,7 +224,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Suspends the calling task until the operation has finished.
     ///
-    /// Not affected by cancellation of the task: cancel the operation to make it end early.
+    /// Cancelling the task does not end the wait: cancel the operation to make it end early.
     public final func waitUntilFinished() async {
         if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
@@ -225,53 +237,55 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
     }
 
-    /// Runs the body of one that nobody subclassed.
+    /// Runs the body on the fast path, where no subclass can override ``main()``.
     func runBlock() {}
 
-    /// Runs the async body of one that nobody subclassed, in the current task.
+    /// Runs the async body on the fast path, in the current task.
     nonisolated(nonsending) func runAsyncBlock(in body: AsyncBody) async {}
 
-    /// Whether a task was made together with it.
+    /// Whether a task was made together with the operation.
     var hasOwnTask: Bool { false }
 
-    /// Runs the async body of one that nobody subclassed in its own task, in the place of the worker; false if
-    /// the worker is to go on without it.
+    /// Runs the async body on the fast path, in the operation's own task and in the place of the
+    /// worker. Returns false if the worker continues without the operation.
     func runInOwnTask(of batch: Batch, in queue: OperationQueue) -> Bool { false }
 
-    /// Starts the task of one that is executing already.
+    /// Starts the task of an operation that is already executing.
     func startTask() {}
 
-    /// Its work goes on in a task; it was begun at this time, or a little later.
+    /// Records that the work, which now goes on in a task, began at `time` or a little later.
     func recordTaskStart(_ time: UInt64) {}
 
-    /// When its work was started, if it notes that itself.
+    /// When the work started, for an operation that records its own start.
     var ownStartTime: UInt64? { nil }
 
-    /// Whether a subclass of a user replaces ``start()``.
+    /// Whether a subclass outside the library replaces ``start()``.
     var replacesStart: Bool { StartOverride.isPresent(in: type(of: self)) }
 
     /// Whether the work is over when `start()` returns to the thread that called it.
     var runsOnItsThread: Bool { true }
 
-    /// The work goes on in a task, and the effective quality of service has risen.
+    /// Raises the urgency of the task in which the work goes on, to the raised effective quality of
+    /// service.
     func promoteTask() {}
 
     // MARK: Describing
 
-    /// What the operation is called in text: the name, or the type and address, and the state.
+    /// A description of the operation: its name, or its type and address, and its state.
     ///
-    /// Messages of this module call an operation by its ``name``; few include an override of this property.
+    /// Messages of this module identify an operation by its ``name``; few include an override of
+    /// this property.
     open var description: String {
         let word = status
         return "\(label) (\(word.isCancelled ? "cancelled, " : "")\(word.phase.description))"
     }
 
-    /// What a debugger shows; the ``description`` unless overridden.
+    /// The text that a debugger shows: the ``description``, unless overridden.
     open var debugDescription: String { description }
 
     // MARK: Configuration
 
-    /// A name for people: it appears in messages about the operation.
+    /// A name for people to read; it appears in messages about the operation.
     open var name: String? {
         get { existingExtras == nil ? nil : withExtras { $0.name } }
         set {
@@ -283,15 +297,16 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
     }
 
-    /// Called once after the operation has finished, also when it was cancelled; then dropped.
+    /// A block that is called once after the operation has finished, even if cancelled, and then
+    /// dropped.
     ///
-    /// It runs on a worker thread, outside any queue; no wait includes it. The operation is kept while it
-    /// runs, so a block may refer to it as `[weak operation]` or `[unowned operation]`. Set after the
-    /// operation has finished, it is never called.
+    /// The block runs on a worker thread, outside any queue; no wait includes it. The operation is
+    /// kept while the block runs, so the block may refer to it as `[weak operation]` or
+    /// `[unowned operation]`. A block that is set after the operation has finished is never called.
     open var completionBlock: (@Sendable () -> Void)? {
         get { existingExtras == nil ? nil : withExtras { $0.completionBlock } }
         set {
-            // What is replaced is let go of outside the lock.
+            // The replaced block is released outside the lock.
             let previous = withExtras { extras in
                 guard status.phase != .finished else { return newValue }
                 defer {
@@ -309,10 +324,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
     }
 
-    /// Orders the ready operations of one queue; `normal` unless set.
+    /// The operation's priority among the ready operations of its queue; `normal` unless set.
     ///
-    /// A change while the operation waits in a queue puts it behind the others of the new priority.
-    /// A priority never replaces a dependency.
+    /// A change while the operation waits in a queue puts it behind the other operations of the new
+    /// priority. A priority never replaces a dependency.
     open var queuePriority: QueuePriority {
         get { status.priority }
         set {
@@ -324,7 +339,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                     return
                 }
                 if ThreadContext.isLeaving(self) { return }
-                // A queue that has it finds it in the ready list of its priority.
+                // A queue that holds the operation looks for it in the ready list of its priority,
+                // so only that queue may change the priority.
                 let change = update { word in
                     guard !word.isInQueue, !isLeaving else { return false }
                     word.priority = newValue
@@ -338,10 +354,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// How much the work matters; `default` unless set, or unless a queue made the operation.
     ///
-    /// Setting it, even to `default`, replaces what the operation took over from where it was made; see
-    /// ``effectiveQualityOfService``. It can be set at any time. Raising it also promotes what the
-    /// operation waits for; lowering it takes no promotion back. It has no effect on an operation that
-    /// is started by hand.
+    /// Setting this property, even to `default`, replaces the quality of service that the operation
+    /// took over from where it was made; see ``effectiveQualityOfService``. It can be set at any
+    /// time. Raising it also promotes the operations that this one waits for; lowering it takes no
+    /// promotion back. It has no effect on an operation that is started by hand.
     open var qualityOfService: QualityOfService {
         get { status.quality.property }
         set {
@@ -352,11 +368,14 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// The priority of the thread while the operation runs, from 0.0 to 1.0; 0.5 unless set.
     ///
-    /// On Linux the value becomes the thread's niceness: 0.0 is 19, 1.0 is -20, linear on both sides of 0,
-    /// which is 0.5. A process without the right to lower niceness gets no less than its own; see
-    /// ``QualityOfService``. Any value but 0.5 replaces the quality of service as far as the
-    /// thread is concerned. Values outside the range are moved to its ends, and NaN counts as 0.5; the
-    /// same holds for what an override returns. Set it before the operation starts. Started by hand, only the default ``start()`` honours it, around ``main()``.
+    /// On Linux the value becomes the thread's niceness: 0.0 is niceness 19, 0.5 is 0 and 1.0 is
+    /// -20, linear on both sides of 0. A process without the right to lower niceness gets no less
+    /// than its own; see ``QualityOfService``. For the thread, any value but 0.5 replaces the
+    /// quality of service.
+    ///
+    /// Values outside the range are moved to its ends, and NaN counts as 0.5; the same holds for
+    /// values that an override returns. Set the priority before the operation starts. When the
+    /// operation is started by hand, only the default ``start()`` honours it, around ``main()``.
     open var threadPriority: Double {
         get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }
         set {
@@ -375,19 +394,21 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// The five priorities an operation can have in its queue.
     public enum QueuePriority: Int, Sendable, Hashable, CaseIterable, Comparable {
-        /// After everything else.
+        /// Starts after all other operations.
         case veryLow = -8
-        /// After normal operations.
+        /// Starts after normal operations.
         case low = -4
-        /// Where nothing is set.
+        /// The priority unless set.
         case normal = 0
-        /// Before normal operations.
+        /// Starts before normal operations.
         case high = 4
-        /// Before everything else.
+        /// Starts before all other operations.
         case veryHigh = 8
 
-        /// The legal priority for any raw value: one in between is pulled towards `normal`, one beyond
-        /// the ends becomes the nearest end.
+        /// Makes the legal priority for any raw value.
+        ///
+        /// A value between two priorities is pulled towards `normal`; a value beyond the ends
+        /// becomes the nearest end.
         public init(clamping rawValue: Int) {
             switch rawValue {
             case 8...: self = .veryHigh
@@ -406,9 +427,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 }
 
 extension Operation {
-    /// Runs `main()` with what is to be in force meanwhile.
+    /// Runs `main()`, as a unit of the queue's progress if that is active.
     func runMain() {
-        // A barrier is not one of the operations that are counted.
+        // A barrier does not count as an operation.
         guard !status.has(.barrier), let queue = ThreadContext.currentQueue,
             let progress = progress(in: queue), !mayRunAgain
         else { return main() }
@@ -417,18 +438,19 @@ extension Operation {
         unit.completedUnitCount = 1
     }
 
-    /// The progress of which it is a unit, if that is active.
+    /// The progress that counts this operation as a unit, if that progress is active.
     func progress(in queue: OperationQueue) -> Progress? {
         guard let progress = queue.activeProgress else { return nil }
-        // One that another one starts by hand is none of the queue's.
+        // An operation that another operation starts by hand does not belong to the queue.
         let own = queueReference.load(ordering: .acquiring)
         return own?.toOpaque() == Unmanaged.passUnretained(queue).toOpaque() ? progress : nil
     }
 
-    /// False if it has finished already.
+    /// Registers `waiter`; returns false if the operation has finished already.
     func addWaiter(_ waiter: Waiter) -> Bool { register(waiter) != nil }
 
-    /// Adds a waiter that may give up, with this ticket; nil if the operation has finished already.
+    /// Registers a waiter that may give up; returns its ticket, or nil if the operation has
+    /// finished already.
     func register(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
         let ticket: TicketList<Waiter>.Ticket? = withExtras { extras in
             guard status.phase != .finished else { return nil }
@@ -456,7 +478,7 @@ extension Operation: Hashable {
 }
 
 extension Operation {
-    /// What messages call it.
+    /// How messages identify the operation: its quoted name, or its type and address.
     var label: String {
         if let name, !name.isEmpty { return "'\(name)'" }
         let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)

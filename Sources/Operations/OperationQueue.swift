@@ -1,45 +1,49 @@
 public import Dispatch
 import Synchronization
 
-/// A queue that runs operations, as soon as they are ready and as many at a time as it is told.
+/// A queue that runs operations as soon as they are ready, up to a given number at a time.
 ///
-/// Among ready operations the one with the highest ``Operation/queuePriority`` starts first, and among
-/// equals the one that was added first, unless another ``order`` is set. A queue keeps its operations
-/// until they have finished, and they keep the queue, so it may be dropped while they run.
+/// Among ready operations the one with the highest ``Operation/queuePriority`` starts first. Among
+/// operations of equal priority the one that was added first starts first, unless another ``order``
+/// is set. A queue keeps its operations until they have finished, and they keep the queue, so it
+/// may be dropped while they run.
 ///
 /// Every property and method can be used from any thread.
 open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
-    // Unchecked because it is open: all the class has is guarded by locks or constant.
+    // Unchecked because the class is open: locks guard all of its state that is not constant.
 
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
     let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
     let insight = Atomic<Unmanaged<QueueInsight>?>(nil)
     private let settings: Locked<Settings>
-    /// What runs its operations in place of the workers, in tests.
+    /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
-    /// What ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` made it for.
+    /// The scope of the ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` call
+    /// that made the queue.
     let scope: QueueScope?
-    /// Where its operations run, if they are to have the task-local values of somebody.
+    /// Runs the operations in tasks, if they inherit the task-local values of another task.
     let tasks: TaskLocalExecutor?
 
-    // What workers look at before each operation, and what changes with each addition, lie apart: each
-    // would otherwise wait for the other to get the memory from another processor.
+    // Workers read the fields between the two gaps before each operation; every addition changes
+    // the fields outside. On one cache line, each side would wait for the other to get the memory
+    // from another processor.
     private let gapBeforeSigns = CacheLine()
-    /// What `state` says, for workers that look without the lock.
+    /// The epoch of `state`, for workers that read it without the lock.
     let recallEpoch = Atomic<UInt32>(0)
-    /// Whether workers of ours run it, and not a dispatch queue.
+    /// Whether the library's workers run the queue, and not a dispatch queue or a driver.
     let runsOnWorkers = Atomic<Bool>(true)
-    /// What has to be done around each operation: a `Care`. Nothing, as a rule.
+    /// The work to be done around each operation, as the raw value of an `Instrumentation`. Usually
+    /// 0, for none.
     let instrumentation = Atomic<UInt8>(0)
     /// The rank of ``qualityOfService``.
     private let ownQualityRank = Atomic<Int>(0)
     private let gapBehindSigns = CacheLine()
 
     let lock = SpinLock()
-    /// What `state` says, as `recallEpoch`.
+    /// The flag of `state`, for workers that read it without the lock.
     let hasCompetingWork = Atomic<Bool>(false)
 
     struct Settings {
@@ -50,8 +54,10 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         var keys: QueueKeys?
     }
 
-    /// Stands for "as many as make sense": as many as there are cores, and one more for each that
-    /// blocks, up to 512 threads for all queues of the process together.
+    /// Lets the queue choose how many operations run at the same time.
+    ///
+    /// The number is the number of cores, plus one for each operation that blocks, up to 512
+    /// threads for all queues of the process together.
     public static let defaultMaxConcurrentOperationCount = -1
 
     /// Makes a queue whose operations run on worker threads.
@@ -63,7 +69,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         QueueRegistry.insert(self)
     }
 
-    /// A queue whose operations run in tasks that inherit from somebody.
+    /// Makes a queue whose operations run in tasks that inherit from the task which made `tasks`.
     init(tasks: TaskLocalExecutor, scope: QueueScope? = nil) {
         state.initialize(to: QueueState())
         settings = Locked(Settings())
@@ -81,7 +87,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         observations.load(ordering: .acquiring)?.release()
     }
 
-    /// The main queue.
+    /// Makes the main queue.
     init(executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int) {
         state.initialize(to: QueueState(executor: executor, width: width))
         state.pointee.qualityRank = qualityOfService.rank
@@ -93,7 +99,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         QueueRegistry.insert(self)
     }
 
-    /// Makes a queue that something else than the workers runs.
+    /// Makes a queue whose operations a driver runs in place of the workers.
     package init(driver: any QueueDriver, name: String, time: TimeSource) {
         state.initialize(to: QueueState(executor: .driver))
         runsOnWorkers.store(false, ordering: .relaxed)
@@ -106,16 +112,16 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// The queue that runs its operations one by one on the main thread.
     ///
-    /// The main thread must serve the main dispatch queue for that: with `dispatchMain()`, a run loop,
-    /// or an `async` main function. Its width, suspension, name and quality of service are fixed;
-    /// setting them has no effect.
+    /// For that, the main thread must serve the main dispatch queue: with `dispatchMain()`, a run
+    /// loop, or an `async` main function. The width, suspension, name and quality of service of the
+    /// queue are fixed; setting them has no effect.
     public static let main = OperationQueue(
         executor: .mainThread, name: "NSOperationQueue Main Queue",
         qualityOfService: .userInteractive, width: 1)
 
     /// The queue of the operation that the caller runs in.
     ///
-    /// On the main thread outside of operations it is ``main``; elsewhere nil.
+    /// Outside of operations it is ``main`` on the main thread, and nil elsewhere.
     public static var current: OperationQueue? {
         TaskContext.queue ?? ThreadContext.currentQueue ?? (MainThread.isCurrent ? main : nil)
     }
@@ -132,7 +138,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// Adds several operations at once.
     ///
     /// - Parameters:
-    ///   - operations: what to add, in this order.
+    ///   - operations: the operations to add, in this order.
     ///   - wait: whether to block the calling thread until all of them have finished.
     /// - Precondition: none of them is in a queue, executing or finished, and none is given twice.
     @available(
@@ -147,7 +153,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Adds several operations at once and, if asked to, suspends the task until they have finished.
+    /// Adds several operations at once and, if `wait` is true, suspends the task until all have
+    /// finished.
     public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) async {
         add(operations)
         if wait {
@@ -163,38 +170,40 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         addOperation(operation)
     }
 
-    /// Adds a block that runs when everything that was added before it has finished, and before anything
-    /// that is added later starts.
+    /// Adds a block that separates the operations added before it from those added after it.
     ///
-    /// It is not among the ``operations`` and not in ``operationCount``, but waits for the whole queue
-    /// include it. ``cancelAllOperations()`` drops a barrier whose block has not begun.
+    /// The block runs when every operation that was added before it has finished, and before any
+    /// operation that is added later starts. It is not among the ``operations`` and not in
+    /// ``operationCount``, but waits for the whole queue include it. ``cancelAllOperations()``
+    /// drops a barrier whose block has not begun.
     open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
         enqueue(Barrier(block: barrier))
     }
 
-    // MARK: Looking
+    // MARK: Inspection
 
-    /// What the queue is called in text: the name, how many operations there are, and whether it is suspended.
+    /// A description of the queue: its name, the number of its operations, and whether it is
+    /// suspended.
     open var description: String {
         let (count, isSuspended) = snapshot { ($0.operationCount, $0.isSuspended) }
         let operations = "\(count) operation\(count == 1 ? "" : "s")"
         return "\(label) (\(operations)\(isSuspended ? ", suspended" : ""))"
     }
 
-    /// What a debugger shows; the ``description`` unless overridden.
+    /// The text that a debugger shows: the ``description``, unless overridden.
     open var debugDescription: String { description }
 
     /// The operations that have not finished, in the order they were added.
     ///
-    /// A snapshot: by the time it is read some may have finished.
+    /// The array is a snapshot: by the time the caller reads it some operations may have finished.
     ///
     /// - Complexity: O(n).
     open var operations: [Operation] { snapshot { $0.operations() } }
 
-    /// How many operations have not finished.
+    /// The number of operations that have not finished.
     open var operationCount: Int { snapshot { $0.operationCount } }
 
-    /// A name for people.
+    /// A name for people to read; `NSOperationQueue` and the queue's address unless set.
     open var name: String? {
         get { settings.withLock { $0.name } ?? unnamed }
         set {
@@ -207,7 +216,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// The name that it was given, if it was.
+    /// The name that the program gave the queue; nil if it gave none.
     package final var givenName: String? { settings.withLock { $0.name } }
 
     private var unnamed: String { "NSOperationQueue \(address)" }
@@ -216,13 +225,14 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         "0x" + String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
     }
 
-    /// How far the queue's operations have come.
+    /// The progress of the queue's operations.
     ///
-    /// Counts nothing until its `totalUnitCount` is set; from then on each operation that ends its work
-    /// completes one unit, also if it was cancelled while it worked. One that was cancelled before
-    /// completes none: lower the total by hand, best in a barrier block. While an operation's `main()` runs,
-    /// a unit of this progress is the current one, so that progresses made there become parts of it.
-    /// Cancelling the progress does not cancel operations.
+    /// It counts nothing until its `totalUnitCount` is set. From then on each operation that ends
+    /// its work completes one unit, also if it was cancelled while it worked. An operation that was
+    /// cancelled before its work began completes none: lower the total by hand, best in a barrier
+    /// block. While an operation's `main()` runs, a unit of this progress is the current progress,
+    /// so that progresses made there become parts of it. Cancelling the progress does not cancel
+    /// operations.
     open var progress: Progress {
         settings.withLock { settings in
             if let progress = settings.progress { return progress }
@@ -235,10 +245,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     // MARK: Configuration
 
-    /// How many operations may run at the same time.
+    /// How many operations may run at the same time; the width of the queue.
     ///
-    /// ``defaultMaxConcurrentOperationCount`` by default. 1 makes the queue serial, but readiness and
-    /// priority still decide the order. 0 starts nothing. Lowering it stops nothing that runs.
+    /// ``defaultMaxConcurrentOperationCount`` by default. 1 makes the queue serial, but readiness
+    /// and priority still decide the order. With 0 no operation starts. Lowering the width stops no
+    /// running operation.
     ///
     /// - Precondition: not negative, or ``defaultMaxConcurrentOperationCount``.
     open var maxConcurrentOperationCount: Int {
@@ -251,19 +262,21 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Whether the queue starts nothing new.
     ///
-    /// What runs goes on, and operations can be added. Cancelled operations still leave, unless they override
-    /// ``Operation/start()``: that is called when the queue goes on.
+    /// While a queue is suspended, running operations go on and operations can be added. Cancelled
+    /// operations still leave, unless they override ``Operation/start()``: the queue calls that
+    /// override when it resumes.
     open var isSuspended: Bool {
         get { snapshot { $0.isSuspended } }
         set { change(.suspended(newValue)) }
     }
 
-    /// The least quality of service that the queue's operations have; `default`, which asks for nothing,
+    /// The minimum quality of service of the queue's operations; `default`, which asks for nothing,
     /// unless set.
     ///
-    /// An operation is promoted to it when it is added. Raising it promotes all that are in the queue, those
-    /// that run included; lowering it affects only those that are added afterwards. Blocks that are
-    /// added to the queue have it as their own. See ``Operation/effectiveQualityOfService``.
+    /// An operation is promoted to this quality of service when it is added. Raising it promotes
+    /// every operation in the queue, running ones included; lowering it affects only operations
+    /// that are added afterwards. Blocks that are added to the queue take it as their own quality
+    /// of service. See ``Operation/effectiveQualityOfService``.
     open var qualityOfService: QualityOfService {
         get { QualityOfService(rank: ownQualityRank.load(ordering: .relaxed)) }
         set {
@@ -277,7 +290,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Where delays, deadlines and the like of this queue's operations take their time from.
+    /// The source of time for delays, deadlines and other times of this queue's operations.
     package final var time: TimeSource {
         get { settings.withLock { $0.time } }
         set {
@@ -286,13 +299,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Where the jitter of this queue's operations comes from.
+    /// The source of random numbers for the jitter of this queue's operations.
     package final var random: RandomSource {
         get { settings.withLock { $0.random } }
         set { settings.withLock { $0.random = newValue } }
     }
 
-    /// What operations of this queue are known by keys.
+    /// The operations and limits that the queue finds by keys; made when first needed.
     final var keys: QueueKeys {
         settings.withLock { settings in
             if let keys = settings.keys { return keys }
@@ -302,11 +315,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// The dispatch queue that runs the operations; nil unless set: then workers of our own do.
+    /// The dispatch queue that runs the operations; nil, for the library's workers, unless set.
     ///
-    /// With one the operations' qualities of service have no effect, and the queue's width holds as well
-    /// as the dispatch queue's. Suspending the operation queue does not suspend the dispatch queue. For
-    /// ``main`` it is `DispatchQueue.main`, and cannot be changed.
+    /// With a dispatch queue the operations' qualities of service have no effect, and both the
+    /// queue's width and that of the dispatch queue hold. Suspending the operation queue does not
+    /// suspend the dispatch queue. For ``main`` it is `DispatchQueue.main`, and cannot be changed.
     ///
     /// - Precondition: set only while ``operationCount`` is 0, and not to `DispatchQueue.main`.
     open var underlyingQueue: DispatchQueue? {
@@ -321,19 +334,20 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Cancels every operation that has not finished.
     ///
-    /// All are marked before any leaves, so no dependent of a cancelled operation starts in between. Then
-    /// ``Operation/cancel()`` of each is called, on the calling thread, in the order in which they were added,
-    /// and none of them ends as cancelled before that. An override that blocks holds back those after it,
-    /// unless it waits for an operation or a queue: then the others are cancelled first.
+    /// All operations are marked before any of them leaves, so no dependent of a cancelled
+    /// operation starts in between. Then ``Operation/cancel()`` of each operation is called, on the
+    /// calling thread, in the order in which they were added; no operation ends as cancelled before
+    /// its own call. An override that blocks holds back the calls after it, unless it waits for an
+    /// operation or a queue: then the other operations are cancelled first.
     open func cancelAllOperations() { CancelRound.cancel(cancelFastPathOperations()) }
 
     /// Blocks the calling thread until the queue is empty.
     ///
-    /// Operations that are added meanwhile are waited for too. A worker thread that waits here is
-    /// replaced by another one meanwhile.
+    /// Operations that are added meanwhile are waited for too. While a worker thread waits here,
+    /// another worker replaces it.
     ///
-    /// - Precondition: not called from inside an unfinished operation of this queue, or from inside one that
-    ///   an operation of this queue waits for.
+    /// - Precondition: not called from inside an unfinished operation of this queue, nor from
+    ///   inside an operation that an operation of this queue waits for.
     @available(
         *, noasync,
         message:
@@ -368,14 +382,17 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 extension OperationQueue {
     var isMain: Bool { self === OperationQueue.main }
 
-    /// The progress, if anybody has asked for it and set how much there is to do.
+    /// The progress, if it was requested and its total is above 0.
     var activeProgress: Progress? {
         guard traces(for: .progress) else { return nil }
         return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
     }
 
-    /// True if nothing but finished operations is left, one of which the calling thread is in. A wait inside of
-    /// an operation that the queue cannot lose before the wait returns stops the program.
+    /// Whether the calling thread is inside a finished operation of the queue and only finished
+    /// operations are left.
+    ///
+    /// A wait inside an operation that cannot leave the queue before the wait returns stops the
+    /// program.
     ///
     /// - Parameter isTimed: whether the wait ends by itself: then nothing stops the program.
     func isOverForCaller(isTimed: Bool = false) -> Bool {
@@ -384,7 +401,8 @@ extension OperationQueue {
                 if isTimed { return false }
                 misuseOfOwnWait(by: operation)
             }
-            // It leaves when its worker, the calling thread, has come to the end of its batch.
+            // The operation leaves when its worker, the calling thread, reaches the end of its
+            // batch.
             guard operation.leavesWithBatch else { continue }
             if snapshot({ $0.hasOnlyFinished }) { return true }
             if !isTimed { misuseOfOwnWait(by: operation) }

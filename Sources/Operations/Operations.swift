@@ -1,16 +1,16 @@
 // Operations: units of work as objects, and queues that run them.
 //
-// In come operations (subclasses of `Operation`, blocks, async bodies) and what is said about them:
-// dependencies, priorities, cancellation, suspension. Out go calls of their `start()` on worker
-// threads, at the right time and at most once, and the news of it: states, completion blocks, waits.
+// Input: operations (subclasses of `Operation`, blocks, async bodies) and their configuration:
+// dependencies, priorities, cancellation, suspension. Output: calls of their `start()` on worker
+// threads, at the right time and at most once, and notifications: states, completion blocks, waits.
 //
-//   Operation, BlockOperation, TypedOperation     what users make
+//   Operation, BlockOperation, TypedOperation     users make operations
 //            │ dependencies, cancel
-//   OperationQueue                                what users add them to
+//   OperationQueue                                users add operations to a queue
 //            │ "I have something runnable"
 //   Workers/WorkerPool                            threads; takes the best operation of each queue
 //
 // `Scheduling/` holds the two state machines (pure values), `Workers/` everything that touches
-// threads, `Graph/` what looks at more than one edge. The protocol between them is written down in
-// Operations.docc/Scheduling.md. The module needs nothing but Synchronization and libc, and Dispatch
+// threads, `Graph/` the algorithms that look at more than one edge. Operations.docc/Scheduling.md
+// describes the protocol between them. The module needs only Synchronization and libc, and Dispatch
 // for the main queue.

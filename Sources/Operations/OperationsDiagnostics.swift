@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Where the library says what it noticed about a program that goes on running.
+/// Findings of the library about a program that goes on running.
 public enum OperationsDiagnostics {
     /// Something that is probably a mistake.
     public enum Finding: Sendable, CustomStringConvertible {
-        /// Operations that wait for each other, by name; the first is repeated at the end.
+        /// Operations that wait for each other, by name; the first name is repeated at the end.
         case dependencyCycle([String])
-        /// The main thread waits for what is named here, while operations of the main queue wait for
-        /// the main thread.
+        /// The main thread waits for the operation or queue named here, while operations of the
+        /// main queue wait for the main thread.
         case mainThreadWait(String)
-        /// An operation failed, and it is gone, with all that was cancelled because of it, before anybody
-        /// looked at its error or result.
+        /// An operation failed, and nothing read its error or result before the operation, and
+        /// every operation that was cancelled because of it, was released.
         case unobservedFailure(operation: String, error: any Error)
 
-        /// A sentence that says what was found and what to do.
+        /// A sentence that says what was found and how to mend it.
         public var description: String {
             switch self {
             case .dependencyCycle(let names):
@@ -33,13 +33,15 @@ public enum OperationsDiagnostics {
         writeToStandardError("Operations: \(finding).\n")
     })
 
-    /// Called with each finding, on the thread where it was made; writes to standard error unless set.
+    /// The function called with each finding, on the thread that made it; writes to standard error
+    /// unless set.
     public static var handler: @Sendable (Finding) -> Void {
         get { currentHandler.withLock { $0 } }
         set { currentHandler.withLock { $0 = newValue } }
     }
 
-    /// Called by waits, before they block.
+    /// Reports a wait of the main thread that may hold up the main queue; waits call this before
+    /// they block.
     static func waitBegins(for name: @autoclosure () -> String) {
         guard MainThread.isCurrent, OperationQueue.main.operationCount > 0 else { return }
         handler(.mainThreadWait(name()))

@@ -2,25 +2,28 @@ import Synchronization
 
 /// How much of some work is done, in units that its owner chooses.
 ///
-/// Progresses form a tree: a child stands for some of its parent's units, counts in units of its own,
-/// and its fraction counts in its parent's while it goes on. When it has finished its parent counts
-/// those units as completed and lets go of it, so they are counted once, whatever happens to the child later.
+/// Progresses form a tree. A child stands for some of its parent's units and counts in units of its
+/// own; while it goes on, its fraction counts in its parent's fraction. When the child has
+/// finished, its parent counts those units as completed and releases the child. So they are counted
+/// once, whatever happens to the child later.
 ///
 /// A parent keeps its unfinished children; a child does not keep its parent. Names and results are
-/// those of Foundation's class of the same name; there is nothing localised and no user info here.
+/// those of Foundation's class of the same name; nothing here is localised, and there is no user
+/// info.
 ///
-/// Every property and method can be used from any thread. A count that several threads raise with `+=`
-/// loses some of it, since that is a read and a write: give each of them a child of its own.
+/// Every property and method can be used from any thread. If several threads raise a count with
+/// `+=`, some of the increments are lost, since `+=` is a read and a write: give each thread a
+/// child of its own.
 open class Progress: @unchecked Sendable {
-    // Unchecked because it is open: the base class keeps all it has inside this lock.
+    // Unchecked because the class is open: the base class keeps all its state inside this lock.
     let state: Locked<ProgressState>
-    /// Read without the lock, by queues whose progress nobody has asked for.
+    /// Whether the total is not 0; can be read without the lock.
     let isActive: Atomic<Bool>
 
     /// Makes a progress, as a child of the current one if there is one.
     ///
-    /// The first progress that is made while another one is current takes all of the units that were
-    /// set aside for it; see ``becomeCurrent(withPendingUnitCount:)``.
+    /// The first progress that is made while another progress is current takes all of the units
+    /// that were set aside for it; see ``becomeCurrent(withPendingUnitCount:)``.
     public init(totalUnitCount: Int64) {
         self.state = Locked(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
@@ -31,27 +34,27 @@ open class Progress: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - totalUnitCount: how many units there are to do, in the new progress's own unit.
-    ///   - parent: kept by whoever made it; the child does not keep it.
-    ///   - pendingUnitCount: how many of the parent's units it stands for.
+    ///   - parent: the parent. Its maker must keep it: the child does not.
+    ///   - pendingUnitCount: how many of the parent's units the child stands for.
     public init(totalUnitCount: Int64, parent: Progress, pendingUnitCount: Int64) {
         self.state = Locked(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
         parent.addChild(self, withPendingUnitCount: pendingUnitCount)
     }
 
-    /// Makes a progress without a parent, whichever is current.
+    /// Makes a progress without a parent, even while another progress is current.
     init(discreteTotalUnitCount: Int64) {
         self.state = Locked(ProgressState(total: discreteTotalUnitCount))
         self.isActive = Atomic(discreteTotalUnitCount != 0)
     }
 
-    /// Makes a progress without a parent, whichever is current.
+    /// Makes a progress without a parent, even while another progress is current.
     public static func discreteProgress(totalUnitCount: Int64) -> Progress {
         Progress(discreteTotalUnitCount: totalUnitCount)
     }
 
     deinit {
-        // Children may hold the last references to theirs.
+        // Children may hold the last references to their own children.
         var contents = state.withLock { $0.takeContents() }
         guard contents != nil else { return }
         ThreadContext.releasing {
@@ -63,7 +66,7 @@ open class Progress: @unchecked Sendable {
 
     // MARK: Counts
 
-    /// How many units there are to do; a negative number means that nobody knows.
+    /// How many units there are to do; a negative number means that the total is unknown.
     open var totalUnitCount: Int64 {
         get { state.withLock { $0.total } }
         set {
@@ -75,34 +78,35 @@ open class Progress: @unchecked Sendable {
         }
     }
 
-    /// How many units are done; those of children that have finished are included.
+    /// How many units are done, including the units of finished children.
     ///
-    /// A number above ``totalUnitCount`` is kept as it is; a negative one means that nobody knows.
+    /// A number above ``totalUnitCount`` is kept as it is; a negative number means that the count
+    /// is unknown.
     open var completedUnitCount: Int64 {
         get { state.withLock { $0.completed } }
         set { spread(state.withLock { $0.completedChanged(to: newValue) }) }
     }
 
-    /// The part that is done, from 0 to 1, with that of unfinished children in it.
+    /// The part that is done, from 0 to 1, including the done part of unfinished children.
     ///
-    /// 0 while nobody knows. It is above 1 if more units were completed than there are.
+    /// 0 while a count is unknown. Above 1 if more units were completed than there are.
     open var fractionCompleted: Double { state.withLock { $0.fraction } }
 
-    /// Whether the fraction means nothing yet: one of the counts is negative, or both are 0.
+    /// Whether the fraction has no meaning yet: one of the counts is negative, or both are 0.
     open var isIndeterminate: Bool { state.withLock { $0.isIndeterminate } }
 
-    /// Whether at least one unit is done and none is left; children are not asked.
+    /// Whether at least one unit is done and none is left; the state of children does not matter.
     open var isFinished: Bool { state.withLock { $0.isFinished } }
 
     // MARK: Children
 
-    /// Lets a progress stand for some of this one's units.
+    /// Makes a progress a child that stands for some of this progress's units.
     ///
-    /// What the child has done already counts at once. A child of a cancelled or paused progress is
-    /// cancelled or paused by this.
+    /// The work that the child has already done counts at once. A child that is added to a
+    /// cancelled or paused progress is cancelled or paused too.
     ///
-    /// - Complexity: O(number of progresses above), as for each change of a count; O(1) if nothing of the child is
-    ///   done yet and it has never had children.
+    /// - Complexity: O(number of progresses above), as for each change of a count; O(1) if nothing
+    ///   of the child is done yet and it has never had children.
     /// - Precondition: the child has no parent and is not this progress nor above it.
     open func addChild(_ child: Progress, withPendingUnitCount units: Int64) {
         let result = adopt(child, units: units)
@@ -125,12 +129,13 @@ open class Progress: @unchecked Sendable {
 
     /// Sets units aside, on the calling thread, for the next progress that is made there.
     ///
-    /// So work can report to whoever called it without being handed a progress. The first progress made
-    /// with ``init(totalUnitCount:)`` becomes a child for these units; later ones get no parent. If none is
-    /// made the units count as completed with ``resignCurrent()``, which must follow on the same thread.
-    /// In `async` functions use ``performAsCurrent(withPendingUnitCount:using:)`` instead.
+    /// So a function can report to its caller without a progress as an argument. The first progress
+    /// made with ``init(totalUnitCount:)`` becomes a child for these units; later progresses get no
+    /// parent. If no progress is made, the units count as completed with ``resignCurrent()``, which
+    /// must follow on the same thread. In `async` functions use
+    /// ``performAsCurrent(withPendingUnitCount:using:)`` instead.
     ///
-    /// - Precondition: it is not the current progress of the thread already.
+    /// - Precondition: this is not already the current progress of the thread.
     open func becomeCurrent(withPendingUnitCount units: Int64) {
         guard ProgressScope.ofThread?.progress !== self else {
             misuse("\(self) is current on this thread already: call resignCurrent() first")
@@ -138,7 +143,7 @@ open class Progress: @unchecked Sendable {
         ProgressScope.enter(self, units: units)
     }
 
-    /// Ends what the last ``becomeCurrent(withPendingUnitCount:)`` on this thread began.
+    /// Ends the effect of the last ``becomeCurrent(withPendingUnitCount:)`` on this thread.
     ///
     /// - Precondition: this is the progress that became current last, on this thread.
     open func resignCurrent() {
@@ -150,8 +155,9 @@ open class Progress: @unchecked Sendable {
         ProgressScope.leave(scope)
     }
 
-    /// Sets units aside for the progress that `work` makes, as with
-    /// ``becomeCurrent(withPendingUnitCount:)``; returns and throws what `work` does.
+    /// Sets units aside for the first progress that `work` makes.
+    ///
+    /// As ``becomeCurrent(withPendingUnitCount:)``; returns and throws what `work` does.
     public func performAsCurrent<Result, Failure: Error>(
         withPendingUnitCount units: Int64, using work: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -160,10 +166,10 @@ open class Progress: @unchecked Sendable {
         return try work()
     }
 
-    /// Sets units aside for the progress that `work`, or a child task of it, makes first.
+    /// Sets units aside for the first progress that `work`, or a child task of it, makes.
     ///
-    /// The progress is current in the task, on whatever threads it runs. A task that outlives `work`
-    /// has no current progress from then on.
+    /// The progress is current in the task, on whichever threads the task runs. A task that
+    /// outlives `work` has no current progress from then on.
     public func performAsCurrent<Result>(
         withPendingUnitCount units: Int64, using work: () async throws -> Result,
         isolation: isolated (any Actor)? = #isolation
@@ -178,16 +184,17 @@ open class Progress: @unchecked Sendable {
     /// Whether ``cancel()`` was called, on this progress or on one above it.
     open var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Whether ``pause()`` was called, and ``resume()`` not since, on this progress or one above.
+    /// Whether this progress or one above is paused: ``pause()`` was called, and ``resume()`` not
+    /// since.
     open var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Whether to offer people a way to cancel; true unless set. It changes nothing else.
+    /// Whether to offer people a way to cancel; true unless set. It has no other effect.
     open var isCancellable: Bool {
         get { state.withLock { $0.isCancellable } }
         set { state.withLock { $0.isCancellable = newValue } }
     }
 
-    /// Whether to offer people a way to pause; false unless set. It changes nothing else.
+    /// Whether to offer people a way to pause; false unless set. It has no other effect.
     open var isPausable: Bool {
         get { state.withLock { $0.isPausable } }
         set { state.withLock { $0.isPausable = newValue } }
@@ -195,10 +202,10 @@ open class Progress: @unchecked Sendable {
 
     /// Asks the work, and that of all children, to stop.
     ///
-    /// It stops nothing by itself: the work looks at ``isCancelled`` or sets a
-    /// ``cancellationHandler``. Calling it again has no effect. Parents are not affected. All below are cancelled
-    /// when it returns; called from inside of another `cancel()`, which is on its way down a tree of many
-    /// levels, when that one returns.
+    /// The call stops nothing by itself: the work checks ``isCancelled`` or sets a
+    /// ``cancellationHandler``. A second call has no effect. Parents are not affected. When the
+    /// call returns, all progresses below are cancelled. For a call from inside another `cancel()`,
+    /// which is on its way down a tree of many levels, that holds when the outer call returns.
     open func cancel() {
         control {
             $0.cancelRequested()
@@ -207,7 +214,7 @@ open class Progress: @unchecked Sendable {
         }
     }
 
-    /// Asks the work, and that of all children, to pause; again while paused it has no effect.
+    /// Asks the work, and that of all children, to pause; no effect while already paused.
     open func pause() {
         control {
             $0.pauseRequested()
@@ -216,7 +223,7 @@ open class Progress: @unchecked Sendable {
         }
     }
 
-    /// Asks the work, and that of all children, to go on; without a pause before it has no effect.
+    /// Asks the work, and that of all children, to go on; no effect unless paused.
     open func resume() {
         control {
             $0.resumeRequested()
@@ -225,22 +232,23 @@ open class Progress: @unchecked Sendable {
         }
     }
 
-    /// Called after ``cancel()``; at once if set when that has happened already.
+    /// A function called after ``cancel()``; at once if it is set after the cancellation.
     ///
-    /// Handlers run on a worker thread, those of one progress one after the other, in the order of what
-    /// they answer to.
+    /// Handlers run on a worker thread. The handlers of one progress run one after the other, in
+    /// the order of the events that they respond to.
     open var cancellationHandler: (@Sendable () -> Void)? {
         get { state.withLock { $0.cancellationHandler } }
         set { set(newValue) { $0.cancellationHandlerSet($1) } }
     }
 
-    /// Called after ``pause()``; at once if set while paused. It runs as ``cancellationHandler`` does.
+    /// A function called after ``pause()``; at once if set while paused. See
+    /// ``cancellationHandler``.
     open var pausingHandler: (@Sendable () -> Void)? {
         get { state.withLock { $0.pausingHandler } }
         set { set(newValue) { $0.pausingHandlerSet($1) } }
     }
 
-    /// Called after ``resume()``. It runs as ``cancellationHandler`` does.
+    /// A function called after ``resume()``. It runs as ``cancellationHandler`` does.
     open var resumingHandler: (@Sendable () -> Void)? {
         get { state.withLock { $0.resumingHandler } }
         set { set(newValue) { $0.resumingHandlerSet($1) } }

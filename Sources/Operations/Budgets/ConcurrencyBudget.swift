@@ -1,28 +1,30 @@
-/// Something of which there is only so much, for operations of any number of queues: memory, connections,
-/// licences.
+/// A limited resource for operations of any number of queues: memory, connections, licences.
 ///
 /// ```swift
 /// let memory = ConcurrencyBudget(512, name: "megabytes")
 /// queue.add(.cost(96, of: memory)) { try decode(picture) }
 /// ```
 ///
-/// An operation that costs units starts when there are enough of them, and gives them back when an attempt of
-/// its work has ended. One for which there are not enough waits in line, without a slot of its queue: first
-/// come, first served, so that one that needs many is not overtaken for ever by others that need few. It is
-/// passed over only while its queue is suspended or full, and asks again when its queue comes to it.
-/// An operation that needs units of several budgets gets all of them at once, and waits in all lines.
+/// An operation that costs units starts when there are enough of them, and returns them when an
+/// attempt of its work has ended. If there are not enough, the operation waits in line, without a
+/// slot of its queue. The line is first come, first served, so that operations which need few units
+/// cannot overtake a larger one for ever. An operation is passed over only while its queue is
+/// suspended or full; it asks again when its queue reaches it. An operation that needs units of
+/// several budgets gets all of them at once, and waits in all lines.
 ///
-/// An operation that has units and waits for another one that needs them too would wait for ever: such a wait stops
-/// the program with a sentence, if so many units are held inside of waits that the rest can never be enough.
+/// An operation that holds units and waits for another operation that needs them too would wait for
+/// ever. If operations that wait hold so many units that the rest can never be enough, such a wait
+/// stops the program with a sentence.
 public final class ConcurrencyBudget: @unchecked Sendable {
-    // Unchecked: guarded by `lock`, but for what is constant.
+    // Unchecked: the lock guards all fields that are not constant.
 
-    /// Of all budgets, so that units of several are taken in one step. Nothing but words changes under it.
+    /// The lock of all budgets, so that units of several budgets are taken in one step. Under it
+    /// only the fields of budgets and requests and atomic states change.
     static let lock = SpinLock()
 
-    /// What messages call the units.
+    /// The name of the units in messages.
     public let name: String
-    /// Whether it stands for a key: then it is not known by its name.
+    /// Whether the budget stands for a key, and is known by the key instead of a name.
     let isOfKey: Bool
 
     // Guarded by the lock.
@@ -35,8 +37,8 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     /// Makes a budget.
     ///
     /// - Parameters:
-    ///   - units: how many there are; not negative.
-    ///   - name: what messages call them, for example "megabytes".
+    ///   - units: how many units there are; not negative.
+    ///   - name: the name of the units in messages, for example "megabytes".
     public init(_ units: Int, name: String = "units") {
         if units < 0 { misuse("a budget cannot have \(units) \(name): use 0 or more") }
         (total, greatestTotal) = (units, units)
@@ -52,9 +54,10 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     /// How many units there are. It can be changed at any time.
     ///
-    /// With fewer units than are in use nothing is taken from those that run; the next starts when enough
-    /// have been given back. An operation that costs more than there are waits until there are more,
-    /// and others need not wait for it meanwhile.
+    /// If there are now fewer units than are in use, running operations keep theirs; the next
+    /// operation starts when enough units have been returned. An operation that costs more units
+    /// than there are waits until there are more, and other operations need not wait for it
+    /// meanwhile.
     ///
     /// - Precondition: set to 0 or more.
     public var units: Int {
@@ -64,7 +67,8 @@ public final class ConcurrencyBudget: @unchecked Sendable {
             let granted = Self.lock.withLock {
                 total = newValue
                 greatestTotal = max(greatestTotal, newValue)
-                // Who has become possible, or impossible, may stand in other lines too.
+                // Requests that have become possible, or impossible, may wait in the lines of other
+                // budgets too.
                 var changed = [self]
                 line.forEach { changed += $0.costs.map(\.budget) }
                 return Self.settle(changed)
@@ -78,7 +82,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     var label: String { isOfKey ? name : "'\(name)'" }
 
-    /// The most that it has ever had.
+    /// The largest number of units that the budget has ever had.
     var greatestUnits: Int { Self.lock.withLock { greatestTotal } }
 
     // MARK: With the lock held
@@ -95,7 +99,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     func canEver(_ units: Int) -> Bool { units <= total }
 
-    /// Whether there are so many units, and nobody is before the one with this ticket.
+    /// Whether so many units are free, and no possible request waits before this ticket.
     func has(_ units: Int, forTicket ticket: Int) -> Bool {
         guard units <= total - taken else { return false }
         if line.isEmpty { return true }
@@ -104,23 +108,23 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     var firstPossible: PermitRequest? { line.first { $0.isPossible }?.member }
 
-    /// How many units may be in use for so many others to be free.
+    /// How many units may be in use while `units` others are free.
     func most(beside units: Int) -> Int { total - units }
 
-    /// What an operation in line is told.
+    /// The number of free units, and the number of requests before a ticket.
     func look(ticket: Int) -> (free: Int, before: Int) {
         (max(0, total - taken), line.count(before: ticket))
     }
 
-    /// Gives units to those in line for whom there are enough now, in their order; returns them, to be brought
-    /// on without the lock.
+    /// Grants units to the waiting requests for which there are enough now, in their order. Returns
+    /// these requests, for `handOut` to serve without the lock.
     static func settle(_ changed: [ConcurrencyBudget]) -> [PermitRequest] {
         var granted: [PermitRequest] = []
         var rest = changed
         while let budget = rest.popLast() {
             while let first = budget.line.first(where: { $0.isPossible })?.member, first.takes() {
                 granted.append(first)
-                // Others may be the first in their lines now.
+                // Other requests may be the first in their lines now.
                 for cost in first.costs where cost.budget !== budget { rest.append(cost.budget) }
             }
         }

@@ -1,6 +1,7 @@
-/// Those who wait for units of a budget, in the order of their tickets.
+/// The requests that wait for permits of a budget, in the order of their tickets.
 ///
-/// Somebody in the middle can leave at any time: the place stays empty until those before it have gone.
+/// A member in the middle can leave at any time: its entry stays empty until the entries before it
+/// are gone.
 struct PermitQueue<Member> {
     private struct Place {
         let ticket: Int
@@ -13,7 +14,7 @@ struct PermitQueue<Member> {
 
     var isEmpty: Bool { count == 0 }
 
-    /// - Complexity: O(1) for a ticket higher than all in line, otherwise O(n).
+    /// - Complexity: O(1) for a ticket higher than all in the queue, otherwise O(n).
     mutating func insert(_ member: Member, ticket: Int) {
         let index =
             places.last.map { $0.ticket < ticket } ?? true ? places.count : place(of: ticket)
@@ -34,7 +35,7 @@ struct PermitQueue<Member> {
         head = 0
     }
 
-    /// The first for which `condition` holds.
+    /// The first member for which `condition` holds.
     func first(where condition: (Member) -> Bool) -> (ticket: Int, member: Member)? {
         for place in places[head...] {
             if let member = place.member, condition(member) { return (place.ticket, member) }
@@ -46,12 +47,12 @@ struct PermitQueue<Member> {
         for place in places[head...] { place.member.map(body) }
     }
 
-    /// How many are before this ticket.
+    /// The number of members before this ticket.
     func count(before ticket: Int) -> Int {
         places[head...].prefix { $0.ticket < ticket }.count { $0.member != nil }
     }
 
-    /// The first place whose ticket is not lower.
+    /// The index of the first entry whose ticket is not lower.
     private func place(of ticket: Int) -> Int {
         var (low, high) = (head, places.count)
         while low < high {

@@ -1,6 +1,6 @@
-/// What one operation needs of budgets, and whether it has it.
+/// The permits (units of budgets) that one operation needs, and whether it holds them.
 ///
-/// Unchecked: guarded by the lock of all budgets, but for what is constant.
+/// Unchecked: the lock of all budgets guards all fields that are not constant.
 final class PermitRequest: @unchecked Sendable {
     struct Cost: Sendable {
         let budget: ConcurrencyBudget
@@ -10,27 +10,27 @@ final class PermitRequest: @unchecked Sendable {
     private enum Stage {
         case idle
         case inLine
-        /// It has its units.
+        /// The operation holds its permits.
         case served
-        /// The operation is over; nothing leads out.
+        /// The operation has finished; no other stage follows.
         case ended
     }
 
-    /// Each budget once.
+    /// The permit costs, with each budget once.
     let costs: [Cost]
     private weak let operation: Operation?
     private var stage = Stage.idle
-    /// 0 if none is drawn.
+    /// The position in the order of all requests; 0 if no ticket is drawn.
     private var ticket = 0
 
     init(_ costs: [Cost], for operation: Operation) {
         var merged: [Cost] = []
         for cost in costs where cost.units > 0 {
             if let index = merged.firstIndex(where: { $0.budget === cost.budget }) {
-                // Several limits by one key are one.
+                // Several limits by one key count as one.
                 guard !cost.budget.isOfKey else { continue }
-                // No budget has more than `Int.max`, so a sum beyond it is refused like any other that is too
-                // large.
+                // No budget has more than `Int.max` units, so a sum beyond it is refused like any
+                // other that is too large.
                 let (sum, overflow) = merged[index].units.addingReportingOverflow(cost.units)
                 merged[index].units = overflow ? .max : sum
             } else {
@@ -43,10 +43,10 @@ final class PermitRequest: @unchecked Sendable {
 
     // MARK: With the lock held
 
-    /// Whether the budgets have so many units at all.
+    /// Whether the budgets have so many units in total.
     var isPossible: Bool { costs.allSatisfy { $0.budget.canEver($0.units) } }
 
-    /// Takes all units, if it is its turn and there are enough; otherwise none.
+    /// Takes all permits, if this request is next and there are enough; otherwise takes none.
     func takes() -> Bool {
         guard costs.allSatisfy({ $0.budget.has($0.units, forTicket: ticket) }) else { return false }
         leaveLines()
@@ -65,11 +65,11 @@ final class PermitRequest: @unchecked Sendable {
 
     // MARK: Events
 
-    /// Takes the units for an operation that its queue, whose lock is held, wants to start. False if it has
-    /// to wait: then it is in line.
+    /// Takes the permits for an operation that its queue, whose lock is held, wants to start.
+    /// Returns false if the operation has to wait: then the request is in line.
     ///
-    /// - Parameter refuse: moves the operation to those that wait; false if that is not possible, because it
-    ///   is about to leave and needs no units.
+    /// - Parameter refuse: puts the operation back into the phase *waiting*; returns false if that
+    ///   is not possible, because the operation is about to leave and needs no permits.
     func ask(refuse: () -> Bool) -> Bool {
         ConcurrencyBudget.lock.withLock {
             guard stage == .idle else { return true }
@@ -82,9 +82,10 @@ final class PermitRequest: @unchecked Sendable {
         }
     }
 
-    /// Gives back what it has.
+    /// Returns the permits of the operation.
     ///
-    /// - Parameter keepsTicket: whether the operation has not begun, and keeps its place in the order.
+    /// - Parameter keepsTicket: whether the operation has not begun, and keeps its position in the
+    ///   order.
     func giveBack(keepsTicket: Bool) {
         Self.handOut(returned(keepsTicket: keepsTicket))
     }
@@ -99,8 +100,8 @@ final class PermitRequest: @unchecked Sendable {
         }
     }
 
-    /// The operation is over: it leaves its lines, and gives back what it has. To be followed by
-    /// ``serveOthers()``, when its slot is free.
+    /// Leaves all lines and returns the permits; the operation has finished. Call ``serveOthers()``
+    /// next, when the operation's slot is free.
     func end() {
         ConcurrencyBudget.lock.withLock {
             leaveLines()
@@ -109,41 +110,42 @@ final class PermitRequest: @unchecked Sendable {
         }
     }
 
-    /// Gives to others what this one has given back, or its place in line.
+    /// Grants to other requests the permits, or the position in line, that this request has given
+    /// up.
     func serveOthers() {
         Self.handOut(ConcurrencyBudget.lock.withLock { settle() })
     }
 
-    /// Whether it has its units.
+    /// Whether the operation holds its permits.
     var isServed: Bool { ConcurrencyBudget.lock.withLock { stage == .served } }
 
-    /// Brings those who were given their units to their queues. Who cannot be started now gives them back,
-    /// which may be for others.
+    /// Brings operations whose requests were granted to their queues. An operation that cannot
+    /// start now returns its permits, which may be granted to other requests.
     static func handOut(_ granted: [PermitRequest]) {
         var rest = granted
         var next = 0
         while next < rest.count {
             let claim = rest[next]
             next += 1
-            // If there is none, it has ended, and given back what it had.
+            // Without an operation, the request has ended and returned its permits.
             guard let operation = claim.operation, !operation.takeGrantedSlot() else { continue }
             rest += claim.returned(keepsTicket: true)
             operation.releaseHold()
         }
     }
 
-    // MARK: For those who look
+    // MARK: Inspection
 
     struct Need {
         let budget: ConcurrencyBudget
-        /// It cannot start while others hold more of its units.
+        /// The operation cannot start while others hold more units of the budget than this.
         let mostHeldByOthers: Int
-        /// The first in line, if that is another one.
+        /// The first operation in line, if that is another one.
         let before: Operation?
     }
 
-    /// What it needs to start; nil if it has it. Empty if there would have to be more units for that, which
-    /// somebody may change.
+    /// The permits that the operation needs to start; nil if it holds them. Empty if a budget would
+    /// first have to be given more units, which the program may do.
     var needs: [Need]? {
         ConcurrencyBudget.lock.withLock {
             guard stage == .idle || stage == .inLine else { return nil }
@@ -157,7 +159,7 @@ final class PermitRequest: @unchecked Sendable {
         }
     }
 
-    /// How many units of a budget it has.
+    /// The number of units of a budget that the operation holds.
     func held(of budget: ConcurrencyBudget) -> Int {
         ConcurrencyBudget.lock.withLock {
             stage == .served ? costs.first { $0.budget === budget }?.units ?? 0 : 0
@@ -171,7 +173,7 @@ final class PermitRequest: @unchecked Sendable {
         let before: Int
     }
 
-    /// Where it is in line, and for want of what.
+    /// The budgets that keep the operation waiting, and its position in their lines.
     var shortages: [Shortage] {
         ConcurrencyBudget.lock.withLock {
             guard stage == .inLine else { return [] }
@@ -180,14 +182,15 @@ final class PermitRequest: @unchecked Sendable {
                 return Shortage(
                     units: cost.units, budget: cost.budget, free: free, before: before)
             }
-            // The others are not what it waits for.
+            // The other budgets do not keep the operation waiting.
             return all.filter { $0.free < $0.units || $0.before > 0 }
         }
     }
 }
 
 extension Operation {
-    /// It was given its units; false if its queue cannot start it now.
+    /// Claims the operation, which was granted its permits; returns false if its queue cannot start
+    /// it now.
     fileprivate func takeGrantedSlot() -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { notifyObservers() } }
@@ -195,14 +198,15 @@ extension Operation {
         return queue.eventOffering { $0.grant(self) }
     }
 
-    /// Nothing holds it back any more but its dependencies, and what it says itself.
+    /// Releases the hold. From here on only dependencies, and an override of `isReady`, can hold
+    /// the operation back.
     func releaseHold() {
         guard let change = update({ $0.released() }) else { return }
         makeReady(after: change)
         if change.after.has(.observed) { notifyObservers() }
     }
 
-    /// Why it cannot be added.
+    /// Throws if the operation costs more units than a budget has ever had.
     func checkCosts() throws(OperationMisuse) {
         guard let plan = attemptController?.plan else { return }
         for cost in PermitRequest(plan.costs, for: self).costs {
@@ -212,10 +216,12 @@ extension Operation {
         }
     }
 
-    /// Whether its queue, which has claimed it together with its units, was suspended since.
+    /// Whether the operation, claimed together with its permits, must go back: its queue was
+    /// suspended since, or it no longer holds the permits.
     func hasToGoBack(in queue: OperationQueue) -> Bool {
         guard let claim = attemptController?.claim else { return false }
-        // A cancelled one needs no units, and no queue that is not suspended, unless it runs users' code.
+        // A cancelled operation needs no permits. It may leave a suspended queue, unless it runs
+        // code of users.
         let word = status
         if word.isStopped {
             return needsSlotToLeave(word) && queue.snapshot { $0.isSuspended }

@@ -1,11 +1,12 @@
-/// Values by keys whose `==` is never called with a lock held, because it belongs to a user.
+/// A table of values by keys. The `==` of a key is user code, so the table never calls it with a
+/// lock held.
 final class KeyTable<Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         let key: OperationKey
         var value: Value
     }
 
-    /// Those of one hash. Each change has a number of its own.
+    /// The entries of one hash. Each change of a bucket has a number of its own.
     private struct Bucket: Sendable {
         var entries: [Entry] = []
         var change = 0
@@ -20,8 +21,8 @@ final class KeyTable<Value: Sendable>: Sendable {
 
     /// Reads or changes the value of a key, in one step.
     ///
-    /// - Parameter body: called once, with the table's lock held; nil stands for no value. What it takes out
-    ///   is to be returned, so that it is let go of without the lock.
+    /// - Parameter body: called once, with the table's lock held; nil stands for no value. Return
+    ///   the old value if `body` replaces or removes it, so that it is released without the lock.
     func change<Result: Sendable>(
         _ key: OperationKey, _ body: (inout Value?) -> Result
     ) -> Result {
@@ -44,11 +45,11 @@ final class KeyTable<Value: Sendable>: Sendable {
                 table.buckets[key.hash] = bucket.entries.isEmpty ? nil : bucket
                 return result
             }
-            // What was removed is still in `seen`, and goes with it.
+            // `seen` still holds a removed entry, and releases it here, without the lock.
             if let result { return withExtendedLifetime(seen) { result } }
         }
     }
 
-    /// How many keys have a value.
+    /// The number of keys that have a value.
     var count: Int { table.withLock { $0.buckets.values.reduce(0) { $0 + $1.entries.count } } }
 }

@@ -1,9 +1,11 @@
-// What the keys of an operation's plan mean when it is added, and when it is over.
+// The effects of an operation's keys when it is added, and when it has finished.
 
 extension OperationQueue {
-    /// The unfinished operation that stands for one that is about to be added, if it has a key for that.
+    /// Returns the unfinished operation to use in place of `operation`, if that has a key to join
+    /// by.
     ///
-    /// - Parameter isAdded: whether it is the one that others join from now on, if there is none.
+    /// - Parameter isAdded: whether later operations join `operation` from now on, if there is none
+    ///   to join.
     @inline(__always)
     final func joined<Output>(
         by operation: TypedOperation<Output>, isAdded: Bool = true
@@ -22,7 +24,8 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// It has its place in a queue, and is *asking* on the caller's behalf.
+    /// Enters the operation's keys. The operation has its slot in a queue, and is in the phase
+    /// *checkingReadiness* on the caller's behalf.
     final func enter(_ keys: QueueKeys, _ plan: OperationOptions) {
         if let key = plan.joinedKey, let other = keys.join(key, with: self) {
             cancel(because: .duplicate(of: other.label))
@@ -52,7 +55,7 @@ extension QueueKeys {
         limit.isExclusive ? exclusive : limited
     }
 
-    /// What an operation costs by its limits.
+    /// Enters the keys of the operation's limits, and returns the permit costs that stand for them.
     func costs(of plan: OperationOptions) -> [PermitRequest.Cost] {
         plan.limits.map { limit in
             let budget = enter(limit.key, in: table(of: limit), limit: limit.count)

@@ -1,14 +1,15 @@
 import Synchronization
 
-/// A key that a trait was given, of whatever type.
+/// The key of a trait, of any hashable type.
 ///
-/// Unchecked: made of values that can be sent.
+/// Unchecked: it is made of values that are `Sendable`.
 struct OperationKey: @unchecked Sendable, Equatable, CustomStringConvertible {
     private let base: AnyHashable
-    /// Computed once, where nothing is locked.
+    /// The hash of the key, computed once, where no lock is held.
     let hash: Int
-    /// A number of its own if it is a value that is not equal to itself, as `Double.nan`; such a key is equal to
-    /// no other key. But it has to be found again: by this, and in a bucket of its own.
+    /// A unique number for a key that is not equal to itself, such as `Double.nan`; nil for other
+    /// keys. Such a key is equal to no other key. But the table must find it again: by this number,
+    /// in a bucket of its own.
     private let serial: Int?
 
     private static let lastSerial = Atomic<Int>(0)
@@ -28,7 +29,7 @@ struct OperationKey: @unchecked Sendable, Equatable, CustomStringConvertible {
         return a.serial != nil || a.base == b.base
     }
 
-    /// As messages show it.
+    /// The key as messages show it.
     var description: String {
         base.base is String ? "'\(base.base)'" : "\(base.base)"
     }

@@ -1,19 +1,21 @@
-/// What a queue knows by keys. Entries go when their operations have left the queue.
+/// The operations and limits that a queue finds by keys. An entry is removed when its operations
+/// have left the queue.
 final class QueueKeys: Sendable {
-    /// The operation that others with this key join.
+    /// The operation that later operations with this key join.
     let joined = KeyTable<Operation>()
-    /// The operation that the next with this key replaces.
+    /// The operation that the next operation with this key replaces.
     let latest = KeyTable<Operation>()
     let exclusive = KeyTable<KeyLimit>()
     let limited = KeyTable<KeyLimit>()
 
-    /// How many have to do with a key, which goes with the last of them.
+    /// The budget of a key, and the number of operations that use it. The last of them removes the
+    /// entry.
     struct KeyLimit: Sendable {
         let budget: ConcurrencyBudget
         var users: Int
     }
 
-    /// The budget that stands for a key, for one more operation.
+    /// Returns the budget that stands for a key, for one more operation.
     func enter(_ key: OperationKey, in table: KeyTable<KeyLimit>, limit: Int) -> ConcurrencyBudget {
         let new = ConcurrencyBudget(limit: limit, key: "\(key)")
         let budget = table.change(key) { entry in
@@ -40,14 +42,14 @@ final class QueueKeys: Sendable {
         withExtendedLifetime(forgotten) {}
     }
 
-    /// The operation that others with this key join, if there is one.
+    /// Returns the operation that others with this key join, if there is one.
     func joinable(_ key: OperationKey) -> Operation? {
         let entry = joined.change(key) { $0 }
         return entry?.canBeJoined == true ? entry : nil
     }
 
-    /// The operation to join instead of adding this one; nil if there is none, and from now on it is this
-    /// one that others join.
+    /// Returns the operation to join instead of adding `operation`. If it is nil, later operations
+    /// with this key join `operation`.
     func join(_ key: OperationKey, with operation: Operation) -> Operation? {
         let (other, replaced) = joined.change(key) { entry -> (Operation?, Operation?) in
             if let other = entry, other.canBeJoined {
@@ -62,7 +64,7 @@ final class QueueKeys: Sendable {
 }
 
 extension Operation {
-    /// Whether it may still come to a result.
+    /// Whether the operation may still have a result.
     fileprivate var canBeJoined: Bool {
         let word = status
         return word.phase != .finished && !word.isStopped

@@ -1,18 +1,18 @@
-/// The calls of `cancel()` of operations that are cancelled together, on the thread that cancels them.
+/// The calls of `cancel()` for operations that a thread cancels together.
 ///
-/// All of these operations are doomed before the first call: none begins its work, and none ends before its
-/// own `cancel()`, which a subclass may have overridden, was called. An override that waits for an operation
-/// later in the list would wait for ever. So before this thread blocks in a wait, it makes the calls that are
-/// left.
+/// All of these operations have a pending cancellation before the first call: none begins its work,
+/// and none ends before its own `cancel()`, which a subclass may have overridden, was called. An
+/// override that waits for an operation later in the list would wait for ever. So before this
+/// thread blocks in a wait, it makes the remaining calls.
 ///
-/// Unchecked: only the thread that made it touches it.
+/// Unchecked: only the thread that made the round touches it.
 final class CancelRound: @unchecked Sendable {
     private let operations: [Operation]
     private var next = 0
 
     private init(_ operations: [Operation]) { self.operations = operations }
 
-    /// Calls `cancel()` of each, in their order.
+    /// Calls `cancel()` of each operation, in order.
     static func cancel(_ operations: [Operation]) {
         guard !operations.isEmpty else { return }
         let context = ThreadContext.current
@@ -32,12 +32,13 @@ final class CancelRound: @unchecked Sendable {
         }
     }
 
-    /// Makes the calls that are left: the calling thread is about to block, perhaps until one of these
+    /// Makes the remaining calls: the calling thread is about to block, perhaps until one of these
     /// operations has ended.
     static func willBlock() {
         guard let rounds = ThreadContext.existing?.cancelRounds, !rounds.isEmpty else { return }
         for round in rounds {
-            // The override of this one is what blocks, perhaps until the operation itself has ended.
+            // This operation's override of `cancel()` is about to block, perhaps until the
+            // operation itself ends.
             if round.next > 0 { round.operations[round.next - 1].markCancelled() }
             round.callRest()
         }

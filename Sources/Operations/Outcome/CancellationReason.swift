@@ -1,36 +1,38 @@
 /// Why an operation was cancelled.
 ///
-/// A string literal is one: `operation.cancel(because: "the row scrolled away")`.
+/// A string literal makes a reason: `operation.cancel(because: "the row scrolled away")`.
 public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
-    /// Somebody called ``Operation/cancel()``, or cancelled the whole queue, without a word.
+    /// The program called ``Operation/cancel()``, or cancelled the whole queue, without a reason.
     case requested
-    /// Somebody gave this reason.
+    /// The program gave this reason.
     case message(String)
-    /// It was to run only after the success of this operation, which failed with this error, itself or
-    /// because of what it depends on.
+    /// The operation was to run only after the success of this dependency, which failed with this
+    /// error, itself or because of a dependency of its own.
     case dependencyFailed(operation: String, error: any Error)
-    /// It was to run only after the success of this operation, which was cancelled.
+    /// The operation was to run only after the success of this dependency, which was cancelled.
     case dependencyCancelled(operation: String)
-    /// It was to run only after a failure of this operation, which did not fail.
+    /// The operation was to run only after a failure of this dependency, which did not fail.
     case dependencyDidNotFail(operation: String)
-    /// It failed with this error while it ran, and its body was told to stop: its time was over.
+    /// The operation's time was over: it failed with this error, and its body, if running, was told
+    /// to stop.
     case failure(any Error)
-    /// This operation was added after it with the same key; see ``OperationTrait/coalesced(by:)``.
+    /// A later operation with the same key replaced the operation; see
+    /// ``OperationTrait/coalesced(by:)``.
     case replaced(by: String)
-    /// This operation with the same key had not finished when it was added; see
+    /// An operation with the same key had not finished when the operation was added; see
     /// ``OperationTrait/deduplicated(by:)``.
     case duplicate(of: String)
-    /// It belonged together with this operation, in a scope or to one call, which ended with this error.
+    /// An operation of the same scope or call, named here, ended with this error.
     case siblingFailed(operation: String, error: any Error)
-    /// What it belonged to, the body of a scope or the sequence of a call, threw this error.
+    /// The body of the operation's scope, or the sequence of its call, threw this error.
     case scopeFailed(error: any Error)
-    /// The task was cancelled that had opened its scope, or waited for it.
+    /// The task that had opened the operation's scope, or waited for the operation, was cancelled.
     case taskCancelled
 
-    /// Takes the text as the reason.
+    /// Makes a reason from the text.
     public init(stringLiteral value: String) { self = .message(value) }
 
-    /// A few words for people.
+    /// A few words for people to read.
     public var description: String {
         switch self {
         case .requested: "it was asked to stop"
@@ -48,11 +50,11 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     }
 }
 
-/// What else a cancellation reaches.
+/// The operations that a cancellation reaches.
 public enum CancellationExtent: Sendable, Hashable {
-    /// The operation alone. What depends on it goes on, unless it asked for its success.
+    /// Only the operation. An operation that depends on it goes on, unless it requires success.
     case alone
-    /// Also all that depends on it, directly or through others, in whatever queues. None of them starts once
-    /// the first is cancelled.
+    /// Also all operations that depend on it, directly or through others, in any queue. None of
+    /// them starts after the first is cancelled.
     case withDependents
 }

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// A failure, shared by the operation that failed and those that were cancelled because of it.
+/// A failure, shared by the operation that failed and the operations that were cancelled because of
+/// it.
 ///
-/// When the last of them goes and nobody has looked, it is reported.
+/// When the last of them releases the record and nothing has observed the failure, it is reported.
 final class FailureRecord: Sendable {
     let operation: String
     let error: any Error
@@ -18,6 +19,6 @@ final class FailureRecord: Sendable {
         OperationsDiagnostics.handler(.unobservedFailure(operation: operation, error: error))
     }
 
-    /// Somebody knows of it.
+    /// Marks the failure as observed.
     func observe() { isObserved.store(true, ordering: .releasing) }
 }

@@ -1,9 +1,10 @@
 import Synchronization
 
-// How an operation ends other than well: with an error, or cancelled for a reason.
+// The ways in which an operation ends without success: with an error, or cancelled for a reason.
 
 extension Operation {
-    /// The operation that the caller runs in, in its body or in what that calls; nil outside of operations.
+    /// The operation that the caller runs in, directly or in a function that its body calls; nil
+    /// outside of operations.
     public static var current: Operation? {
         let context = ThreadContext.existing
         return context?.operationOfTask ?? TaskContext.operation
@@ -12,7 +13,7 @@ extension Operation {
 
     // MARK: Failing
 
-    /// What it has failed with; to look at it is not to observe it.
+    /// The failure of the operation. Reading this property does not observe the failure.
     final var failureRecord: FailureRecord? {
         existingExtras == nil ? nil : withExtras { $0.failure }
     }
@@ -27,7 +28,8 @@ extension Operation {
         return reason
     }
 
-    /// Why it was cancelled, or told to stop, and the failures that whoever is told so has looked at.
+    /// Why the operation was cancelled, or told to stop, and the failures that a reader of this
+    /// reason has observed.
     final var reasonAndFailures: (reason: CancellationReason, failures: [FailureRecord]) {
         guard existingExtras != nil else { return (.requested, []) }
         let (reason, upstream, own) = withExtras {
@@ -36,7 +38,7 @@ extension Operation {
         var failures = upstream.map { [$0] } ?? []
         switch reason {
         case .failure:
-            // Its deadline has passed.
+            // The operation's deadline has passed.
             if let own { failures.append(own) }
         case .none:
             guard !status.has(.cancelled), let own else { break }
@@ -46,13 +48,13 @@ extension Operation {
         return (reason ?? .requested, failures)
     }
 
-    /// Asks the operation to stop, for a reason that can be asked for (``cancellationReason``), and if
-    /// wanted all that depends on it.
+    /// Asks the operation to stop, for a reason, and optionally all operations that depend on it.
     ///
-    /// Calls ``cancel()``, of dependents too, on the calling thread. The first reason counts.
+    /// The reason is available as ``cancellationReason``; the first reason counts. The method calls
+    /// ``cancel()``, of dependents too, on the calling thread.
     ///
-    /// With dependents, all are marked before that: none of them begins, and each ends after its own
-    /// `cancel()` was called.
+    /// With dependents, all operations are marked before that: none of them begins, and each ends
+    /// after its own `cancel()` was called.
     ///
     /// - Complexity: with dependents, O(their number and their edges).
     public final func cancel(
@@ -62,7 +64,8 @@ extension Operation {
         case .alone: cancel(because: reason, failure: nil)
         case .withDependents:
             let operations = cancellationPendingWithDependents()
-            // Before any of them ends: those that need its success would get that as their reason.
+            // Before any of them ends: a dependent that needs success would otherwise get that end
+            // as its reason.
             for operation in operations { operation.note(reason) }
             CancelRound.cancel(operations)
         }
@@ -73,19 +76,20 @@ extension Operation {
         cancel()
     }
 
-    /// Says why it is about to be cancelled; the first reason counts.
+    /// Records why the operation is about to be cancelled; the first reason counts.
     final func note(_ reason: CancellationReason, _ failure: FailureRecord? = nil) {
         if case .requested = reason { return }
         withExtras { extras in
             guard !status.has(.cancelled), extras.cancellationReason == nil else { return }
-            // What depends on it goes by the word, and people by the reason: both say the same.
+            // Dependents go by the state, and people by the reason, so both change together.
             if failure != nil, update({ $0.failedUpstream() }) == nil { return }
             extras.cancellationReason = reason
             extras.upstreamFailure = failure
         }
     }
 
-    /// The operation and all that depends on it, none of which begins from now on.
+    /// Announces the cancellation of the operation and of all its dependents; returns them. None
+    /// begins from now on.
     private func cancellationPendingWithDependents() -> [Operation] {
         _ = announceCancellation()
         var found = [self]
@@ -108,14 +112,17 @@ extension Operation {
         return found
     }
 
-    /// Calls `handler` once when the operation is cancelled, on the thread that cancels it; at once if it
-    /// has been. Then, or when the operation has finished, it is dropped.
+    /// Calls `handler` once when the operation is cancelled, on the thread that cancels it.
     ///
-    /// To a body whose time is over (``OperationTrait/timeout(_:)``) that is a cancellation, too. If it is run
-    /// again after that, what it registered is forgotten, and what others registered is kept.
+    /// If the operation has been cancelled already, the handler is called at once. Afterwards, or
+    /// when the operation has finished, the handler is dropped.
     ///
-    /// This is how a cancellation reaches a call that blocks: from inside the body, hand over what makes that
-    /// call return.
+    /// For a body whose time is over (``OperationTrait/timeout(_:)``) that is a cancellation, too.
+    /// If the body is run again after that, handlers that it registered itself are dropped, and
+    /// other handlers are kept.
+    ///
+    /// This is how a cancellation reaches a call that blocks: inside the body, register a handler
+    /// that makes the call return.
     ///
     /// ```swift
     /// queue.add {
@@ -133,7 +140,8 @@ extension Operation {
                 word.insert([.hasCancelHandlers, .hasEndObservers])
                 return true
             }
-            // Whoever cancels it from here on sees the flag, and waits for this lock.
+            // A thread that cancels the operation from here on sees the flag, and waits for this
+            // lock.
             if let after = change?.after, after.isStopped || after.isCancelled { return true }
             extras.cancelHandlers.append(CancelHandler(isOfAttempt: isOfAttempt, call: handler))
             return false
@@ -144,7 +152,7 @@ extension Operation {
     final func callCancelHandlers() {
         let handlers = withExtras { extras in
             defer {
-                // It may be cancelled in a later attempt.
+                // The operation may be cancelled in a later attempt.
                 extras.cancelHandlers =
                     status.has(.cancelled)
                     ? [] : extras.cancelHandlers.filter { !$0.isOfAttempt }

@@ -1,6 +1,6 @@
-/// Thrown in place of the result of an operation that was cancelled.
+/// The error thrown in place of the result of an operation that was cancelled.
 public struct OperationCancellation: Error, Sendable, CustomStringConvertible {
-    /// What messages call the operation.
+    /// The operation, as messages name it.
     public let operation: String
     /// Why it was cancelled.
     public let reason: CancellationReason
@@ -11,18 +11,18 @@ public struct OperationCancellation: Error, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// A sentence.
+    /// A sentence for people to read.
     public var description: String { "\(operation) was cancelled: \(reason)" }
 }
 
-/// Why there is no result to be had yet.
+/// Why there is no result yet.
 public enum OperationResultError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The operation of this name has not finished.
     case notFinished(operation: String)
     /// The operation of this name finished without its work: a subclass ended it by other means.
     case noOutput(operation: String)
 
-    /// A sentence that says what happened and what to do.
+    /// A sentence that says what happened and how to mend it.
     public var description: String {
         switch self {
         case .notFinished(let operation):

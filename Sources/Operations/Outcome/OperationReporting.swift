@@ -1,29 +1,29 @@
-/// What an operation says beyond Foundation's class, under names that subclasses tend to have for something of
+/// Members of operations beyond Foundation's class, whose names subclasses often use for members of
 /// their own.
 ///
-/// Every operation is one. The members are an extension's, and not the class's, so that a subclass which comes
-/// from Foundation with an `error` of its own compiles as it is: its property is another one then, of which the
-/// library knows nothing.
+/// Every operation conforms. The members belong to an extension and not to the class, so that a
+/// subclass which comes from Foundation with an `error` of its own compiles as it is. Its property
+/// is then a different one, of which the library knows nothing.
 public protocol OperationReporting: Operation {}
 
 extension Operation: OperationReporting {}
 
 extension OperationReporting {
-    /// What the work threw, or what it was failed with; nil while there is nothing of that kind.
+    /// The error that the work threw, or that was passed to ``fail(_:)``; nil without an error.
     ///
-    /// An error that came after the operation was cancelled is here, but the operation counts as cancelled, not
-    /// as failed.
+    /// An error that came after the operation was cancelled is available here, but the operation
+    /// counts as cancelled, not as failed.
     public var error: (any Error)? {
         guard existingExtras != nil, let failure = withExtras({ $0.failure }) else { return nil }
         failure.observe()
         return failure.error
     }
 
-    /// Says that the work came to an error. To be called by the work itself, before it ends; for subclasses
-    /// whose `main()` cannot throw, or whose work ends in a callback.
+    /// Reports an error of the work; the work itself calls it, before it ends.
     ///
-    /// The operation does not end by this. The first error counts; one after a cancellation does not make a
-    /// failure of it.
+    /// This method is for subclasses whose `main()` cannot throw, or whose work ends in a callback.
+    /// It does not end the operation. The first error counts; an error after a cancellation does
+    /// not turn the operation into a failed one.
     public func fail(_ error: any Error) {
         let failure = FailureRecord(operation: label, error: error)
         let isCounted = withExtras { extras in
@@ -32,16 +32,17 @@ extension OperationReporting {
             return update { $0.failed() } != nil
         }
         guard isCounted else { return failure.observe() }
-        // Another attempt may follow. If none does, or the operation ends at this moment, its end tells.
+        // Another attempt may follow. If none does, or the operation ends at this moment, its end
+        // reports the failure to the scope.
         if !mayRunAgain, let queue = retainedQueue(), let scope = queue.scope {
             scope.operationFailed(self, failure, in: queue)
         }
     }
 
-    /// Which attempt of its work this is, or was the last one; from 1.
+    /// The number of the current or last attempt of the work, from 1.
     ///
-    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and begins anew with each
-    /// run of a periodic operation (``OperationTrait/every(_:)``). The body finds it in
-    /// `Operation.current?.attempt`.
+    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and starts
+    /// again with each run of a periodic operation (``OperationTrait/every(_:)``). The body finds
+    /// it in `Operation.current?.attempt`.
     public var attempt: Int { max(1, attemptController?.attempt ?? 1) }
 }

@@ -1,8 +1,8 @@
-/// The failure of an operation of which an attempt took too long; see ``OperationTrait/timeout(_:)``.
+/// The failure of an operation whose attempt took too long; see ``OperationTrait/timeout(_:)``.
 public struct OperationTimeout: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What messages call the operation.
+    /// The operation, as messages name it.
     public let operation: String
-    /// How long it was allowed to take.
+    /// How long the attempt was allowed to take.
     public let duration: Duration
 
     /// Makes an error about an operation.
@@ -11,13 +11,14 @@ public struct OperationTimeout: Error, Sendable, Hashable, CustomStringConvertib
         self.duration = duration
     }
 
-    /// A sentence.
+    /// A sentence for people to read.
     public var description: String { "\(operation) took longer than \(duration.text)" }
 }
 
-/// The failure of an operation that had not ended by its deadline; see ``OperationTrait/deadline(in:)``.
+/// The failure of an operation that had not ended by its deadline; see
+/// ``OperationTrait/deadline(in:)``.
 public struct OperationDeadlineExceeded: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What messages call the operation.
+    /// The operation, as messages name it.
     public let operation: String
     /// Whether its work had begun.
     public let hasStarted: Bool
@@ -28,7 +29,7 @@ public struct OperationDeadlineExceeded: Error, Sendable, Hashable, CustomString
         self.hasStarted = hasStarted
     }
 
-    /// A sentence.
+    /// A sentence for people to read.
     public var description: String {
         "\(operation) had not \(hasStarted ? "ended" : "started") by its deadline"
     }

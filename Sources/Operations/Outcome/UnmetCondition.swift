@@ -1,7 +1,7 @@
-/// A dependent that does not start, because a dependency did not end as it had to.
+/// A dependent that does not start, because a dependency did not end as its condition requires.
 ///
 /// Made under the dependency's lock, carried out without it. Until then the dependent counts the
-/// dependency as unfinished, so it is made ready by nothing but its cancellation.
+/// dependency as unfinished, so only its cancellation can make it ready.
 struct UnmetCondition {
     let dependent: Operation
     let dependency: Operation
@@ -24,9 +24,10 @@ struct UnmetCondition {
 }
 
 extension Operation {
-    /// Cancels the operation, because a dependency ended otherwise than it had to.
+    /// Cancels the operation, because a dependency did not end as its condition requires.
     ///
-    /// One that is at work had begun before the edge was there: that came too late, and changes nothing.
+    /// An operation at work had begun before the edge existed. The edge came too late, and changes
+    /// nothing.
     func cancel(
         becauseOf dependency: Operation, word: LifecycleState, on condition: DependencyCondition
     ) {
@@ -45,7 +46,7 @@ extension Operation {
         if word.outcome == .failed, let failure = extras?.failure {
             return (.dependencyFailed(operation: failure.operation, error: failure.error), failure)
         }
-        // The root of it says more than the nearest.
+        // The root cause says more than the nearest cancellation.
         switch extras?.reason {
         case .dependencyFailed(let operation, let error):
             return (.dependencyFailed(operation: operation, error: error), extras?.upstream)
@@ -57,7 +58,7 @@ extension Operation {
 }
 
 extension OperationExtras {
-    /// How the operation ended.
+    /// The failure and the cancellation reasons with which the operation ended.
     fileprivate var ending:
         (failure: FailureRecord?, reason: CancellationReason?, upstream: FailureRecord?)
     { (failure, cancellationReason, upstreamFailure) }

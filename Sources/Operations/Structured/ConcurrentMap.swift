@@ -1,20 +1,22 @@
-// Working through a sequence, a few elements at a time.
+// Functions that work through a sequence, a few elements at a time.
 
 extension Sequence where Element: Sendable {
-    /// Transforms the elements, a few at a time, and returns the results in the order of the elements.
+    /// Transforms the elements, a few at a time, and returns the results in the order of the
+    /// elements.
     ///
     /// ```swift
     /// let pages = try await urls.concurrentMap(width: 8) { url in try await fetch(url) }
     /// ```
     ///
-    /// The sequence is iterated on the calling task, and its next element is taken only when one of those that
-    /// are under way is done. The first error cancels the others, and is thrown when they have ended; so does a
-    /// cancellation of the calling task, with `CancellationError`. Bodies have the task's task-local values.
+    /// The sequence is iterated on the calling task. While `width` elements are under way, no
+    /// further element is taken. The first error cancels the work on the other elements, and is
+    /// thrown when that work has ended. A cancellation of the calling task has the same effect,
+    /// with `CancellationError`. Bodies have the task's task-local values.
     ///
     /// - Parameters:
-    ///   - width: how many elements at a time; as many as there are cores unless given.
+    ///   - width: how many elements at a time; the number of cores unless given.
     ///   - isolation: where the sequence is iterated: on the caller's actor.
-    ///   - transform: runs on worker threads.
+    ///   - transform: the function, which runs on worker threads.
     public func concurrentMap<Output: Sendable>(
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ transform: @escaping @Sendable (Element) async throws -> Output
@@ -25,8 +27,8 @@ extension Sequence where Element: Sendable {
 
     /// Calls a function with each element, a few at a time; returns when all calls have returned.
     ///
-    /// As ``concurrentMap(width:isolation:_:)``, without results: it keeps no more than the elements that are
-    /// under way.
+    /// As ``concurrentMap(width:isolation:_:)``, without results: it keeps only the elements that
+    /// are under way.
     public func concurrentForEach(
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ body: @escaping @Sendable (Element) async throws -> Void
@@ -37,11 +39,12 @@ extension Sequence where Element: Sendable {
 }
 
 extension AsyncSequence where Element: Sendable {
-    /// Transforms the elements, a few at a time, and returns the results in the order of the elements.
+    /// Transforms the elements, a few at a time, and returns the results in the order of the
+    /// elements.
     ///
-    /// As that of sequences that are not async. An error of the sequence itself cancels what is under way and is
-    /// thrown. An error of `transform` is thrown when the sequence has come to its next element: a wait for that
-    /// one is not interrupted.
+    /// As the method of sequences that are not async. An error of the sequence itself cancels the
+    /// work that is under way and is thrown. An error of `transform` is thrown when the sequence
+    /// has produced its next element: the error does not interrupt a wait for that element.
     public func concurrentMap<Output: Sendable>(
         width: Int? = nil, isolation: isolated (any Actor)? = #isolation,
         _ transform: @escaping @Sendable (Element) async throws -> Output
@@ -69,7 +72,7 @@ extension AsyncSequence where Element: Sendable {
     }
 }
 
-/// The queue of one call, and what its operations came to.
+/// The queue of one call, and the results of its operations.
 private final class ConcurrentMap<Output: Sendable>: Sendable {
     let window: FeedWindow
     private let tasks: TaskLocalExecutor
@@ -89,7 +92,7 @@ private final class ConcurrentMap<Output: Sendable>: Sendable {
 
     func close() { tasks.close() }
 
-    /// One whose result is kept in the order in which this is called.
+    /// Makes an operation whose result is kept in the order in which this method is called.
     func operation(
         _ body: @escaping @Sendable () async throws -> Output
     ) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?) {
@@ -101,6 +104,6 @@ private final class ConcurrentMap<Output: Sendable>: Sendable {
         return (operation, { output in self.results.withLock { $0[index] = output } })
     }
 
-    /// All are there when nothing was thrown.
+    /// The results in order; complete if nothing was thrown.
     var outputs: [Output] { results.withLock { $0.compactMap { $0 } } }
 }

@@ -1,8 +1,8 @@
-/// The operations that a sequence is being turned into, of which only so many exist at a time.
+/// The operations that are made from a sequence, of which only a limited number exist at a time.
 ///
-/// One task feeds it; see `feed`. Each operation tells it of its end when it has left
-/// its queue. The first that does not succeed, an error of the sequence, or a cancellation of the task ends
-/// the feeding and cancels the operations that are left.
+/// One task feeds the window; see `feed`. Each operation reports its end when it has left its
+/// queue. The first operation that does not succeed, an error of the sequence, or a cancellation of
+/// the task ends the feeding and cancels the remaining operations.
 final class FeedWindow: Sendable {
     private enum Ending {
         case operation(any Error, CancellationReason)
@@ -26,11 +26,11 @@ final class FeedWindow: Sendable {
     }
 
     private struct State {
-        /// By number.
+        /// The unfinished operations, by number.
         var operations: [Int: Operation] = [:]
         var lastNumber = 0
         var ending: Ending?
-        /// The feeding task, and how many may be left for it to go on.
+        /// The feeding task, and how many operations may be left for it to go on.
         var waiter: (CheckedContinuation<Void, Never>, atMost: Int)?
 
         mutating func takeWaiter(
@@ -55,9 +55,11 @@ final class FeedWindow: Sendable {
 
     // MARK: For the feeding task
 
-    // On the caller's actor: it need not leave that while there is room.
+    // These methods run on the caller's actor: the feeding task need not leave it while there is
+    // capacity.
 
-    /// Waits until there is room for another operation; false if there are to be no more.
+    /// Waits until there is capacity for another operation; returns false if no more are to be
+    /// added.
     private func hasRoom(isolation: isolated (any Actor)?) async -> Bool {
         await waitUntilLeft(atMost: limit - 1, isolation: isolation)
         return state.withLock { $0.ending == nil }
@@ -66,7 +68,8 @@ final class FeedWindow: Sendable {
     private func waitUntilLeft(atMost count: Int, isolation: isolated (any Actor)?) async {
         let left = state.withLock { $0.operations.count > count ? $0.operations : nil }
         guard let left else { return }
-        // Only there can the one who waits hold what they need.
+        // Only inside an operation of this queue can the waiting task hold what the operations
+        // need.
         let wait =
             TaskContext.queue === queue
             ? BlockedWait.task(.operations(Array(left.values))) : nil
@@ -81,7 +84,10 @@ final class FeedWindow: Sendable {
         }
     }
 
-    /// - Parameter tell: called when the operation has ended, before it is not waited for any more.
+    /// Adds an operation to the queue, unless the feeding has ended.
+    ///
+    /// - Parameter tell: called with the output of an operation that has succeeded, while the
+    ///   window still waits for that operation.
     private func add<Output>(
         _ operation: TypedOperation<Output>, _ tell: (@Sendable (Output) -> Void)?
     ) {
@@ -93,7 +99,7 @@ final class FeedWindow: Sendable {
         }
         guard let number else { return }
         _ = operation.addWaiter(
-            // It is called by the operation, if at all.
+            // The operation itself calls the handler, if anything does, so it is alive then.
             .handler { [unowned operation] in self.ended(operation, number, tell) })
         queue.addOperation(operation)
     }
@@ -121,8 +127,9 @@ final class FeedWindow: Sendable {
         waiter?.resume()
     }
 
-    /// With how many left there is no hurry to add others: more than that wait for nothing but the width of
-    /// their queue, and to wake the feeding task for each of them takes longer than many operations do.
+    /// How many operations may be left for the feeding task to be woken at once. Half the limit
+    /// while more than half are ready: these wait only for the width of their queue, and waking the
+    /// feeding task for each of them takes longer than many operations do. Otherwise the limit.
     private var enoughForNow: Int {
         let half = limit / 2
         return half >= 4 && queue.snapshot { $0.readyCount } > half ? half : limit
@@ -139,12 +146,12 @@ final class FeedWindow: Sendable {
 
     // MARK: Feeding
 
-    // Unless the caller is on an actor it does this on the workers, to which every operation leads back. A
-    // closure is on the caller's actor if it mentions it.
+    // Unless the caller is on an actor, feeding runs on the workers, where each operation ends. A
+    // closure runs on the caller's actor if it mentions `isolation`.
 
     /// Turns the elements into operations, and returns when all of these have ended.
     ///
-    /// - Throws: what ended it early.
+    /// - Throws: the error that ended the feeding early.
     func feed<Elements: AsyncSequence, Output>(
         _ elements: Elements, isolation: isolated (any Actor)?,
         make: (Elements.Element) -> (TypedOperation<Output>, (@Sendable (Output) -> Void)?)

@@ -1,27 +1,30 @@
 extension OperationQueue {
-    /// Adds an operation for each element of a sequence, no more than a number at a time, and returns when all
-    /// have ended.
+    /// Adds an operation for each element of a sequence, up to a given number at a time.
     ///
     /// ```swift
     /// try await queue.add(each: lines, within: 100) { line in try await index(line) }
     /// ```
     ///
-    /// The sequence is iterated on the calling task, and its next element is taken only when there is room; so
-    /// memory does not grow with its length. The queue's width decides how many run at a time, among all that
-    /// is in the queue.
+    /// Returns when all operations have ended. The sequence is iterated on the calling task, and
+    /// its next element is taken only when there is capacity, so memory does not grow with the
+    /// length of the sequence. The queue's width decides how many operations run at a time, among
+    /// all operations in the queue.
     ///
-    /// The first operation that fails, or is cancelled by somebody, cancels the others of this call, and is
-    /// thrown when they have ended; other operations in the queue are left alone. A cancellation of the calling
-    /// task does the same, with `CancellationError`. Bodies have the task's task-local values.
+    /// The first operation that fails, or is cancelled from outside, cancels the other operations
+    /// of this call; its error is thrown when they have ended. Other operations in the queue are
+    /// not affected. A cancellation of the calling task has the same effect, with
+    /// `CancellationError`. Bodies have the task's task-local values.
     ///
     /// - Parameters:
-    ///   - name: a name for people, of all of them.
-    ///   - traits: what else is to be said about each operation.
-    ///   - elements: what there is to do.
-    ///   - count: how many of them may be in the queue at the same time, waiting or running.
+    ///   - name: a name for people to read, given to each operation.
+    ///   - traits: further settings of each operation.
+    ///   - elements: the elements to work through.
+    ///   - count: how many of the operations may be in the queue at the same time, waiting or
+    ///     running.
     ///   - isolation: where the sequence is iterated: on the caller's actor.
-    ///   - body: runs on worker threads.
-    /// - Precondition: not called in an operation of this queue that holds the last slot of its width.
+    ///   - body: the work for each element, which runs on worker threads.
+    /// - Precondition: not called in an operation of this queue that holds the last slot of its
+    ///   width.
     public final func add<Elements: Sequence>(
         _ name: String? = nil, _ traits: OperationTrait..., each elements: Elements,
         within count: Int, isolation: isolated (any Actor)? = #isolation,
@@ -32,12 +35,11 @@ extension OperationQueue {
             body: body)
     }
 
-    /// Adds an operation for each element of an async sequence, no more than a number at a time, and returns
-    /// when all have ended.
+    /// Adds an operation for each element of an async sequence, up to a given number at a time.
     ///
-    /// As that for sequences that are not async. An error of the sequence cancels the operations of this call and
-    /// is thrown. An error of an operation is thrown when the sequence has come to its next element: a wait
-    /// for that one is not interrupted.
+    /// As the method for sequences that are not async. An error of the sequence cancels the
+    /// operations of this call and is thrown. An error of an operation is thrown when the sequence
+    /// has produced its next element: the error does not interrupt a wait for that element.
     public final func add<Elements: AsyncSequence>(
         _ name: String? = nil, _ traits: OperationTrait..., each elements: Elements,
         within count: Int, isolation: isolated (any Actor)? = #isolation,

@@ -1,11 +1,13 @@
 import Synchronization
 
-/// What ends a scope, and what is let into it; see ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)``.
+/// The end of a scope, and the additions to its queue; see
+/// ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)``.
 ///
-/// It ends once: the first of what may end it (a failure, an error of the body, a cancellation) decides what
-/// it throws, and cancels the operations that are in its queue. Each addition is announced before it and
-/// looks, after it, whether the scope has ended meanwhile; so an operation that is added at that moment is
-/// seen by whoever cancels all, or sees the end itself.
+/// A scope ends once: the first ending (a failure, an error of the body, or a cancellation) decides
+/// which error the scope throws, and cancels the operations in its queue. An addition announces
+/// itself before it adds, and checks afterwards whether the scope has ended meanwhile. So for an
+/// operation that is added at that moment, either the thread that cancels all operations sees it,
+/// or its addition sees the end.
 final class QueueScope: Sendable {
     enum Ending {
         case operationFailed(String, any Error)
@@ -24,7 +26,7 @@ final class QueueScope: Sendable {
 
     private struct State {
         var ending: Ending?
-        /// Additions that have been announced and are not over.
+        /// The number of additions that have been announced and are not complete.
         var additions = 0
         var isOver = false
     }
@@ -40,7 +42,7 @@ final class QueueScope: Sendable {
         }
         if isOver, let first = operations.first { throw .adding(afterScope: first) }
         guard let ending else { return }
-        // It never begins.
+        // The operation never begins.
         for operation in operations where operation.status.phase == .created {
             operation.cancel(because: ending.reason, failure: nil)
             operation.markCancelled()
@@ -61,11 +63,12 @@ final class QueueScope: Sendable {
 
     // MARK: The end
 
-    /// The work of an operation has come to an error, and is about to end.
+    /// Ends the scope unless the failure is handled. The work of an operation has met an error, and
+    /// is about to end.
     func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)
     {
         if operation.isFailureHandled { return }
-        // Of several errors one is thrown, as in a task group.
+        // The scope throws one of several errors, as a task group does.
         failure.observe()
         end(.operationFailed(failure.operation, failure.error), of: queue, except: operation)
     }
@@ -79,7 +82,7 @@ final class QueueScope: Sendable {
         if isFirst { queue.cancelAll(because: ending.reason, except: operation) }
     }
 
-    /// Suspends the calling task until the queue is empty and nothing comes into it any more.
+    /// Suspends the calling task until the queue is empty and no addition to it is under way.
     func close(_ queue: OperationQueue) async {
         while true {
             await queue.waitUntilAllOperationsAreFinished()
@@ -92,13 +95,13 @@ final class QueueScope: Sendable {
         }
     }
 
-    /// What the scope returns or throws when it is over.
+    /// Returns or throws the outcome of a scope that has ended.
     func outcome<Value>(_ result: Result<Value, any Error>) throws -> Value {
         switch (state.withLock { $0.ending }, result) {
         case (.operationFailed(_, let error), _), (.bodyFailed(let error), _): throw error
         case (.taskCancelled, .success): throw CancellationError()
         case (.taskCancelled, .failure(let error)):
-            // The body has met with an operation that was cancelled because of it.
+            // The body has met an operation that the cancellation of the task had cancelled.
             if case .taskCancelled = (error as? OperationCancellation)?.reason {
                 throw CancellationError()
             }
@@ -109,7 +112,7 @@ final class QueueScope: Sendable {
 }
 
 extension OperationQueue {
-    /// Cancels what is in the queue; none of it begins once the first is cancelled.
+    /// Cancels all operations in the queue but one; none begins after the first is cancelled.
     func cancelAll(because reason: CancellationReason, except exception: Operation? = nil) {
         let all = snapshot { $0.operations(includingBarriers: true) }
         Operation.cancel(all.filter { $0 !== exception }, because: reason)
@@ -117,30 +120,31 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// Cancels several together; none of them begins once the first is cancelled.
+    /// Cancels several operations together; none begins after the first is cancelled.
     static func cancel(_ operations: [Operation], because reason: CancellationReason) {
         for operation in operations {
-            // A plain one that is doomed may leave at any moment, and then counts as cancelled.
+            // Recorded first: an operation on the fast path whose cancellation is pending may leave
+            // at any moment, and then counts as cancelled.
             operation.note(reason)
             _ = operation.announceCancellation()
         }
         CancelRound.cancel(operations)
     }
 
-    /// Whether it is in that queue, or was and has left.
+    /// Whether the operation is in that queue, or was and has left.
     fileprivate func wasAdded(to queue: OperationQueue) -> Bool {
         queueReference.load(ordering: .acquiring)?.toOpaque()
             == Unmanaged.passUnretained(queue).toOpaque()
     }
 
-    /// Whether something makes up for the failure of this operation: it is there to run on it, or on the
-    /// failure of what is cancelled because of it.
+    /// Whether an operation handles this failure: a dependent that is not cancelled runs on the
+    /// failure of this operation, or on that of an operation that is cancelled because of it.
     ///
     /// - Complexity: O(operations that are cancelled because of it, and their edges).
     var isFailureHandled: Bool {
         var found = [self]
         var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-        // One of these may be the last reference, which is not let go of under a lock.
+        // One of these references may be the last, and must not be released under a lock.
         var kept: [Operation] = []
         var isHandled = false
         var next = 0

@@ -1,7 +1,6 @@
-/// A sequence as one that might suspend and never does, so that whoever works through either kind is written
-/// once.
+/// A sequence as an async sequence that never suspends, so that one function can serve both kinds.
 ///
-/// Its elements are asked for where its iterator is called from: on the caller's actor.
+/// Its elements are requested where its iterator is called: on the caller's actor.
 struct SyncSequenceAdapter<Base: Sequence>: AsyncSequence {
     let base: Base
 

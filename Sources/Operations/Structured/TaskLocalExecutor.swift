@@ -1,30 +1,30 @@
-/// Lets workers run the operations of a queue inside of tasks that have the task-local values and the priority of the
-/// one that made this.
+/// Runs the operations of a queue inside tasks that have the task-local values and the priority of
+/// the task that made this object.
 ///
-/// Only a task can inherit, and only from the one that makes it. So there is always a task here that is
-/// free, or being made: whoever takes the last makes the next in it, before it begins to work. The task runs on
-/// the thread of the worker that came with the queue's reference, in its place; so the pool knows how urgent
-/// that is.
+/// A task can inherit only from the task that makes it. So there is always a task here that is
+/// free, or being made: a worker that takes the last free task lets that task make the next one,
+/// before it begins to work. The task runs in place of the worker that came with a reference to the
+/// queue, on that worker's thread; so the pool knows how urgent the work is.
 final class TaskLocalExecutor: Sendable {
     private struct State {
-        /// Those that wait for work.
+        /// Tasks that wait for work.
         var free: [PreparedTask] = []
-        /// References with which workers came while the next task was being made.
+        /// References to the queue with which workers came while the next task was being made.
         var held: [WorkItem] = []
         var isClosed = false
     }
 
     private let state = Locked(State())
 
-    /// To be made in the task that is inherited from.
+    /// Must be called in the task whose values and priority the operations inherit.
     init() {
-        // The operation around the one that makes this is not the one that runs here.
+        // The operation around the calling code is not the operation that runs in these tasks.
         TaskContext.$body.withValue(nil) { add(PreparedTask(mayBeDriven: false)) }
     }
 
     private enum Found {
         case free(PreparedTask, isLast: Bool)
-        /// There will be one; then the reference goes to the pool again.
+        /// A task is being made; it sends the reference to the pool again.
         case none
         case closed
     }
@@ -41,7 +41,7 @@ final class TaskLocalExecutor: Sendable {
         }
         switch found {
         case .none: break
-        // There is nobody left to inherit from.
+        // No task is left to inherit from.
         case .closed: Worker.runInTask(queue, offered: urgency)
         case .free(let task, let isLast):
             task.run(isLast: false) { [self] in
@@ -52,7 +52,8 @@ final class TaskLocalExecutor: Sendable {
         }
     }
 
-    /// There is one more task that waits for work, unless there are as many as can be at work.
+    /// Adds a task that waits for work, unless there are as many as can work at the same time.
+    /// Submits the references that waited for a task.
     private func add(_ task: PreparedTask) {
         let (isKept, held) = state.withLock { state -> (Bool, [WorkItem]) in
             guard !state.isClosed, state.free.count < WorkerPool.shared.cores else {
@@ -66,8 +67,8 @@ final class TaskLocalExecutor: Sendable {
         for item in held { WorkerPool.shared.submit(item) }
     }
 
-    /// There is nobody left to inherit from. What operations have added to the queue they run in, and goes on
-    /// after that, runs without tasks of these.
+    /// Ends the free tasks: no task is left to inherit from. Operations that other operations have
+    /// added to this queue, and that go on after this call, run without these tasks.
     func close() {
         let (free, held) = state.withLock { state in
             state.isClosed = true

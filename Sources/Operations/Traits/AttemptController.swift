@@ -1,8 +1,9 @@
-/// How far an operation has come with its plan. The protocol is in Scheduling.md, "Attempts, time and units".
+/// The state of an operation that has options: its attempts, its holds, its timers and its permits.
+/// The protocol is in Attempts.md.
 ///
-/// Its lock is the last of all: nothing is called with it held.
+/// Its lock is the last in the lock order: no other function is called with the lock held.
 final class AttemptController: Sendable {
-    /// Why the operation is held back, unless for want of units.
+    /// Why the operation is on hold, unless it lacks permits.
     enum Hold: Sendable {
         case delay(until: Duration)
         case retry(until: Duration, attempt: Int, error: any Error)
@@ -15,11 +16,11 @@ final class AttemptController: Sendable {
         }
     }
 
-    /// What a timer's thread does with an attempt that takes too long.
+    /// The state of a timeout that a timer's thread carries out.
     private enum Expiry {
         case none
         case underWay
-        /// The body has returned meanwhile: the rest is left to that thread.
+        /// The body has returned meanwhile: the timer's thread decides what follows.
         case inherited
         case over
     }
@@ -35,9 +36,9 @@ final class AttemptController: Sendable {
         var hasPassedDeadline = false
         /// When the first run of a periodic operation was due.
         var firstTick = Duration.zero
-        /// Since the last success.
+        /// The number of attempts since the last success.
         var attempt = 0
-        /// Of all attempts.
+        /// The number of all attempts.
         var serial = 0
         var isBodyRunning = false
         var expiry = Expiry.none
@@ -54,25 +55,26 @@ final class AttemptController: Sendable {
 
     init(_ plan: OperationOptions) { self.plan = plan }
 
-    // MARK: Looking
+    // MARK: Inspection
 
     var time: TimeSource { state.withLock { $0.time } }
     var claim: PermitRequest? { state.withLock { $0.claim } }
     var attempt: Int { state.withLock { $0.attempt } }
     var hasBegun: Bool { state.withLock { $0.serial > 0 } }
     var hasPassedDeadline: Bool { state.withLock { $0.hasPassedDeadline } }
-    /// By the queue's time.
+    /// The deadline on the time axis of the queue.
     var deadline: Duration? { state.withLock { $0.deadline } }
 
-    /// Why it is held back, and for how long from now.
+    /// Why the operation is on hold, and for how long from now.
     var remainingHold: (hold: Hold, time: Duration)? {
         let (hold, time) = state.withLock { ($0.hold, $0.time) }
         return hold.map { ($0, max(.zero, $0.end - time.now())) }
     }
 
-    // MARK: Coming and going
+    // MARK: Arriving and ending
 
-    /// It has its place in a queue; false if it is over already.
+    /// Records that the operation has its slot in a queue; returns false if it has finished
+    /// already.
     func arrives(
         at now: Duration, by time: TimeSource, random: RandomSource, keys: QueueKeys?,
         claim: PermitRequest?
@@ -90,9 +92,11 @@ final class AttemptController: Sendable {
 
     func has(deadline: Duration) { state.withLock { $0.deadline = deadline } }
 
-    /// The operation has finished, and is about to leave its queue: nothing is done for it any more.
+    /// Cancels the timers, returns the permits and frees the keys of an operation that has finished
+    /// and is about to leave its queue.
     ///
-    /// - Returns: what it claimed, and has given back; others are to be served when it has left.
+    /// - Returns: the ended permit request; other requests are to be served when the operation has
+    ///   left.
     func end(_ operation: Operation) -> PermitRequest? {
         let (timers, claim, keys, hold) = state.withLock { state in
             state.hasEnded = true
@@ -118,7 +122,7 @@ final class AttemptController: Sendable {
 
     // MARK: Holding back
 
-    /// Notes why the operation is about to be held back; returns the number of that.
+    /// Records why the operation is about to be put on hold; returns the number of that hold.
     func holds(_ hold: Hold) -> Int {
         let (number, previous) = state.withLock { state in
             let previous = state.hold
@@ -130,7 +134,7 @@ final class AttemptController: Sendable {
         return number
     }
 
-    /// True if the hold of this number is over by this call.
+    /// Ends the hold with this number; returns whether this call ended it.
     func endsHold(_ number: Int) -> Bool {
         let (ends, previous) = state.withLock { state -> (Bool, Hold?) in
             guard state.holdNumber == number, let hold = state.hold else { return (false, nil) }
@@ -161,7 +165,7 @@ final class AttemptController: Sendable {
 
     // MARK: Attempts
 
-    /// An attempt is about to begin; returns its number among all.
+    /// Records that an attempt is about to begin; returns its number among all attempts.
     func beginsAttempt() -> Int {
         state.withLock { state in
             state.attempt += 1
@@ -182,11 +186,11 @@ final class AttemptController: Sendable {
     }
 
     enum BodyEnd {
-        /// It was not begun by a queue.
+        /// No queue began the body.
         case unplanned
         /// The caller decides what follows.
         case own
-        /// The thread of a timer does.
+        /// The thread of a timer decides what follows.
         case inherited
     }
 
@@ -203,7 +207,8 @@ final class AttemptController: Sendable {
         return end
     }
 
-    /// The time of an attempt is over; false if the body has returned already.
+    /// Begins the expiry of an attempt whose time is over; returns false if the body has returned
+    /// already.
     func beginsExpiry(ofAttempt serial: Int) -> Bool {
         state.withLock { state in
             guard state.serial == serial, state.isBodyRunning, case .none = state.expiry else {
@@ -214,7 +219,8 @@ final class AttemptController: Sendable {
         }
     }
 
-    /// True if the body has returned meanwhile, and what follows is the caller's.
+    /// Ends the expiry; returns true if the body has returned meanwhile and the caller decides what
+    /// follows.
     func endsExpiry() -> Bool {
         state.withLock { state in
             guard case .inherited = state.expiry else {
@@ -228,7 +234,7 @@ final class AttemptController: Sendable {
 
     func passesDeadline() { state.withLock { $0.hasPassedDeadline = true } }
 
-    /// What the operation has to wait for before its next attempt; nil if there is none.
+    /// Returns the hold before the next attempt; nil if there is no next attempt.
     func hold(after error: (any Error)?) -> Hold? {
         let (time, random, attempt, firstTick, isOver) = state.withLock { state in
             (state.time, state.random, state.attempt, state.firstTick, state.hasPassedDeadline)
@@ -246,7 +252,7 @@ final class AttemptController: Sendable {
         return .retry(until: time.now() + wait, attempt: attempt + 1, error: error)
     }
 
-    /// The first moment after `now` that lies whole periods after `first`.
+    /// Returns the first moment after `now` that is a whole number of periods after `first`.
     static func tick(after now: Duration, from first: Duration, every period: Duration) -> Duration
     {
         guard now >= first else { return first }

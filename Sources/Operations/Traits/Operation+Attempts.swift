@@ -1,9 +1,10 @@
-// The way of an operation with a plan; the order of the steps, and why none is lost, is in Scheduling.md.
+// The steps of an operation with options. Attempts.md gives their order, and says why none is lost.
 
 extension Operation {
     // MARK: Arriving
 
-    /// It has its place in a queue, and is *asking* on the caller's behalf.
+    /// Prepares the operation's options for its queue, and then checks its readiness. The operation
+    /// has its slot in the queue, and is in the phase *checkingReadiness* on the caller's behalf.
     final func arrive(in queue: OperationQueue) {
         if let attemptController { arrive(attemptController, in: queue) }
         ask()
@@ -32,14 +33,14 @@ extension Operation {
         }
         if let left = plan.deadline?() {
             run.has(deadline: now + left)
-            // Others of its priority go behind it.
+            // Operations of its priority with a later deadline, or with none, now sort behind it.
             setDeadline(Int64(clamping: (now + left).wholeNanoseconds))
             guard left > .zero else { return passDeadline(run) }
             run.keep(deadlineTimer: time.schedule(after: left) { [self] in passDeadline(run) })
         }
     }
 
-    /// Lets it go on when the time is over. It is held already.
+    /// Ends the hold when the time is over. The operation is on hold already.
     private func hold(_ run: AttemptController, _ number: Int, for duration: Duration) {
         guard duration > .zero else {
             if run.endsHold(number) { releaseHold() }
@@ -53,7 +54,7 @@ extension Operation {
 
     // MARK: Attempts
 
-    /// A worker is about to call `start()`.
+    /// Starts the timer for the timeout of an attempt; a worker is about to call `start()`.
     final func startTimeout(of run: AttemptController, attempt serial: Int) {
         guard let timeout = run.plan.timeout else { return }
         let timer = run.time.schedule(after: timeout) { [self] in
@@ -62,7 +63,8 @@ extension Operation {
         run.keep(timer, ofAttempt: serial)
     }
 
-    /// The body has returned, or thrown: it is over, or waits for its next attempt.
+    /// Ends the operation, or puts it on hold for its next attempt; the body has returned or
+    /// thrown.
     final func bodyReturned() {
         guard let run = attemptController else { return conclude() }
         switch run.bodyReturned() {
@@ -75,12 +77,13 @@ extension Operation {
     private func decide(_ run: AttemptController) {
         guard run.plan.mayRunAgain else { return conclude() }
         if goesBack(run) { return }
-        // Each attempt by itself is not what is counted.
+        // The operation counts as one unit, not each of its attempts.
         retainedQueue()?.activeProgress?.completeUnit()
         conclude()
     }
 
-    /// Takes it back to those that wait, for another attempt; false if there is none.
+    /// Puts the operation back into the phase *waiting*, for another attempt; returns false if
+    /// there is none.
     private func goesBack(_ run: AttemptController) -> Bool {
         guard !status.isStopped, let queue = retainedQueue() else { return false }
         let failure = withExtras { $0.failure }
@@ -88,8 +91,9 @@ extension Operation {
         let number = run.holds(hold)
         prepareBodyAgain()
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
-            // Checked here: whoever passes the deadline fails the operation after that, with this lock held.
-            // A failure that came after the decision has not been looked at, and stays.
+            // Checked with the lock held: `passDeadline` sets the flag first, and fails the
+            // operation after that, with this lock held. A failure that came after the decision was
+            // not part of it, and stays.
             guard !run.hasPassedDeadline, extras.failure === failure,
                 let change = update({ $0.attemptEnded() })
             else { return (nil, []) }
@@ -100,7 +104,7 @@ extension Operation {
         }
         guard let change else { return false }
         withExtendedLifetime(handlers) {}
-        // It is held: nobody starts it again before the end of this.
+        // The operation is on hold: no thread starts it again before this method has set the timer.
         let delay = max(.zero, hold.end - run.time.now())
         if queue.isWatched { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
@@ -130,7 +134,7 @@ extension Operation {
         if run.endsExpiry() { decide(run) }
     }
 
-    /// Tells the body, and nobody else, that it is cancelled.
+    /// Marks the attempt as expired, which only the body sees as a cancellation.
     final func markExpired() {
         guard let change = update({ $0.expired() }) else { return }
         if change.after.has(.observed) { notifyObservers() }
@@ -146,7 +150,7 @@ extension Operation {
         fail(error)
         notifyOutOfTime(error)
         note(.failure(error))
-        // It does not begin from here on, however long its `cancel()` takes.
+        // From here on the operation cannot begin, however long its `cancel()` takes.
         _ = announceCancellation()
         CancelRound.cancel([self])
     }

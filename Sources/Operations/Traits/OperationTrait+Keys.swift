@@ -1,24 +1,29 @@
 extension OperationTrait {
-    /// Not added if one with the same key is under way in the queue: then `add` returns that one.
+    /// Joins an operation with the same key that is under way in the queue, instead of adding a
+    /// second one.
     ///
-    /// Under way is what has not finished and was not cancelled. The one that is returned keeps its own name,
-    /// traits and body. An operation that is added by itself, and could join another, is cancelled
-    /// (``CancellationReason/duplicate(of:)``): there is nothing to return.
+    /// `add` then returns the operation that is under way: one that has not finished and was not
+    /// cancelled. The returned operation keeps its own name, traits and body. An operation that the
+    /// caller made, and that could join another when it is added, is cancelled
+    /// (``CancellationReason/duplicate(of:)``), because there is nothing to return.
     ///
-    /// - Precondition: operations of one key have the same type of result. A different one stops the program.
+    /// - Precondition: operations of one key have the same type of result. A different type stops
+    ///   the program.
     public static func deduplicated(by key: some Hashable & Sendable) -> OperationTrait {
         let key = OperationKey(key)
         return OperationTrait { $0.joinedKey = key }
     }
 
-    /// Cancels the unfinished operation with the same key in the queue (``CancellationReason/replaced(by:)``),
-    /// so that the latest wins.
+    /// Cancels the unfinished operation with the same key in the queue, so that the latest wins.
+    ///
+    /// The reason of that cancellation is ``CancellationReason/replaced(by:)``.
     public static func coalesced(by key: some Hashable & Sendable) -> OperationTrait {
         let key = OperationKey(key)
         return OperationTrait { $0.latestKey = key }
     }
 
-    /// One at a time of those with the same key in the queue, in the order in which it comes to them.
+    /// Runs the operations with the same key in a queue one at a time, in the order in which the
+    /// queue reaches them.
     ///
     /// An operation that waits for its turn takes no slot.
     public static func exclusive(by key: some Hashable & Sendable) -> OperationTrait {
@@ -26,14 +31,16 @@ extension OperationTrait {
         return OperationTrait { $0.limits.append(limit) }
     }
 
-    /// So many at a time of those with the same key in the queue, in the order in which it comes to them.
+    /// Runs at most `count` operations with the same key in a queue at a time, in the order in
+    /// which the queue reaches them.
     ///
-    /// As ``exclusive(by:)``, whose keys are others than these. If operations name different limits for one
-    /// key, that of the last one added counts for all.
+    /// As ``exclusive(by:)``, but the keys of the two traits are independent of each other. If
+    /// operations name different limits for one key, the limit of the operation added last counts
+    /// for all.
     ///
     /// - Parameters:
     ///   - count: at least 1.
-    ///   - key: what the operations have in common, a host for example.
+    ///   - key: a value that the operations have in common, a host for example.
     public static func limited(
         to count: Int, by key: some Hashable & Sendable
     ) -> OperationTrait {
@@ -44,15 +51,16 @@ extension OperationTrait {
         return OperationTrait { $0.limits.append(limit) }
     }
 
-    /// How many units of a budget the operation uses while it runs; see ``ConcurrencyBudget``.
+    /// The number of units of a budget that the operation uses while it runs; see
+    /// ``ConcurrencyBudget``.
     ///
-    /// Costs of several budgets, and several costs of one, add up.
+    /// Costs of several budgets, and several costs of one budget, add up.
     ///
     /// - Parameters:
     ///   - units: not negative.
-    ///   - budget: shared by operations of whatever queues.
-    /// - Precondition: when the operation is added, the budget has, or once had, so many units. Otherwise the
-    ///   operation could never start: this stops the program.
+    ///   - budget: the budget, shared by operations of any number of queues.
+    /// - Precondition: when the operation is added, the budget has, or once had, so many units.
+    ///   Otherwise the operation could never start: this stops the program.
     public static func cost(_ units: Int, of budget: ConcurrencyBudget) -> OperationTrait {
         if units < 0 {
             misuse("an operation cannot cost \(units) of \(budget.label): use 0 or more")

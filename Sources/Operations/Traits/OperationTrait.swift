@@ -1,19 +1,19 @@
-/// Something that is said about an operation where it is made.
+/// A setting of an operation, given where the operation is made.
 ///
 /// ```swift
 /// queue.add("thumbnail", .priority(.high), .retry(3), .timeout(.seconds(5))) { … }
 /// ```
 ///
-/// Of two traits that contradict each other the later one counts. Operations that are made otherwise get
-/// theirs from ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and budgets count in
-/// a queue: an operation that is started by hand runs once, at once.
+/// Of two traits that contradict each other the later one counts. For operations that are made in
+/// another way, use ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and
+/// budgets have an effect only in a queue: an operation that is started by hand runs once, at once.
 public struct OperationTrait: Sendable {
-    /// Writes into the plan what the trait says.
+    /// Writes the trait into the operation's options.
     let apply: @Sendable (inout OperationOptions) -> Void
 
     init(_ apply: @escaping @Sendable (inout OperationOptions) -> Void) { self.apply = apply }
 
-    /// What orders it among the ready operations of its queue; see ``Operation/queuePriority``.
+    /// The operation's priority in its queue; see ``Operation/queuePriority``.
     public static func priority(_ priority: Operation.QueuePriority) -> OperationTrait {
         OperationTrait { $0.priority = priority }
     }
@@ -24,7 +24,7 @@ public struct OperationTrait: Sendable {
     }
 }
 
-/// What all traits of one operation say together.
+/// The combined settings of all traits of one operation.
 struct OperationOptions: Sendable {
     struct Retry: Sendable {
         let limit: Int
@@ -43,7 +43,7 @@ struct OperationOptions: Sendable {
 
     var delay: Duration?
     var timeout: Duration?
-    /// How much time is left.
+    /// Returns how much time is left.
     var deadline: (@Sendable () -> Duration)?
     var retry: Retry?
     var period: Duration?
@@ -56,7 +56,8 @@ struct OperationOptions: Sendable {
     /// Whether the work may run more than once.
     var mayRunAgain: Bool { retry != nil || period != nil }
 
-    /// Whether it takes more than a word to carry it out.
+    /// Whether the options need an `AttemptController`, because the atomic state alone cannot carry
+    /// them out.
     var needsRun: Bool {
         delay != nil || timeout != nil || deadline != nil || mayRunAgain || joinedKey != nil
             || latestKey != nil || !limits.isEmpty || !costs.isEmpty
@@ -64,7 +65,7 @@ struct OperationOptions: Sendable {
 }
 
 extension Operation {
-    /// Says more about the operation, as traits do where a queue makes one.
+    /// Applies traits to the operation, as a queue does for an operation that it makes.
     ///
     /// ```swift
     /// let upload = UploadOperation(report)
@@ -72,13 +73,13 @@ extension Operation {
     /// queue.addOperation(upload)
     /// ```
     ///
-    /// A subclass that overrides ``start()`` is run once: ``OperationTrait/retry(_:backoff:if:)`` and
+    /// A subclass that overrides ``start()`` runs once: ``OperationTrait/retry(_:backoff:if:)`` and
     /// ``OperationTrait/every(_:)`` have no effect on it.
     ///
     /// - Precondition: the operation is in no queue, and was not started.
     public final func apply(_ traits: OperationTrait...) { apply(traits) }
 
-    /// As ``apply(_:)-(OperationTrait...)``, with an array.
+    /// Applies an array of traits; see ``apply(_:)-(OperationTrait...)``.
     public final func apply(_ traits: [OperationTrait]) {
         guard status.phase == .created else {
             misuse("\(self) takes no more traits: apply them before it is added to a queue")
@@ -101,18 +102,20 @@ extension Operation {
         }
     }
 
-    /// Takes over what is said where the operation is made. Nobody else sees it yet.
+    /// Applies the name and the traits with which the operation is made. No other thread sees it
+    /// yet.
     final func adopt(_ name: String?, _ traits: [OperationTrait]) {
         if let name { self.name = name }
         if !traits.isEmpty { apply(traits) }
     }
 
-    /// Constant from when the operation was added.
+    /// The controller of the operation's options, if it has any; constant once the operation was
+    /// added.
     var attemptController: AttemptController? {
         @inline(__always) get { existingExtras?.attemptController }
     }
 
-    /// Whether its body may be needed again after it has run.
+    /// Whether the body may be needed again after it has run.
     var mayRunAgain: Bool {
         @inline(__always) get { attemptController?.plan.mayRunAgain ?? false }
     }

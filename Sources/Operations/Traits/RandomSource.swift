@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Where random numbers come from: the system, or a seed, which gives the same ones each time.
+/// A source of random numbers: the system, or a seed, which gives the same numbers each time.
 package final class RandomSource: Sendable {
     private let isSeeded: Bool
     private let state: Atomic<UInt64>
 
-    /// The system's.
+    /// The random numbers of the system.
     package static let system = RandomSource(isSeeded: false, state: 0)
 
-    /// Gives the same numbers for the same seed.
+    /// Makes a source that gives the same numbers for the same seed.
     package convenience init(seed: UInt64) { self.init(isSeeded: true, state: seed) }
 
     private init(isSeeded: Bool, state: UInt64) {
@@ -16,7 +16,7 @@ package final class RandomSource: Sendable {
         self.state = Atomic(state)
     }
 
-    /// Evenly from 0 up to, but not including, 1.
+    /// Returns a random number, evenly distributed from 0 up to, but not including, 1.
     package func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     private func next() -> UInt64 {
@@ -31,7 +31,7 @@ package final class RandomSource: Sendable {
 
 /// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 ///
-/// Our own, so that seeds mean the same with each version of Swift.
+/// Implemented here, so that a seed means the same with every version of Swift.
 package struct SplitMix64: Sendable {
     private var state: UInt64
 
@@ -42,10 +42,10 @@ package struct SplitMix64: Sendable {
         return Self.mixed(state)
     }
 
-    /// How far the state goes with each number.
+    /// The increment of the state for each number.
     static var step: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
-    /// The number that belongs to a state.
+    /// Returns the number that belongs to a state.
     static func mixed(_ state: UInt64) -> UInt64 {
         var z = state
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,10 +1,10 @@
 /// How long to wait before work that has failed is tried again.
 public struct RetryBackoff: Sendable, Hashable {
-    /// How waits are spread, so that those who failed together do not come back together.
+    /// How waits are spread, so that operations that failed together do not retry together.
     public enum Jitter: Sendable, Hashable {
-        /// Not at all.
+        /// Waits are not spread.
         case none
-        /// Evenly, between no wait and the whole.
+        /// Each wait is spread evenly between zero and the whole wait.
         case full
     }
 
@@ -19,16 +19,19 @@ public struct RetryBackoff: Sendable, Hashable {
     /// Tries again at once.
     public static let none = constant(.zero)
 
-    /// Always waits as long.
+    /// Waits equally long before each retry.
     public static func constant(_ duration: Duration) -> RetryBackoff {
         RetryBackoff(kind: .constant(duration.limitedToLongestTime), jitter: .none)
     }
 
-    /// Waits longer after each failure: before retry *n* = 1, 2, … it is `first * factor^(n - 1)`, but never
-    /// more than `max`, and with full jitter a random time between zero and that.
+    /// Waits longer after each failure.
     ///
-    /// The formula is "Full Jitter" in M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015:
-    /// `sleep = random_between(0, min(cap, base * 2 ** attempt))`, where attempts are counted from 0.
+    /// The wait before retry *n* = 1, 2, … is `first * factor^(n - 1)`, but never more than `max`;
+    /// with full jitter it is a random time between zero and that.
+    ///
+    /// The formula is "Full Jitter" in M. Brooker, "Exponential Backoff And Jitter", AWS
+    /// Architecture Blog, 2015: `sleep = random_between(0, min(cap, base * 2 ** attempt))`, where
+    /// attempts are counted from 0.
     ///
     /// - Parameters:
     ///   - first: the longest wait before the first retry.
@@ -48,15 +51,15 @@ public struct RetryBackoff: Sendable, Hashable {
             jitter: jitter)
     }
 
-    /// The wait before a retry.
+    /// Returns the wait before a retry.
     ///
-    /// - Parameter number: 1 for the first.
+    /// - Parameter number: 1 for the first retry.
     func wait(beforeRetry number: Int, using random: RandomSource) -> Duration {
         let longest: Duration
         switch kind {
         case .constant(let duration): longest = duration
         case .exponential(let first, let factor, let max):
-            // Step by step, so that it does not outgrow any number.
+            // Multiplied step by step, so that the wait cannot overflow.
             var wait = first
             var step = 1
             while step < number, .zero < wait, wait < max, factor > 1 {

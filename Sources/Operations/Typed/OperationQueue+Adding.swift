@@ -1,4 +1,4 @@
-// Making operations with results, and adding them, in one go.
+// Methods that make an operation with a result and add it.
 
 extension OperationQueue {
     /// Adds a function as an operation with a result.
@@ -9,10 +9,11 @@ extension OperationQueue {
     /// ```
     ///
     /// - Parameters:
-    ///   - name: a name for people.
-    ///   - traits: what else is to be said about the operation.
-    ///   - body: the work, run on a worker thread, once unless a trait repeats it. What it returns is the operation's
-    ///     ``TypedOperation/value``; what it throws is its failure.
+    ///   - name: a name for people to read.
+    ///   - traits: further settings of the operation.
+    ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
+    ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
+    ///     failure.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
@@ -22,8 +23,9 @@ extension OperationQueue {
         take(made(body), name, traits)
     }
 
-    /// Adds an async function as an operation with a result; it keeps its place in the queue's width until it
-    /// has returned.
+    /// Adds an async function as an operation with a result.
+    ///
+    /// The operation keeps its slot of the queue's width until the function has returned.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
@@ -39,8 +41,8 @@ extension OperationQueue {
     /// let card = queue.add(after: picture, caption) { picture, caption in Card(picture, caption) }
     /// ```
     ///
-    /// If one of them fails or is cancelled, this one is cancelled, with that as the
-    /// ``Operation/cancellationReason``.
+    /// If one of the other operations fails or is cancelled, the new operation is cancelled, with
+    /// that as its ``Operation/cancellationReason``.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
@@ -74,7 +76,8 @@ extension OperationQueue {
         take(made(after: inputs, body: body), name, traits)
     }
 
-    /// Adds an async function that runs after any number of operations of one type, with their results.
+    /// Adds an async function that runs after any number of operations of one type, with their
+    /// results.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(

@@ -1,5 +1,5 @@
-// Operations that run after others whose results they do not take: subclasses, blocks, operations without a
-// result, and mixtures of these with operations that have one.
+// Operations that run after others and do not take their results. The others may be subclasses,
+// blocks, operations without a result, or a mixture of these and operations with a result.
 
 extension OperationQueue {
     /// Adds a function that runs after other operations have succeeded, whatever their results are.
@@ -8,15 +8,16 @@ extension OperationQueue {
     /// queue.add("clean up", after: copy, index) { try removeTemporaryFiles() }
     /// ```
     ///
-    /// If one of the others fails or is cancelled, this operation is cancelled, with that as its
-    /// ``Operation/cancellationReason``.
+    /// If one of the other operations fails or is cancelled, the new operation is cancelled, with
+    /// that as its ``Operation/cancellationReason``.
     ///
     /// - Parameters:
-    ///   - name: a name for people.
-    ///   - traits: what else is to be said about the operation.
+    ///   - name: a name for people to read.
+    ///   - traits: further settings of the operation.
     ///   - first: the first operation to wait for, in any queue or in none.
     ///   - rest: further operations to wait for.
-    ///   - body: the work. It has no parameters; with one parameter for each operation it gets their results.
+    ///   - body: the work, without parameters. A function with one parameter for each operation
+    ///     selects the `add` method that passes their results.
     @discardableResult
     public final func add<Output: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
@@ -26,7 +27,8 @@ extension OperationQueue {
         take(made(body).depending(on: first, rest), name, traits)
     }
 
-    /// Adds an async function that runs after other operations have succeeded, whatever their results are.
+    /// Adds an async function that runs after other operations have succeeded, whatever their
+    /// results are.
     @discardableResult
     public final func add<Output: Sendable>(
         _ name: String? = nil, _ traits: OperationTrait...,
@@ -36,7 +38,7 @@ extension OperationQueue {
         take(TypedOperation(body: body).depending(on: first, rest), name, traits)
     }
 
-    /// Adds a function that runs after other operations have succeeded, and about which traits say more.
+    /// Adds a function, with traits, that runs after other operations have succeeded.
     @discardableResult
     public final func add<Output: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
@@ -46,8 +48,7 @@ extension OperationQueue {
         take(made(body).depending(on: first, rest), nil, [trait] + traits)
     }
 
-    /// Adds an async function that runs after other operations have succeeded, and about which traits say
-    /// more.
+    /// Adds an async function, with traits, that runs after other operations have succeeded.
     @discardableResult
     public final func add<Output: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,

@@ -1,7 +1,7 @@
-// The same without a name: what is written first is then a trait.
+// The `add` methods without a name: their first argument is a trait.
 
 extension OperationQueue {
-    /// Adds a function as an operation with a result, about which traits say more.
+    /// Adds a function, with traits, as an operation with a result.
     ///
     /// ```swift
     /// let photo = queue.add(.deduplicated(by: url), .retry(3)) { try fetch(url) }
@@ -15,7 +15,7 @@ extension OperationQueue {
         take(made(body), nil, [trait] + traits)
     }
 
-    /// Adds an async function as an operation with a result, about which traits say more.
+    /// Adds an async function, with traits, as an operation with a result.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
@@ -25,7 +25,8 @@ extension OperationQueue {
         take(TypedOperation(body: body), nil, [trait] + traits)
     }
 
-    /// Adds a function that runs after other operations, with their results, in their order.
+    /// Adds a function, with traits, that runs after other operations, with their results, in their
+    /// order.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
@@ -36,7 +37,9 @@ extension OperationQueue {
         take(made(after: first, repeat each rest, body: body), nil, [trait] + traits)
     }
 
-    /// Adds an async function that runs after other operations, with their results, in their order.
+    /// Adds an async function, with traits, that runs after other operations, with their results.
+    ///
+    /// The results come in the order of the operations.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
@@ -49,7 +52,8 @@ extension OperationQueue {
         take(TypedOperation(after: first, repeat each rest, body: body), nil, [trait] + traits)
     }
 
-    /// Adds a function that runs after any number of operations of one type, with their results.
+    /// Adds a function, with traits, that runs after any number of operations of one type, with
+    /// their results.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
@@ -59,7 +63,9 @@ extension OperationQueue {
         take(made(after: inputs, body: body), nil, [trait] + traits)
     }
 
-    /// Adds an async function that runs after any number of operations of one type, with their results.
+    /// Adds an async function, with traits, that runs after any number of operations of one type.
+    ///
+    /// The function gets the results of these operations.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(

@@ -1,18 +1,19 @@
-// Bodies that belong to the main actor. A queue's worker takes the operation, and the body runs on the main
-// actor: the operation keeps its slot from its start until the body has returned there.
+// Operations whose bodies run on the main actor. A worker of the queue takes the operation, which
+// keeps its slot from its start until the body has returned on the main actor.
 //
-// The parameter `actor` is there because two methods of one type cannot differ in the isolation of a closure
-// alone. Nobody needs to write it.
+// The parameter `actor` exists because two methods of one type cannot differ only in the isolation
+// of a closure. Callers never need to write it.
 
 extension OperationQueue {
-    /// Adds a block that runs on the main actor, as an operation with the queue's quality of service.
+    /// Adds a block that runs on the main actor, as an operation with the queue's quality of
+    /// service.
     ///
     /// ```swift
     /// queue.addOperation { @MainActor in label.text = "done" }
     /// ```
     ///
-    /// The operation takes a slot of the queue's width while its block waits for the main actor, so a main
-    /// actor that is busy for long holds up a narrow queue.
+    /// The operation takes a slot of the queue's width while its block waits for the main actor, so
+    /// a main actor that stays busy holds up a narrow queue.
     public final func addOperation(
         _ block: @escaping @MainActor @Sendable () -> Void,
         on actor: MainActor.Type = MainActor.self
@@ -42,8 +43,7 @@ extension OperationQueue {
         take(TypedOperation(onMainActor: body), name, traits)
     }
 
-    /// Adds a function that runs on the main actor, as an operation with a result, about which traits say
-    /// more.
+    /// Adds a function, with traits, that runs on the main actor, as an operation with a result.
     @discardableResult
     public final func add<Output: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,
@@ -68,8 +68,8 @@ extension OperationQueue {
         take(TypedOperation(onMainActorAfter: first, repeat each rest, body: body), name, traits)
     }
 
-    /// Adds a function that runs on the main actor after other operations, with their results, and about which
-    /// traits say more.
+    /// Adds a function, with traits, that runs on the main actor after other operations, with their
+    /// results.
     @discardableResult
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ trait: OperationTrait, _ traits: OperationTrait...,

@@ -1,9 +1,11 @@
-// What `add` makes of its bodies. In a scope all bodies run in tasks, which have the values of the scope's task.
+// Makes the operations of the `add` methods. In a scope all bodies run in tasks, which have the
+// task-local values of the scope's task.
 //
-// Inlinable, as `add` is, so that the types of bodies and results are known where operations are made.
+// Inlinable, as `add` is, so that the compiler knows the types of bodies and results where
+// operations are made.
 
 extension OperationQueue {
-    /// Whether all bodies run in tasks.
+    /// Whether all bodies run in tasks, because the queue belongs to a scope.
     @usableFromInline
     final var runsAllInTasks: Bool { scope != nil }
 
@@ -49,8 +51,9 @@ extension OperationQueue {
         return operation
     }
 
-    /// Lets the operation have what is said about it; returns the one that is to be taken in its place, if
-    /// it has a key that another one has.
+    /// Applies the name and the traits to the operation, and gives it the queue's quality of
+    /// service. If the operation has a key to join by, returns the unfinished operation to use in
+    /// its place.
     @inline(__always)
     final func prepare<Output>(
         _ operation: TypedOperation<Output>, _ name: String?, _ traits: [OperationTrait]
@@ -63,7 +66,8 @@ extension OperationQueue {
         return nil
     }
 
-    /// As blocks that are added have it.
+    /// Gives the operation the queue's quality of service, as added blocks have it, unless it has
+    /// its own.
     @inline(__always)
     final func giveQuality(to operation: Operation) {
         let quality = qualityOfService

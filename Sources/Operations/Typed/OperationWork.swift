@@ -1,4 +1,4 @@
-/// Work that has a type of its own: with inputs, with a name, made wherever it is needed.
+/// A type of work, with inputs and a name, of which values can be made wherever they are needed.
 ///
 /// ```swift
 /// struct Thumbnail: OperationWork {
@@ -9,20 +9,21 @@
 /// let thumbnail = queue.add(Thumbnail(file: "sea.jpg"))
 /// ```
 ///
-/// A structure, or a final class, that stores constants is checked by the compiler. A subclass of
-/// ``TypedOperation`` does the same work, but Swift wants the promise `@unchecked Sendable` from each.
+/// The compiler checks a structure, or a final class, that stores constants. A subclass of
+/// ``TypedOperation`` can do the same work, but Swift requires `@unchecked Sendable` of each such
+/// subclass.
 public protocol OperationWork<Output>: Sendable {
-    /// What the work results in.
+    /// The type of the result.
     associatedtype Output: Sendable
 
-    /// Does the work; once for each attempt, if the operation has several.
+    /// Does the work; called once for each attempt, if the operation has several.
     ///
-    /// What it throws is the operation's failure. An implementation need not be `async`.
+    /// An error that it throws is the operation's failure. An implementation need not be `async`.
     func run() async throws -> Output
 }
 
 extension TypedOperation {
-    /// Makes an operation that does work of a type of its own, the name of which it has.
+    /// Makes an operation that does the given work; its name is the name of the work's type.
     public convenience init(_ work: some OperationWork<Output>) {
         self.init { try await work.run() }
         name = "\(type(of: work))"
@@ -33,9 +34,9 @@ extension OperationQueue {
     /// Adds work that has a type of its own.
     ///
     /// - Parameters:
-    ///   - work: what is done, in a task on a worker thread.
-    ///   - name: a name for people; the name of the type unless given.
-    ///   - traits: what else is to be said about the operation.
+    ///   - work: the work to do, in a task on a worker thread.
+    ///   - name: a name for people to read; the name of the type unless given.
+    ///   - traits: further settings of the operation.
     @discardableResult
     public final func add<Work: OperationWork>(
         _ work: Work, named name: String? = nil, _ traits: OperationTrait...

@@ -1,9 +1,11 @@
-// Operations that take the results of others. They depend on these, and run only if all have succeeded.
+// Operations that take the results of others. They depend on these, and run only if all have
+// succeeded.
 
 extension TypedOperation {
     /// Makes an operation that runs after others, with their results, in their order.
     ///
-    /// If one of them fails or is cancelled, this one is cancelled, with that as the reason.
+    /// If one of the other operations fails or is cancelled, the new operation is cancelled, with
+    /// that as the reason.
     @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
@@ -14,7 +16,8 @@ extension TypedOperation {
         repeat addDependency(each rest, on: .success)
     }
 
-    /// As the one without `async`.
+    /// Makes an operation with an async body that runs after others, with their results, in their
+    /// order.
     @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
@@ -37,7 +40,9 @@ extension TypedOperation {
         for input in inputs { addDependency(input, on: .success) }
     }
 
-    /// As the one without `async`.
+    /// Makes an operation with an async body that runs after any number of others of one type.
+    ///
+    /// The body gets the results of these operations.
     @inlinable
     public convenience init<Input: Sendable>(
         after inputs: [TypedOperation<Input>],
@@ -49,9 +54,9 @@ extension TypedOperation {
 }
 
 extension Sequence {
-    /// The results of all, in order, when all have finished.
+    /// Returns the results of all operations, in order, when all have finished.
     ///
-    /// - Throws: the first error in that order.
+    /// - Throws: the first error in that order, without waiting for the operations behind it.
     public func values<Output>() async throws -> [Output]
     where Element == TypedOperation<Output>, Self: Sendable {
         var values: [Output] = []

@@ -2,35 +2,38 @@ import Synchronization
 
 /// An operation with a result.
 ///
-/// Its body is a function, `async` or not, or a subclass's `main()`. What it returns is the operation's
-/// ``value``; what it throws is the operation's failure. `queue.add { … }` makes one and adds it.
+/// The body is a function, `async` or not, or a subclass's `main()`. Its return value is the
+/// operation's ``value``; an error that it throws is the operation's failure. `queue.add { … }`
+/// makes an operation and adds it.
 ///
 /// ```swift
 /// let download = TypedOperation { try await fetch(url) }
 /// let picture = TypedOperation(after: download) { bytes in try decode(bytes) }
 /// ```
 ///
-/// An `async` body keeps its place in the queue's width until it has returned, so a queue limits
-/// asynchronous work as it does any other. ``Operation/cancel()`` cancels the task in which it runs. The
-/// task runs on the same worker threads as operations do. An operation with an `async` body that is made
-/// inside a task carries that task's task-local values into its body.
+/// An `async` body keeps its slot of the queue's width until it has returned, so a queue limits
+/// asynchronous work as it does any other. ``Operation/cancel()`` cancels the task in which the
+/// body runs. The task runs on the same worker threads as operations do. An operation with an
+/// `async` body that is made inside a task carries that task's task-local values into its body.
 open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
-    // Unchecked: `body` is touched while it is made, and then by the one who runs it, as is `returned`; others
-    // read `returned` when they have seen in the word that it has finished. So no access overlaps another one, and
-    // the two need no checks at run time, which would be made at each release.
+    // Unchecked: the thread that makes the operation sets `body`; later only the thread that runs
+    // or ends the operation touches `body` and writes `returned`. Other threads read `returned`
+    // only after they have seen in the state that the operation has finished. So no two accesses
+    // overlap, and the two properties need no exclusivity checks at run time, which would cost time
+    // at each release.
 
     private typealias AsyncFunction = nonisolated(nonsending) @Sendable () async throws -> Output
 
     private enum Body {
         case function(@Sendable () throws -> Output)
-        /// Called without a change of executor.
+        /// A function that is called without a change of executor.
         case asyncFunction(AsyncFunction)
     }
 
-    /// Nil once it has run for the last time, and if a subclass overrides `main()`.
+    /// The body; nil once it has run for the last time, and if a subclass overrides `main()`.
     @exclusivity(unchecked)
     private var body: Body?
-    /// What runs an async body.
+    /// The task of an async body.
     let run: TaskRun?
     @exclusivity(unchecked)
     private var returned: Output?
@@ -57,7 +60,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         useFastPathUnlessDriven()
     }
 
-    /// - Parameter inheriting: false for a queue that gives its operations the task-local values to have.
+    /// - Parameter inheriting: false for a queue that itself provides the operations' task-local
+    ///   values.
     init(
         inheriting: Bool,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
@@ -76,7 +80,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     deinit {
-        // As a rule its body has run, and what that returned is nothing that could hold others.
+        // The usual case: the body has run, and its result is a trivial value that holds no other
+        // object.
         if case .none = body, run == nil, _isPOD(Output.self) { return }
         ThreadContext.releasing {
             run?.abandon()
@@ -91,9 +96,9 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// The result, without waiting for it.
     ///
-    /// - Throws: what the body threw; ``OperationCancellation`` with the reason once the operation is
-    ///   cancelled, even if its body returns something after that; ``OperationResultError`` if there is
-    ///   no result yet.
+    /// - Throws: the error of the body; ``OperationCancellation`` with the reason once the
+    ///   operation is cancelled, even if its body returns a value after that;
+    ///   ``OperationResultError`` if there is no result yet.
     public final var result: Output {
         get throws {
             let word = status
@@ -116,9 +121,9 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// The result, when there is one: suspends the calling task until the operation has finished.
+    /// The result, once the operation has finished; suspends the calling task until then.
     ///
-    /// Not affected by cancellation of the task: cancel the operation to make it end early.
+    /// Cancelling the task does not end the wait: cancel the operation to make it end early.
     ///
     /// - Throws: as ``result``.
     public final var value: Output {
@@ -130,10 +135,10 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     // MARK: Running
 
-    /// The work; override it. An override need not be `async`.
+    /// Performs the work; override it. An override need not be `async`.
     open func main() async throws -> Output {
         if case .asyncFunction(let body) = body { return try await body() }
-        // A subclass of one without a result may override the other `main()`.
+        // A subclass of an operation without a result may override the other `main()`.
         let synchronous: () -> Void = main
         synchronous()
         guard let nothing = () as? Output else {
@@ -182,7 +187,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override func prepareBodyAgain() { run?.prepareAgain() }
 
-    /// Starts the work: an async body in a task of its own, in which it goes on after this has returned.
+    /// Starts the work; an async body runs in a task of its own and may go on after this method has
+    /// returned.
     public override func start() {
         guard run != nil else { return super.start() }
         guard beginExecuting() else { return }
@@ -228,10 +234,11 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         bodyReturned()
     }
 
-    /// Whether the work goes on after ``start()`` has returned: true of async bodies and of subclasses.
+    /// Whether the work may go on after ``start()`` has returned: true for async bodies and for
+    /// subclasses.
     public override var isAsynchronous: Bool { run != nil }
 
-    /// Asks the work to stop: the task of an async body is cancelled.
+    /// Asks the work to stop; cancels the task of an async body.
     open override func cancel() {
         super.cancel()
         guard let run else { return }
@@ -256,7 +263,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 /// An operation whose work is an `async` function without a result.
 public typealias AsyncOperation = TypedOperation<Void>
 
-/// Abandons the task of an operation when it is released itself.
+/// Abandons the task of an operation when this object is released.
 private final class AbandonedRun {
     private let run: TaskRun
 
