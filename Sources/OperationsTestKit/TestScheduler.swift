@@ -108,7 +108,7 @@ public final class TestScheduler: Sendable {
     @discardableResult
     public func runOne() -> Bool { core.runOne() }
 
-    // MARK: Looking
+    // MARK: Inspecting
 
     /// The clock of everything that the scheduler runs. It stands still unless the scheduler
     /// advances it.

@@ -104,7 +104,7 @@ struct ChromeTrace {
         json.close("}")
     }
 
-    // MARK: What ran
+    // MARK: Running
 
     /// Writes the slices of one track.
     ///
@@ -159,7 +159,7 @@ struct ChromeTrace {
         json.close("}")
     }
 
-    // MARK: What waited
+    // MARK: Waiting
 
     private func writeTimeBefore(
         _ life: TimelineTrace.TimelineSpan, _ number: inout Int, _ json: inout JSONText

@@ -18,7 +18,7 @@ extension OperationQueue {
         existingInsight?.listener.withLock { $0 }
     }
 
-    // MARK: Coming
+    // MARK: Additions and readiness
 
     /// Records an operation that is about to be added to the queue.
     @inline(never)

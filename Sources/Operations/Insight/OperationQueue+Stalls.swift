@@ -22,7 +22,8 @@ public struct OperationQueueStall: Sendable, CustomStringConvertible {
 
 /// A running series of stall reports, which ends with ``end()`` or when the queue is deinitialized.
 ///
-/// This object retains neither the queue nor the reports, and the caller need not retain it.
+/// Neither this object nor the reports retain the queue, and the caller need not retain this
+/// object.
 public final class OperationQueueStallReports: Sendable {
     private let task: Task<Void, Never>
 

@@ -197,7 +197,7 @@ final class TimelineCore: Sendable {
         for queue in queues { queue.entry.withQueue { leave($0) } }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     var eventCounts: (kept: Int, dropped: Int) {
         state.withLock { $0.buffers }.map(\.counts)

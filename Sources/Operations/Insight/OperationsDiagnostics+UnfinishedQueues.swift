@@ -7,8 +7,8 @@ extension OperationsDiagnostics {
         public let queue: OperationQueue
         /// What the queue is doing, and what keeps its operations from running.
         public let explanation: OperationQueueExplanation
-        /// Whether the queue cannot make progress by itself: no operation that the queue's
-        /// operations wait for, directly or indirectly, runs or could be started.
+        /// Whether the queue cannot make progress by itself: no operation of the queue, and none
+        /// that these wait for, directly or indirectly, runs or could be started.
         ///
         /// Only other code can let a stuck queue go on: by resuming a suspended queue, cancelling
         /// an operation, or starting an operation that is in no queue.
@@ -17,7 +17,8 @@ extension OperationsDiagnostics {
         /// still exists only because it holds operations.
         public let isAbandoned: Bool
 
-        /// The explanation, and a note if the queue is stuck or, in addition, abandoned.
+        /// The explanation, with a note if the queue is stuck; the note says whether it is
+        /// abandoned, too.
         public var description: String {
             switch (isStuck, isAbandoned) {
             case (true, true):

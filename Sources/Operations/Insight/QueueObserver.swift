@@ -112,7 +112,7 @@ extension OperationQueue {
     }
 }
 
-/// Removes a queue observer. It retains the observer, but not the queue.
+/// The registration of a queue observer. It retains the observer, but not the queue.
 package struct QueueObservation: Sendable {
     fileprivate let entry: QueueRegistry.Entry
     fileprivate let listener: any QueueObserver

@@ -43,7 +43,7 @@ final class OperationTelemetry: OperationObserver {
     /// The context of the operation's current or last span; nil if it had none.
     var lastContext: ServiceContext? { state.withLock { $0.lastContext } }
 
-    // MARK: What happens to it
+    // MARK: Events
 
     func operationAdded() { metrics?.operationAdded() }
 
@@ -126,7 +126,7 @@ final class OperationTelemetry: OperationObserver {
         span?.abandon()
     }
 
-    // MARK: Around its body
+    // MARK: Around the body
 
     func perform(_ body: () -> Void) {
         guard parent != nil, let context = state.withLock({ $0.span?.context }) else {

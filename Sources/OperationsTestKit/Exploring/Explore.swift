@@ -17,9 +17,9 @@ import Operations
 /// possible, then all schedules that differ from it by one choice, by two, and so on. This is the
 /// iterative context bounding of Musuvathi and Qadeer (PLDI 2007), which rests on the observation
 /// that most mistakes need very few switches. Each choice that is not the first option is counted,
-/// as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If fewer schedules than that
-/// are possible, all of them are run, and the exploration ends. The second half chooses at random,
-/// which reaches mistakes deep in long schedules.
+/// as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If fewer schedules than this
+/// half are possible, all of them are run, and the exploration ends. The second half chooses at
+/// random, which reaches mistakes deep in long schedules.
 ///
 /// A body fails by throwing: from ``check(_:_:fileID:line:)``, `try operation.result`, or
 /// ``TestScheduler/run()``. An exploration does not see the issues that Swift Testing records

@@ -14,7 +14,7 @@ final class SchedulerCore: QueueDriver {
         self.stepLimit = stepLimit
     }
 
-    // MARK: For the driven
+    // MARK: For queues and operations
 
     func offer(_ queue: OperationQueue) { state.withLock { $0.offered(queue) } }
 
@@ -244,7 +244,7 @@ final class SchedulerCore: QueueDriver {
         taken.run()
     }
 
-    // MARK: Looking
+    // MARK: Inspecting
 
     var hasBeenRun: Bool { state.withLock { $0.hasBeenRun } }
     var steps: [Step] { state.withLock { $0.steps } }
@@ -259,7 +259,7 @@ final class SchedulerCore: QueueDriver {
         }
     }
 
-    // MARK: The end
+    // MARK: Discarding
 
     /// Ends what is left of a finished test, as far as cancelling can end it.
     func discard() {

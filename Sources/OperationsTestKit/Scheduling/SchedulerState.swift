@@ -96,7 +96,7 @@ struct SchedulerState {
         self.time = time
     }
 
-    // MARK: What can happen
+    // MARK: Possible events
 
     mutating func add(_ queue: OperationQueue) {
         queues.removeAll { $0.queue == nil }
@@ -266,7 +266,7 @@ struct SchedulerState {
         return choice
     }
 
-    // MARK: What happened
+    // MARK: Past events
 
     mutating func happened(_ kind: Step.Kind, _ name: String, in body: BodyExecutor? = nil) {
         current = body

@@ -306,7 +306,7 @@ struct FailureTests {
         #expect(calls.value == 3)
     }
 
-    // MARK: Looking
+    // MARK: Observing
 
     @Test func explanationsSayHowItEndedAndHowItMustEnd() async {
         let queue = suspendedQueue()

@@ -40,7 +40,7 @@ struct ExtremeValueTests {
         queue.add("all", .cost(.max, of: budget)) {}
         let two = TypedOperation {}
         two.apply(.cost(.max, of: budget), .cost(.max, of: budget))
-        // Together the two costs are the whole budget.
+        // Together the two costs count as the whole budget.
         queue.addOperation(two)
         let one = queue.add("one", .cost(1, of: budget)) { budget.inUse }
         queue.isSuspended = false
