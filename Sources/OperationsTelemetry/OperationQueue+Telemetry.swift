@@ -4,7 +4,8 @@ public import Operations
 public import Tracing
 
 extension OperationQueue {
-    /// Reports what the queue's operations do, from now on: metrics, log messages and a span for each operation.
+    /// Reports the activity of the queue's operations from now on: metrics, log messages and a span
+    /// for each operation.
     ///
     /// ```swift
     /// let thumbnails = OperationQueue()
@@ -12,25 +13,29 @@ extension OperationQueue {
     /// thumbnails.reportTelemetry(logger: logger)
     /// ```
     ///
-    /// Each of the three is what is current where this is called, unless another one is given: so bootstrap the
-    /// systems before, or call this inside of `withLogger`, `withMetricsFactory` or `withTracer`. With nil the
-    /// queue reports nothing of that kind; and where nobody has bootstrapped metrics or tracing, nothing is done
-    /// for these. What is reported, under which names, is in <doc:OperationsTelemetry>.
+    /// Each of the three defaults to the current backend where this method is called. So bootstrap
+    /// the systems before, or call this method inside of `withLogger`, `withMetricsFactory` or
+    /// `withTracer`. If an argument is nil, the queue reports nothing of that kind. If metrics or
+    /// tracing have not been bootstrapped, nothing is done for them. <doc:OperationsTelemetry>
+    /// lists what is reported, and under which names.
     ///
-    /// The queue's `name` at this moment is the `queue` of all that is reported; a
-    /// queue without one reports as `unnamed`, so that there are no more time series than names in the program.
-    /// Operations that are in the queue already are not reported; nor are barrier blocks, but for a span.
+    /// The queue's `name` at this moment is the `queue` of all reports. A queue without a name
+    /// reports as `unnamed`, so that there are no more time series than names in the program.
+    /// Operations already in the queue are not reported. Barrier blocks have a span, and are
+    /// otherwise not reported.
     ///
-    /// A queue reports to one receiver at a time: another call ends what the one before began. The backends are
-    /// called on the thread where something happens, with no lock held; what they take, operations take longer.
-    /// Nothing is kept: neither the queue nor its operations, once they have ended.
+    /// A queue reports to one receiver at a time: another call ends the reports of the previous
+    /// one. The backends are called on the thread of the event, with no lock held; the time they
+    /// take is added to the operation's. The reports retain neither the queue nor, once they have
+    /// ended, its operations.
     ///
     /// - Parameters:
-    ///   - logger: receives failures as errors, stalls as warnings, and all else at the level `debug`.
+    ///   - logger: receives failures as errors, stalls as warnings, and everything else at the
+    ///     level `debug`.
     ///   - metrics: makes the metrics.
     ///   - tracer: makes the spans.
-    ///   - options: what there is to choose besides.
-    /// - Returns: what ends the reports; it need not be kept.
+    ///   - options: further settings.
+    /// - Returns: an object that ends the reports; it need not be retained.
     @discardableResult
     public final func reportTelemetry(
         logger: Logger? = .current,

@@ -2,15 +2,16 @@ public import Logging
 public import Operations
 
 extension OperationsDiagnostics {
-    /// Writes what the library notices about the program to a logger, as warnings, from now on and in place of
-    /// standard error.
+    /// Writes the library's findings about the program to a logger, as warnings, from now on and in
+    /// place of standard error.
     ///
-    /// These are failures that nobody looked at, dependencies that form a cycle, and waits that keep the
-    /// main thread from the work that it is needed for. It sets `OperationsDiagnostics.handler`, so it
-    /// holds for the whole process. Mistakes that stop the program are not among them: they are written
-    /// to standard error, which is still there when a logger may not get to write any more.
+    /// The findings are failures that nobody observed, dependencies that form a cycle, and waits
+    /// that keep the main thread from work that needs it. This method sets
+    /// `OperationsDiagnostics.handler`, so it affects the whole process. Mistakes that stop the
+    /// program are not among the findings: they are written to standard error, because a logger may
+    /// not get to write any more.
     ///
-    /// - Parameter logger: called on the thread where something was found.
+    /// - Parameter logger: called on the thread of the finding.
     public static func report(to logger: Logger) {
         handler = { finding in
             var metadata: Logger.Metadata = ["finding": "\(finding)"]
@@ -35,7 +36,8 @@ extension OperationsDiagnostics {
 }
 
 extension String {
-    /// The name of an operation as other messages have it; in sentences it is quoted.
+    /// The name of an operation without the quotes that it has in sentences, as in other log
+    /// messages.
     fileprivate var unquoted: String {
         count > 2 && hasPrefix("'") && hasSuffix("'") ? String(dropFirst().dropLast()) : self
     }

@@ -1,15 +1,16 @@
-// OperationsTelemetry: what operation queues do, told to swift-metrics, swift-log and swift-distributed-tracing.
+// OperationsTelemetry: reports the activity of operation queues to swift-metrics, swift-log and
+// swift-distributed-tracing.
 //
-// In comes what a queue tells its listener (`QueueObserver`, in Operations): each operation that is added,
-// started, repeated and ended. Out go metrics, log messages and spans, on the thread where it happens and
-// with no lock held.
+// The input is the events that a queue sends to its observer (`QueueObserver`, in Operations): each
+// operation that is added, started, repeated and ended. The output is metrics, log messages and
+// spans, produced on the thread of the event and with no lock held.
 //
-//   OperationQueue.reportTelemetry      what users call
-//            │ listens
+//   OperationQueue.reportTelemetry      the call that users make
+//            │ observes
 //   Listening/QueueTelemetry            one for each call; knows the three backends
 //            │ makes one for each operation that is added
-//   Listening/OperationTelemetry        counts it once, and has its span
+//   Listening/OperationTelemetry        counts the operation once, and has its span
 //            │
-//   Metrics/  Logs/  Traces/            what each backend is told, and what the things are called there
+//   Metrics/  Logs/  Traces/            the reports to each backend, and the names used there
 //
-// Operations is touched by package interfaces only, and knows nothing of this.
+// This module uses only package interfaces of Operations, which knows nothing of this module.

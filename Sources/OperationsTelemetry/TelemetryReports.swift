@@ -1,6 +1,8 @@
 import Operations
 
-/// Goes on until it is ended or the queue goes away. It does not keep the queue, and need not be kept.
+/// Running reports, which end with ``end()`` or when the queue is deinitialized.
+///
+/// This object does not retain the queue, and the caller need not retain this object.
 public final class TelemetryReports: Sendable {
     private let telemetry: QueueTelemetry
     private let listening: QueueObservation
@@ -11,8 +13,9 @@ public final class TelemetryReports: Sendable {
 
     /// Ends the reports.
     ///
-    /// What is being told at this moment is told to its end. Spans of operations that run now end now, with an
-    /// event that says so, and the queue's share of the gauges is taken back. Ending twice changes nothing.
+    /// Reports under way run to their end. Spans of operations that run now end now, with an event
+    /// that says so, and the queue's share of the gauges is subtracted. A second call changes
+    /// nothing.
     public func end() {
         listening.end()
         telemetry.listeningEnded()

@@ -1,21 +1,21 @@
 import Operations
 
-/// The time of a test scheduler.
+/// The clock of a test scheduler.
 ///
-/// It stands still while anything can happen at the present time, and then goes on to the next timer; so a sleep
-/// of a day takes no time, and what is due earlier happens earlier.
+/// The clock stands still while anything can happen at the present time, and then advances to the
+/// next timer. So a sleep of a day takes no real time, and earlier timers fire earlier.
 public struct TestClock: Clock, Sendable {
-    /// A moment, counted from the making of the scheduler.
+    /// A moment, counted from the creation of the scheduler.
     public struct Instant: InstantProtocol {
-        /// How long after the making of the scheduler.
+        /// The time from the creation of the scheduler to this moment.
         public let offset: Duration
 
-        /// The moment so long after this one.
+        /// Returns the moment that is `duration` after this one.
         public func advanced(by duration: Duration) -> Instant {
             Instant(offset: offset + duration)
         }
 
-        /// How long it is to another one.
+        /// Returns the time from this moment to another one.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
         /// Orders moments.
@@ -29,11 +29,11 @@ public struct TestClock: Clock, Sendable {
     /// The present moment of the scheduler.
     public var now: Instant { Instant(offset: core.now) }
 
-    /// A nanosecond, though moments are exact.
+    /// One nanosecond, although moments are exact.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Suspends until that moment has come and the scheduler has chosen to let the task go on; other things may
-    /// happen at the same moment before.
+    /// Suspends the task until the deadline has come and the scheduler has chosen to resume the
+    /// task. Other events of the same moment may happen before.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {

@@ -1,21 +1,22 @@
 import Operations
 
-/// Why a test scheduler cannot come to an end.
+/// The reason why a test scheduler cannot finish.
 public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
-    /// An operation that nothing will bring on, and why that is.
+    /// An operation that can never finish by itself, and why.
     public struct StuckOperation: Sendable {
-        /// What messages call it.
+        /// The operation's name, as in messages.
         public let name: String
-        /// What its `explain()` says about it.
+        /// The operation's explanation, from `explain()`.
         public let explanation: String
     }
 
-    /// Nothing is left to do, but these operations have not finished: they wait for each other, or for something
-    /// that does not come from the scheduler. At most ten.
+    /// Nothing is left to do, but these operations have not finished: they wait for each other, or
+    /// for an event that does not come from the scheduler. At most ten operations.
     case stuck([StuckOperation])
-    /// It was not done after so many steps; these were the last.
+    /// The run was not done after this many steps; these were the last.
     case endless(stepCount: Int, last: [Step])
-    /// The body of an exploration has returned without having run its scheduler, with so many operations left.
+    /// The body of an exploration returned without running its scheduler, with this many operations
+    /// left.
     case neverRun(operationCount: Int)
 
     /// Sentences that say what happened and what to do.
@@ -28,7 +29,7 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
                 "Nothing is left to do, but \(number) operation\(isOne ? " has" : "s have") not finished:"
             ]
             for operation in operations {
-                // One without a name is called by its address there.
+                // The explanation names an operation without a name by its address.
                 let name = operation.name.hasPrefix("'") ? "" : "\(operation.name): "
                 lines += (name + operation.explanation).split(separator: "\n").map { "  \($0)" }
             }
@@ -51,8 +52,8 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
 extension SchedulerCore {
     private static let stuckLimit = 10
 
-    /// Operations that can go on only if somebody outside of this scheduler sees to it, but for those that are
-    /// held back on purpose.
+    /// Returns the operations that can continue only if code outside of this scheduler acts,
+    /// without those that are held back on purpose.
     func stuck() -> [TestSchedulerError.StuckOperation] {
         var stuck: [TestSchedulerError.StuckOperation] = []
         for (operation, queue) in unfinished where stuck.count < Self.stuckLimit {

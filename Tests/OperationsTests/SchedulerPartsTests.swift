@@ -48,7 +48,7 @@ struct SchedulerPartsTests {
             Issue.record("nothing was claimed")
             return
         }
-        #expect(state.cut(first).finished.isEmpty)
+        #expect(state.reclaimRest(of: first).finished.isEmpty)
         guard case .batch = state.executorAsked(second, cores: 1) else {
             Issue.record("what was given back was not claimed")
             return

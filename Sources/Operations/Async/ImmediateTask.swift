@@ -12,7 +12,7 @@ class ImmediateTask: @unchecked Sendable {
     final var thread: Unmanaged<ThreadContext>?
     private final var isOver = false
     /// Set when the worker has taken the suspended operation out of its batch.
-    private final let hasParted = Atomic<Bool>(false)
+    private final let isDetached = Atomic<Bool>(false)
 
     /// The worker's side: resumes the task and returns when the task has ended its turn or is
     /// suspended.
@@ -24,12 +24,12 @@ class ImmediateTask: @unchecked Sendable {
     ) -> Bool {
         self.thread = .passUnretained(thread)
         isOver = false
-        hasParted.store(false, ordering: .relaxed)
+        isDetached.store(false, ordering: .relaxed)
         go()
         if isOver { return true }
         // The operation is retained for the task, which releases it.
-        _ = queue.part(from: batch, keepingRest: true)
-        hasParted.store(true, ordering: .releasing)
+        _ = queue.detachCurrent(from: batch, keepingRest: true)
+        isDetached.store(true, ordering: .releasing)
         return false
     }
 
@@ -37,9 +37,9 @@ class ImmediateTask: @unchecked Sendable {
     /// task has been suspended, this property waits until the worker has taken the operation out of
     /// the batch.
     final var isWithWorker: Bool {
-        if isOnItsThread, !hasParted.load(ordering: .acquiring) { return true }
+        if isOnItsThread, !isDetached.load(ordering: .acquiring) { return true }
         var backoff = Backoff()
-        while !hasParted.load(ordering: .acquiring) { backoff.pause() }
+        while !isDetached.load(ordering: .acquiring) { backoff.pause() }
         return false
     }
 

@@ -1,10 +1,12 @@
 /// Writes a timeline in Chrome's trace format.
 ///
-/// What ran is on tracks of threads, which ``TimelineTracks`` hands out; what waited is on asynchronous tracks
-/// of its queue, where any number may do so at the same time. Times are microseconds since the recording began.
-/// Source of the format: "Trace Event Format", the Chromium project.
+/// Running operations appear on the tracks of threads, which ``TimelineTracks`` assigns. Waiting
+/// operations appear on asynchronous tracks of their queue, where any number can wait at the same
+/// time. Times are microseconds since the recording began. Source of the format: "Trace Event
+/// Format", the Chromium project.
 ///
-/// There is no `displayTimeUnit`: older versions of Perfetto take it for the unit of the times.
+/// The writer emits no `displayTimeUnit`: older versions of Perfetto take it for the unit of the
+/// times.
 struct ChromeTrace {
     private static let portion = 1 << 16
 
@@ -16,7 +18,7 @@ struct ChromeTrace {
         tracks = TimelineTracks(picture)
     }
 
-    /// - Parameter sink: gets the text in portions.
+    /// - Parameter sink: receives the text in portions.
     func write<Failure: Error>(
         _ sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -72,7 +74,7 @@ struct ChromeTrace {
     // MARK: Names
 
     private func writeNames(of process: TimelineTracks.Process, _ json: inout JSONText) {
-        // They are numbered in the order in which they are shown.
+        // Processes are numbered in display order.
         let number = process.number
         writeMetadata("process_name", process: number, thread: nil, &json) {
             $0.field("name", process.name)
@@ -102,10 +104,13 @@ struct ChromeTrace {
         json.close("}")
     }
 
-    // MARK: What ran
+    // MARK: Running
 
-    /// A slice inside of another one is written as a beginning and an end: viewers that read events in the
-    /// order of time would else take it for the place of arrows that lead from the outer one's end.
+    /// Writes the slices of one track.
+    ///
+    /// An outermost slice becomes one complete event. A nested slice becomes a begin event and an
+    /// end event: viewers that read events in time order would otherwise attach an arrow that
+    /// leaves the end of the outer slice to the nested slice.
     private func write(
         _ track: TimelineTracks.Track, of process: TimelineTracks.Process, _ json: inout JSONText
     ) {
@@ -154,7 +159,7 @@ struct ChromeTrace {
         json.close("}")
     }
 
-    // MARK: What waited
+    // MARK: Waiting
 
     private func writeTimeBefore(
         _ life: TimelineTrace.TimelineSpan, _ number: inout Int, _ json: inout JSONText
@@ -179,7 +184,8 @@ struct ChromeTrace {
         for (phase, time) in [("b", from), ("e", max(from, to))] {
             begin(phase, kind, process: process, thread: process, time: time, &json)
             json.field("cat", kind)
-            // An id that is not of its process alone would make it a track of no process in Perfetto.
+            // Perfetto shows an asynchronous track outside of every process unless its id is local
+            // to the process.
             json.key("id2")
             json.open("{")
             json.field("local", "\(number)")
@@ -199,14 +205,14 @@ struct ChromeTrace {
     private func writeFlow(_ flow: (from: Int, to: Int), number: Int, _ json: inout JSONText) {
         guard let from = tracks.places[flow.from], let to = tracks.places[flow.to] else { return }
         let (dependency, dependent) = (picture.lives[flow.from], picture.lives[flow.to])
-        // The end of a slice does not belong to it.
+        // The end of a slice does not belong to the slice.
         let end = dependency.end > dependency.start ? dependency.end - 1 : dependency.end
         for (phase, place, time) in [("s", from, end), ("f", to, dependent.start)] {
             begin(
                 phase, "dependency", process: place.process, thread: place.track, time: time, &json)
             json.field("cat", "dependency")
             json.field("id", number)
-            // It leads to the slice that begins there, not to the one after that.
+            // The arrow leads to the slice that begins at its end, not to the slice after that.
             if phase == "f" { json.field("bp", "e") }
             json.close("}")
         }
@@ -241,7 +247,7 @@ struct ChromeTrace {
 }
 
 extension UInt64 {
-    /// 0 for what lies before it.
+    /// Returns the time from `start` to this time; 0 if this time is before `start`.
     fileprivate func distance(from start: UInt64) -> UInt64 { self > start ? self - start : 0 }
 }
 

@@ -1,8 +1,9 @@
 /// How often durations of each length occurred, in a fixed amount of memory.
 ///
-/// Each doubling of the length is divided into sixteen buckets of equal width, so what is read from them is
-/// off by a thirty-second of its value at most; up to sixteen nanoseconds every value has a bucket of its
-/// own, and from 78 hours on all share the last. Source: G. Tene, HdrHistogram.
+/// Each doubling of the length is divided into sixteen buckets of equal width, so a value read from
+/// a bucket is off by a thirty-second of the value at most. Up to sixteen nanoseconds every value
+/// has a bucket of its own; from 78 hours on all values share the last bucket. Source: G. Tene,
+/// HdrHistogram.
 public struct DurationHistogram: Sendable, Equatable {
     private static let precision = 4
     private static let highestBit = 47
@@ -14,12 +15,12 @@ public struct DurationHistogram: Sendable, Equatable {
     private var least: UInt64
     private var most: UInt64
 
-    /// An empty one.
+    /// Makes an empty histogram.
     public init() {
         self.init(counts: [], sum: 0, least: .max, most: 0)
     }
 
-    /// - Parameter counts: for all buckets, or none.
+    /// - Parameter counts: the counts of all buckets, or an empty array.
     init(counts: [UInt64], sum: UInt64, least: UInt64, most: UInt64) {
         self.counts = counts.allSatisfy { $0 == 0 } ? [] : counts
         (self.sum, self.least, self.most) = (sum, least, most)
@@ -37,7 +38,7 @@ public struct DurationHistogram: Sendable, Equatable {
         return (shift + 1) << precision + Int(nanoseconds >> UInt64(shift)) - 1 << precision
     }
 
-    /// The least value of a bucket.
+    /// Returns the smallest value of a bucket.
     static func start(of bucket: Int) -> UInt64 {
         let (octave, place) = (bucket >> precision, UInt64(bucket & (1 << precision - 1)))
         return octave == 0 ? place : (1 << UInt64(precision) + place) << UInt64(octave - 1)
@@ -45,7 +46,7 @@ public struct DurationHistogram: Sendable, Equatable {
 
     // MARK: Filling
 
-    /// Adds a duration; a negative one counts as 0.
+    /// Adds a duration; a negative duration counts as 0.
     public mutating func add(_ duration: Duration) {
         let nanoseconds = duration.wholeNanoseconds
         if counts.isEmpty { counts = Array(repeating: 0, count: Self.bucketCount) }
@@ -55,7 +56,7 @@ public struct DurationHistogram: Sendable, Equatable {
         (least, most) = (Swift.min(least, nanoseconds), Swift.max(most, nanoseconds))
     }
 
-    /// Adds all that another one has.
+    /// Adds all durations of another histogram.
     public mutating func merge(_ other: DurationHistogram) {
         guard other.count > 0 else { return }
         if counts.isEmpty { counts = Array(repeating: 0, count: Self.bucketCount) }
@@ -67,30 +68,32 @@ public struct DurationHistogram: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// How many durations were added.
+    /// The number of durations added.
     public private(set) var count = 0
 
-    /// The arithmetic mean, exactly; nil if there is nothing.
+    /// The arithmetic mean, which is exact; nil if the histogram is empty.
     public var mean: Duration? {
         count == 0 ? nil : .nanoseconds(Int64(clamping: sum / UInt64(count)))
     }
 
-    /// The shortest, exactly; nil if there is nothing.
+    /// The shortest duration, which is exact; nil if the histogram is empty.
     public var min: Duration? { count == 0 ? nil : .nanoseconds(Int64(clamping: least)) }
 
-    /// The longest, exactly; nil if there is nothing.
+    /// The longest duration, which is exact; nil if the histogram is empty.
     public var max: Duration? { count == 0 ? nil : .nanoseconds(Int64(clamping: most)) }
 
-    /// The length that so many of a hundred do not exceed; nil if there is nothing.
+    /// Returns the duration that the given percentage of all durations do not exceed; nil if the
+    /// histogram is empty.
     ///
-    /// The middle of the bucket in which it lies, or the shortest or longest if that is nearer.
+    /// The result is the middle of the bucket that contains the percentile, or the shortest or
+    /// longest duration if that is nearer.
     ///
-    /// - Parameter percent: from 0 to 100; values outside are moved to the ends.
+    /// - Parameter percent: from 0 to 100; values outside of that range are clamped.
     public func percentile(_ percent: Double) -> Duration? {
         guard count > 0 else { return nil }
         let share = Swift.min(Swift.max(percent, 0), 100) / 100
         let rank = Swift.max(1, UInt64((share * Double(count)).rounded(.up)))
-        // The ends are known exactly.
+        // The shortest and the longest duration are known exactly.
         if rank == 1 { return min }
         if rank >= UInt64(count) { return max }
         var passed: UInt64 = 0
@@ -107,7 +110,7 @@ public struct DurationHistogram: Sendable, Equatable {
 }
 
 extension DurationHistogram: CustomStringConvertible {
-    /// The count, the mean and some percentiles in a line.
+    /// The count, the mean and some percentiles in one line.
     public var description: String {
         if count == 0 { return "nothing" }
         return zip(Self.columns, cells).map { "\($0) \($1)" }.joined(separator: ", ")
@@ -122,20 +125,20 @@ extension DurationHistogram: CustomStringConvertible {
 }
 
 extension Duration {
-    /// 0 for negative ones, and the largest number for those that are larger.
+    /// The duration in nanoseconds: 0 if it is negative, the largest number if it is too long.
     var wholeNanoseconds: UInt64 {
         if self <= .zero { return 0 }
-        // There are durations, and sums of them, whose components cannot be told.
+        // `components` traps for some durations, and for some sums of durations.
         if self >= .seconds(Int64.max) { return .max }
         let (seconds, attoseconds) = components
         let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? .max : whole &+ UInt64(attoseconds / 1_000_000_000)
     }
 
-    /// 0 for negative ones.
+    /// The duration in milliseconds; 0 if it is negative.
     var wholeMilliseconds: UInt64 { wholeNanoseconds / 1_000_000 }
 
-    /// Three digits and a unit: "1.25 µs", "340 ns", "12.0 s".
+    /// The duration with up to three digits and a unit: "1.25 µs", "340 ns", "12.0 s".
     var inShort: String {
         let nanoseconds = wholeNanoseconds
         let units: [(UInt64, String)] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")]

@@ -1,4 +1,4 @@
-/// Finds the unfinished operations of a queue, and what they wait for, directly or not.
+/// Collects the unfinished operations of a queue, and what they wait for, directly or indirectly.
 struct GraphCollector {
     static let limit = 10_000
 
@@ -6,7 +6,7 @@ struct GraphCollector {
         let operation: Operation
         let queue: OperationQueue?
         let word: LifecycleState
-        /// What its code waits for.
+        /// The operations for which the operation's code waits.
         var waits: [Operation] = []
         var dependencies: [Operation] = []
     }
@@ -14,7 +14,7 @@ struct GraphCollector {
     private(set) var found: [Found] = []
     private var places: [ObjectIdentifier: Int] = [:]
     private(set) var omitted = 0
-    /// Those of which there was room for their names only, so that each counts once.
+    /// The operations beyond the limit, recorded only so that each counts once.
     private var refused: Set<ObjectIdentifier> = []
     private let limit: Int
 
@@ -40,19 +40,19 @@ struct GraphCollector {
             return
         }
         places[id] = found.count
-        // In this order: one that leaves its queue in between has finished.
+        // In this order: an operation that leaves its queue in between has finished.
         let queue = operation.retainedQueue()
         found.append(Found(operation: operation, queue: queue, word: operation.status))
     }
 
     private mutating func look(_ index: Int) {
         let operation = found[index].operation
-        // What a finished one waited for is over.
+        // A finished operation waits for nothing any more.
         guard found[index].word.phase != .finished else { return }
         let dependencies = operation.listedDependencies
         found[index].dependencies = dependencies
         for dependency in dependencies { add(dependency) }
-        // Its group starts it.
+        // The group starts the operation.
         if found[index].word.phase == .created, let group = operation.group { add(group) }
         guard found[index].word.isAtWork else { return }
         for target in BlockedWait.targets(in: operation) where !target.isOver {

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// What has to be done around each operation of a queue, beside running it.
+/// The features that need work around each operation of a queue, beyond running it.
 ///
-/// Workers look at it before each operation, as one byte: while nobody asks for anything it is 0, and that is
-/// all that Insight costs.
+/// Workers read this byte before each operation. While no feature is in use it is 0, and reading it
+/// is all that Insight costs.
 struct Instrumentation: OptionSet, Sendable {
     let rawValue: UInt8
 
-    // Computed, like the flags of `LifecycleState`.
+    // These are computed, like the flags of `LifecycleState`.
 
-    /// ``OperationQueue/progress`` was asked for.
+    /// ``OperationQueue/progress`` was read.
     static var progress: Instrumentation { Instrumentation(rawValue: 1) }
     /// An ``OperationTimeline`` records the queue.
     static var timeline: Instrumentation { Instrumentation(rawValue: 2) }
     /// ``OperationQueue/measuresOperations`` is set.
     static var meter: Instrumentation { Instrumentation(rawValue: 4) }
-    /// An `QueueObserver` listens.
+    /// A `QueueObserver` is set.
     static var listener: Instrumentation { Instrumentation(rawValue: 8) }
 
-    /// Those for which the times of operations are noted.
+    /// The features for which the times of operations are recorded.
     static var watched: Instrumentation { [.timeline, .meter, .listener] }
 }
 
@@ -28,7 +28,7 @@ extension OperationQueue {
         self.instrumentation.load(ordering: .acquiring) & instrumentation.rawValue != 0
     }
 
-    /// Whether the times of its operations are noted.
+    /// Whether the times of the queue's operations are recorded.
     var isWatched: Bool {
         @inline(__always) get {
             instrumentation.load(ordering: .relaxed) & Instrumentation.watched.rawValue != 0
@@ -43,7 +43,7 @@ extension OperationQueue {
         self.instrumentation.bitwiseAnd(~instrumentation.rawValue, ordering: .acquiringAndReleasing)
     }
 
-    /// As ``begin(_:)``; and what is in the queue by now counts as added, or ready, at this moment.
+    /// As ``begin(_:)``; operations already in the queue count as added, or ready, at this moment.
     func beginWatching(_ instrumentation: Instrumentation) {
         begin(instrumentation)
         let now = monotonicNanoseconds()
@@ -61,7 +61,8 @@ extension OperationQueue {
         }
     }
 
-    /// What is kept for those who look on; made if need be, and kept as long as the queue.
+    /// The state that the queue keeps for Insight; made on first use, and kept as long as the
+    /// queue.
     var ownInsight: QueueInsight {
         if let existingInsight { return existingInsight }
         let new = Unmanaged.passRetained(QueueInsight())
@@ -78,9 +79,10 @@ extension OperationQueue {
     }
 }
 
-/// What a queue keeps for those who look on.
+/// The state that a queue keeps for Insight.
 final class QueueInsight: Sendable {
-    /// Which timeline records the queue: its number, and the queue's number there in the low half; or 0.
+    /// The timeline that records the queue: its number in the high half, and the queue's number in
+    /// that timeline in the low half; 0 for none.
     let recording = Atomic<UInt64>(0)
     let meter = OperationMeter()
     let listener = Locked<(any QueueObserver)?>(nil)

@@ -1,11 +1,12 @@
-/// JSON that is written from its beginning to its end. Whoever writes sees to it that what is opened is
-/// closed, and that objects get keys.
+/// Writes JSON from beginning to end.
+///
+/// The caller must close whatever it opens and give every member of an object a key.
 struct JSONText {
     var bytes: [UInt8] = []
     private var needsComma = false
     private var lineIsDue = false
 
-    /// The next value begins a line.
+    /// Puts the next value on a new line.
     mutating func newline() { lineIsDue = true }
 
     private mutating func separate() {
@@ -43,7 +44,7 @@ struct JSONText {
         needsComma = true
     }
 
-    /// Nanoseconds as microseconds, exactly.
+    /// Appends nanoseconds as exact microseconds.
     mutating func microseconds(_ nanoseconds: UInt64) {
         separate()
         bytes += String(nanoseconds / 1_000).utf8

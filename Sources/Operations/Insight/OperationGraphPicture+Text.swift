@@ -1,7 +1,7 @@
 extension OperationGraphPicture {
     private static let criticalColour = "#c0392b"
 
-    /// The nodes of each queue, and at last those that are in none.
+    /// The nodes of each queue, followed by the nodes that are in no queue.
     private var clusters: [(label: String?, nodes: [Int])] {
         var byQueue = [[Int]](repeating: [], count: queues.count)
         var free: [Int] = []
@@ -19,10 +19,10 @@ extension OperationGraphPicture {
 
     // MARK: DOT
 
-    /// The picture in the language of Graphviz: `dot -Tsvg`.
+    /// The picture in the DOT language of Graphviz: `dot -Tsvg`.
     ///
-    /// Colours and words give the states; a dashed arrow is a wait in an operation's code; what is thick and red
-    /// is the ``criticalPath``.
+    /// Colours and words show the states. A dashed arrow is a wait in an operation's code. Thick
+    /// red lines mark the ``criticalPath``.
     public var dot: String {
         var lines = [
             "digraph operations {", "  rankdir=LR;", "  compound=true;",
@@ -65,7 +65,8 @@ extension OperationGraphPicture {
         return "n\(index) [\(attributes.joined(separator: ", "))];"
     }
 
-    /// A quoted string: only quotes and backslashes mean something there. Source: "The DOT Language".
+    /// Returns the text as a quoted string, in which only quotes and backslashes are special.
+    /// Source: "The DOT Language".
     static func dotText(_ text: String) -> String {
         var quoted = "\""
         for character in text.unicodeScalars {
@@ -73,7 +74,7 @@ extension OperationGraphPicture {
             case "\"": quoted += "\\\""
             case "\\": quoted += "\\\\"
             case "\n": quoted += "\\n"
-            // Labels know the entities of HTML.
+            // Labels interpret HTML entities.
             case "&": quoted += "&amp;"
             case _ where character.isControl: quoted += " "
             default: quoted.unicodeScalars.append(character)
@@ -84,10 +85,10 @@ extension OperationGraphPicture {
 
     // MARK: Mermaid
 
-    /// The picture in the language of Mermaid, which many web pages draw.
+    /// The picture in the Mermaid language, which many web pages draw.
     ///
-    /// As ``dot``: colours and words give the states, dotted arrows are waits in an operation's code, thick ones
-    /// the ``criticalPath``.
+    /// As in ``dot``, colours and words show the states. Dotted arrows are waits in an operation's
+    /// code, and thick arrows mark the ``criticalPath``.
     public var mermaid: String {
         var lines = ["flowchart LR"]
         for (number, cluster) in clusters.enumerated() {
@@ -131,8 +132,10 @@ extension OperationGraphPicture {
         return "n\(index)\(shape):::\(node.state.kind.rawValue)"
     }
 
-    /// A quoted string. What could mean something, to Mermaid, as Markdown or as HTML, is written as a number:
-    /// all but letters, digits and spaces, as far as ASCII goes. Source: "Flowcharts", Mermaid's documentation,
+    /// Returns the text as a quoted string.
+    ///
+    /// Every ASCII character but letters, digits and spaces is written as a number, because
+    /// Mermaid, Markdown or HTML could interpret it. Source: "Flowcharts", Mermaid's documentation,
     /// "Entity codes to escape characters".
     static func mermaidText(_ text: String) -> String {
         var quoted = "\""
@@ -150,14 +153,14 @@ extension OperationGraphPicture {
 }
 
 extension Unicode.Scalar {
-    /// Neither text nor space: the control characters, and the separators of lines.
+    /// Whether the scalar is a control character or a line separator.
     fileprivate var isControl: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value) || value == 0x2028 || value == 0x2029
     }
 }
 
 extension OperationGraphPicture.EdgeKind {
-    /// What is written at the arrow.
+    /// The text at the arrow.
     fileprivate var label: String? {
         switch self {
         case .dependency(.always): nil

@@ -1,79 +1,82 @@
-/// What a queue's operations are doing and what they wait for, as a picture; made by
-/// ``OperationQueue/graph``.
+/// A picture of a queue's operations and what they wait for; made by ``OperationQueue/graph``.
 ///
 /// ```swift
 /// print(queue.graph.mermaid)
 /// ```
 ///
-/// It has the unfinished operations of the queue and whatever they wait for, in any queue: 10,000 of them at
-/// most. Each part was true while it was made; not all at one instant.
+/// The picture shows the unfinished operations of the queue and everything they wait for, in any
+/// queue: at most 10,000 operations. Each part was true when it was read, but not all parts at one
+/// instant.
 public struct OperationGraphPicture: Sendable {
     /// What an operation is doing.
     public enum State: Sendable, Equatable {
-        /// It is in no queue, and was not started.
+        /// The operation is in no queue and has not been started.
         case notStarted
-        /// It waits for others, or for its own `isReady`.
+        /// The operation waits for other operations, or for its own `isReady`.
         case waiting
-        /// Nothing but its queue holds it back.
+        /// Only its queue holds the operation back.
         case ready
-        /// It runs; for at most so long, if that is known. See ``OperationExplanation/Reason``.
+        /// The operation runs, at most for the given time, if that is known. See
+        /// ``OperationExplanation/Reason``.
         case executing(atMost: Duration?)
-        /// It is over.
+        /// The operation has finished.
         case finished
-        /// It was cancelled, whether it has left yet or not.
+        /// The operation was cancelled, whether or not it has left its queue.
         case cancelled
     }
 
-    /// Why there is an arrow.
+    /// Why an arrow exists.
     public enum EdgeKind: Sendable, Equatable {
-        /// One depends on the other, and on how that ends.
+        /// One operation depends on the other, and on its outcome.
         case dependency(DependencyCondition)
-        /// The code of one waits for the other.
+        /// The code of one operation waits for the other.
         case wait
     }
 
     /// One operation.
     public struct Node: Sendable {
-        /// Its name, or its class.
+        /// The operation's name, or its class.
         public let label: String
-        /// What it is doing.
+        /// What the operation is doing.
         public let state: State
-        /// The number of its queue in ``OperationGraphPicture/queues``; nil if it is in none any more, or yet.
+        /// The number of the operation's queue in ``OperationGraphPicture/queues``; nil if it is in
+        /// no queue.
         public let queue: Int?
-        /// Whether it is a barrier block.
+        /// Whether the operation is a barrier block.
         public let isBarrier: Bool
-        /// Whether it lies on the longest way to the end; see ``OperationGraphPicture/criticalPath``.
+        /// Whether the node is part of ``OperationGraphPicture/criticalPath``.
         public internal(set) var isCritical = false
     }
 
-    /// Leads from what is waited for to what waits.
+    /// An arrow from an operation to another one that waits for it.
     public struct Edge: Sendable {
-        /// The number of the node that is waited for.
+        /// The number of the node that the other node waits for.
         public let from: Int
         /// The number of the node that waits.
         public let to: Int
-        /// Why.
+        /// Why the node waits.
         public let kind: EdgeKind
-        /// Whether it is part of ``OperationGraphPicture/criticalPath``.
+        /// Whether the arrow is part of ``OperationGraphPicture/criticalPath``.
         public internal(set) var isCritical = false
     }
 
-    /// What messages call the queues; the first is the one that was asked.
+    /// The labels of the queues, as in messages; the first is that of the queue of which the
+    /// picture was made.
     public let queues: [String]
     /// The operations: first those of the queue, in their order.
     public private(set) var nodes: [Node]
-    /// What waits for what.
+    /// The arrows between operations that wait and what they wait for.
     public private(set) var edges: [Edge]
-    /// The longest chain of operations that have not finished, of which each waits for the one before it:
-    /// their numbers in ``nodes``.
+    /// The longest chain of unfinished operations in which each waits for the one before it, as
+    /// numbers in ``nodes``.
     ///
-    /// All operations count the same: how long one that has not run will take is not known. If there are
-    /// several it is one of them. Cycles are cut somewhere.
+    /// All operations count the same: how long an operation that has not run will take is unknown.
+    /// If several chains are longest, this is one of them. Cycles are cut at an arbitrary point.
     public let criticalPath: [Int]
-    /// How many operations were left out. More may lie behind these.
+    /// How many operations were left out. Further operations may lie behind these.
     public let omittedCount: Int
 
-    /// - Parameter limit: how many operations.
+    /// - Parameter limit: the largest number of operations in the picture.
     init(of queue: OperationQueue, limit: Int = GraphCollector.limit) {
         let survey = GraphCollector(of: queue, limit: limit)
         var queues = [queue]
@@ -106,7 +109,7 @@ public struct OperationGraphPicture: Sendable {
     }
 
     private mutating func markCriticalPath() {
-        // One operation alone is no way.
+        // A single operation is not a path.
         guard criticalPath.count > 1 else { return }
         var next: [Int: Int] = [:]
         for (from, to) in zip(criticalPath, criticalPath.dropFirst()) { next[from] = to }
@@ -116,7 +119,8 @@ public struct OperationGraphPicture: Sendable {
         }
     }
 
-    /// The longest chain along edges between nodes that count, the first to end first.
+    /// Returns the longest chain along edges between nodes that count, beginning with the node that
+    /// must finish first.
     static func longestChain(_ edges: [Edge], among counts: [Bool]) -> [Int] {
         var before = [[Int]](repeating: [], count: counts.count)
         for edge in edges where counts[edge.from] && counts[edge.to] {
@@ -152,14 +156,14 @@ public struct OperationGraphPicture: Sendable {
 }
 
 extension OperationQueue {
-    /// The queue's unfinished operations and what they wait for, to be drawn.
+    /// A picture of the queue's unfinished operations and what they wait for.
     ///
     /// - Complexity: O(n log n) for n operations and their dependencies.
     public final var graph: OperationGraphPicture { OperationGraphPicture(of: self) }
 }
 
 extension Operation {
-    /// What pictures call it: its name, or its class.
+    /// The operation's name in pictures: its name, or its class.
     var pictureName: String {
         if let name, !name.isEmpty { return name }
         return status.has(.barrier) ? "barrier" : "\(type(of: self))"
@@ -180,7 +184,7 @@ extension GraphCollector.Found {
 }
 
 extension OperationGraphPicture.State {
-    /// What a picture says of it.
+    /// The state as text in a picture.
     var text: String {
         switch self {
         case .notStarted: "in no queue"
@@ -192,11 +196,12 @@ extension OperationGraphPicture.State {
         }
     }
 
-    /// For the colour: the same for all that are doing the same.
+    /// The state as a colour: states that mean the same activity share one.
     enum Kind: String, CaseIterable {
         case idle, waiting, ready, executing, finished, cancelled
 
-        /// Chosen to be told apart by people who do not see all colours, together with the text.
+        /// The colours, chosen so that colour-blind people can tell them apart, together with the
+        /// text.
         var colours: (fill: String, line: String) {
             switch self {
             case .idle: ("#ffffff", "#999999")

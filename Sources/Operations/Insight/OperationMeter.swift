@@ -1,23 +1,26 @@
 import Synchronization
 
-/// Counts what happens to the operations of a queue, and how long it takes, in a fixed amount of memory.
+/// Counts what happens to the operations of a queue, and measures how long it takes, in a fixed
+/// amount of memory.
 ///
-/// Each thread has one of a few shards for itself, as far as there are enough, so that counting is an
-/// addition in memory that the processor has at hand.
+/// The memory consists of a few shards. Each thread has a shard to itself as long as there are
+/// enough, so counting is an addition in memory that the processor already has in its cache.
 ///
-/// Unchecked: the memory is made once and consists of atomics.
+/// Unchecked: the memory is allocated once and consists of atomics.
 final class OperationMeter: @unchecked Sendable {
     private static let shardCount = 8
 
     private struct Range {
-        /// How many operations there were, and had come, when measuring began and ended.
+        /// `begin`: how many operations had finished when measuring began. `end`: how many had been
+        /// added when measuring ended.
         var begin = 0
         var end: Int?
         var isOn = false
     }
 
     private let range = Locked(Range())
-    /// All shards. Made with the first measurement, under the lock of `range`, and kept.
+    /// The memory of all shards. The first measurement allocates it, under the lock of `range`; it
+    /// is kept from then on.
     private let memory = Atomic<UnsafeMutablePointer<Atomic<UInt64>>?>(nil)
 
     deinit {
@@ -28,8 +31,11 @@ final class OperationMeter: @unchecked Sendable {
 
     // MARK: Beginning and ending
 
-    /// - Parameter additions: how many operations the queue has seen, without those that are over.
-    /// - Returns: false if it is on already.
+    /// Begins a measurement.
+    ///
+    /// - Parameter additions: how many operations the queue has seen, without those that are
+    ///   unfinished: these count as added.
+    /// - Returns: false if a measurement is under way already.
     func begin(additions: Int) -> Bool {
         range.withLock { range in
             if range.isOn { return false }
@@ -52,6 +58,8 @@ final class OperationMeter: @unchecked Sendable {
         memory.store(all, ordering: .releasing)
     }
 
+    /// Ends the measurement.
+    ///
     /// - Parameter additions: how many operations the queue has seen.
     func end(additions: Int) {
         range.withLock { range in
@@ -76,7 +84,9 @@ final class OperationMeter: @unchecked Sendable {
     @inline(__always)
     func waited(_ nanoseconds: UInt64) { ownShard?.waiting.add(nanoseconds) }
 
-    /// - Parameter running: nil if it never began.
+    /// Counts an operation that has ended.
+    ///
+    /// - Parameter running: nil if the operation never began.
     @inline(__always)
     func ended(_ outcome: OperationOutcome, running: UInt64?) {
         guard let shard = ownShard else { return }
@@ -104,12 +114,12 @@ final class OperationMeter: @unchecked Sendable {
     }
 }
 
-/// A part of a meter: a view of its memory.
+/// One shard of a meter: a view of its memory.
 private struct Shard {
     typealias Words = UnsafeMutablePointer<Atomic<UInt64>>
 
     private static let outcomes = 3
-    /// In words; whole cache lines, and one between it and the next.
+    /// The size in words: whole cache lines, plus one line between this shard and the next.
     static let size = (2 * Recording.size + outcomes + 15) / 8 * 8
 
     private let words: Words
@@ -163,15 +173,15 @@ private struct Shard {
             let rest = (0..<3).map {
                 words[DurationHistogram.bucketCount + $0].load(ordering: .relaxed)
             }
-            // Of a value that is being added the ends may not be told yet.
+            // A value may be counted before it has updated `least` and `most`.
             return DurationHistogram(
                 counts: counts, sum: rest[0], least: min(rest[1], rest[2]), most: rest[2])
         }
     }
 }
 
-// `min` and `max` of the library compare unsigned values as if they were signed (Swift 6.3.1): `.max`, which
-// stands for "nothing yet", would stay the least.
+// `Atomic.min` and `Atomic.max` of the standard library compare unsigned values as if they were
+// signed (Swift 6.3.1). `.max`, which stands for "nothing yet", would stay the minimum.
 extension Atomic where Value == UInt64 {
     @inline(__always)
     fileprivate func lower(to value: UInt64) {

@@ -1,9 +1,9 @@
 /// How an operation has ended.
 package enum OperationOutcome: UInt8, Sendable {
     case finished
-    /// It was cancelled before it ended, whether it had begun or not.
+    /// The operation was cancelled before it ended, whether or not it had begun.
     case cancelled
-    /// It threw an error.
+    /// The operation threw an error.
     case failed
 
     var text: StaticString {
@@ -16,9 +16,9 @@ package enum OperationOutcome: UInt8, Sendable {
 }
 
 extension Operation {
-    /// How its work ended; the one place that tells failures from successes.
+    /// Returns how the body ended. Only this method tells failures from successes.
     ///
-    /// Asked when the work is over, possibly before the word says so.
+    /// Called when the body has ended, possibly before the state says so.
     func outcome(_ word: LifecycleState) -> OperationOutcome {
         switch word.outcome {
         case .succeeded: .finished

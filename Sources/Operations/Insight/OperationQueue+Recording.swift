@@ -1,14 +1,14 @@
 import Synchronization
 
-// Where the scheduler says what happens to operations of a queue that is watched. Nothing here is called
-// for others.
+// Recording of what happens to operations of a queue that is watched. The scheduler calls none of
+// this for other queues.
 
 extension OperationQueue {
     private var careNow: Instrumentation {
         Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
     }
 
-    /// The queue that is watched has what it takes.
+    /// Calls `body` with the queue's Insight state, which every watched queue has.
     @inline(__always)
     private func withInsight(_ body: (QueueInsight) -> Void) {
         insight.load(ordering: .acquiring)?._withUnsafeGuaranteedRef(body)
@@ -18,9 +18,9 @@ extension OperationQueue {
         existingInsight?.listener.withLock { $0 }
     }
 
-    // MARK: Coming
+    // MARK: Additions and readiness
 
-    /// It is about to be put into the queue.
+    /// Records an operation that is about to be added to the queue.
     @inline(never)
     func recordAddition(of operation: Operation) {
         let isReady = recordAddition(of: operation, at: recordTime())
@@ -50,17 +50,17 @@ extension OperationQueue {
         operation.accept(witness)
     }
 
-    /// Returns whether that makes it ready.
+    /// Returns whether the addition makes the operation ready.
     private func recordAddition(of operation: Operation, at now: UInt64) -> Bool {
         let word = operation.status
-        // What is in a queue already is about to be refused.
+        // An operation that is already in a queue is about to be refused.
         guard word.phase == .created else { return true }
         let isReady = word.has(.fastPath) && word.isReady
         operation.mark(PhaseTimestamp(isReady ? .ready : .added, now))
         return isReady
     }
 
-    /// It is about to be put among the ready ones.
+    /// Records an operation that is about to be put on the ready list.
     @inline(never)
     func recordReady(_ operation: Operation) {
         let mark = operation.lastMark
@@ -69,7 +69,8 @@ extension OperationQueue {
             wasJustAdded = context.notes.lastAdded.map { $0 == (operation.identity, mark) } ?? false
             context.notes.lastAdded = nil
         }
-        // It was asked, and said yes: that is not worth another look at the clock.
+        // The operation became ready as part of its addition: reuse the timestamp of the addition
+        // instead of reading the clock again.
         if wasJustAdded {
             operation.mark(PhaseTimestamp(.ready, mark.time))
         } else {
@@ -91,11 +92,11 @@ extension OperationQueue {
         recordWait(of: operation, since: before, until: now)
     }
 
-    /// It gets the units that it has been waiting for since it was ready.
+    /// Records that the operation gets the permits for which it has waited since it was ready.
     @inline(never)
     func recordPermits(for operation: Operation) {
         let (before, now) = (operation.lastMark, recordTime())
-        // It may have been cancelled, and be noted as ended.
+        // The operation may have been cancelled, and its end recorded.
         guard !before.isNothing, operation.replaceMark(before, by: PhaseTimestamp(.ready, now))
         else { return }
         recordWait(of: operation, since: before, until: now)
@@ -117,7 +118,7 @@ extension OperationQueue {
 
     // MARK: Running
 
-    /// Its work is about to begin on this thread, not in a batch.
+    /// Records that the body is about to begin on this thread, outside of a batch.
     @inline(never)
     func recordStart(of operation: Operation) {
         let word = operation.status
@@ -143,7 +144,7 @@ extension OperationQueue {
         }
     }
 
-    /// Marks the operation as started; returns what it was marked with before.
+    /// Marks the operation as started. Returns its previous mark.
     @inline(__always)
     fileprivate func recordStart(of operation: Operation, at now: UInt64) -> PhaseTimestamp {
         let mark = operation.lastMark
@@ -161,12 +162,13 @@ extension OperationQueue {
         return mark
     }
 
-    /// An attempt has ended, and the operation is held back until the next.
+    /// Records that an attempt has ended and that the operation is held back until the next one.
     func recordReturn(of operation: Operation, error: (any Error)?, delay: Duration) {
         let mark = operation.lastMark
         guard !mark.isNothing else { return }
         let now = recordTime()
-        // In one step: it may be cancelled at this moment, and end, and then finds one mark or the other.
+        // Replaces the mark in one step: if the operation is cancelled and ends at this moment, its
+        // end finds one mark or the other.
         guard operation.replaceMark(mark, by: PhaseTimestamp(.added, now)) else { return }
         let instrumentation = careNow
         if instrumentation.contains(.timeline), mark.kind == .started {
@@ -188,13 +190,14 @@ extension OperationQueue {
                 running: running.map { .nanoseconds(Int64($0)) }, error: error, delay: delay))
     }
 
-    /// Its work has ended, on any thread, and was not in a batch; or it was cancelled before it began.
+    /// Records the end of an operation whose body ran outside of a batch, on any thread, or that
+    /// was cancelled before its body began.
     ///
-    /// - Parameter word: from just before it finished.
+    /// - Parameter word: the state just before the operation finished.
     @inline(never)
     func recordEnd(of operation: Operation, _ word: LifecycleState) {
         let mark = operation.lastMark
-        // It was noted already, or nobody looked on when it began.
+        // The end was recorded already, or the queue was not watched when the operation began.
         guard !mark.isNothing else { return }
         guard mark.kind == .started else {
             if word.phase != .executing { recordDropped(operation) }
@@ -219,7 +222,8 @@ extension OperationQueue {
             of: operation, outcome, running: now > mark.time ? now - mark.time : 0, instrumentation)
     }
 
-    /// It was cancelled, or its deadline has passed, and leaves without having begun.
+    /// Records an operation that leaves without having begun, because it was cancelled or its
+    /// deadline has passed.
     @inline(never)
     func recordDropped(_ operation: Operation) {
         let mark = operation.takeMark()
@@ -260,9 +264,10 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// Runs the block of a plain operation of a batch, and what else its queue or the operation asks for.
+    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
+    /// and the setup that the operation needs.
     ///
-    /// - Parameter word: says that it executes.
+    /// - Parameter word: the state, which says that the operation executes.
     @inline(never)
     final func runInstrumented(_ word: LifecycleState, _ batch: Batch, in queue: OperationQueue) {
         let instrumentation = Instrumentation(
@@ -270,7 +275,7 @@ extension Operation {
         guard !instrumentation.isDisjoint(with: .watched) else {
             return runUnwatched(word, instrumentation, in: queue)
         }
-        // Reading the clock is most of what this costs.
+        // Reuse the end of the previous operation: reading the clock is most of the cost here.
         let start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
         let mark = queue.recordStart(of: self, at: start)
         if instrumentation.contains(.timeline) { queue.recordThread(of: self, from: start) }
@@ -303,7 +308,7 @@ extension Operation {
 }
 
 extension OperationQueue {
-    /// Lets a timeline find the thread, should it be looked at before the operation has ended.
+    /// Lets a timeline that is read before the operation has ended find the thread.
     @inline(__always)
     fileprivate func recordThread(of operation: Operation, from start: UInt64) {
         withInsight {
@@ -311,7 +316,7 @@ extension OperationQueue {
         }
     }
 
-    /// A plain operation of a batch has run.
+    /// Records that a fast-path operation of a batch has run.
     @inline(__always)
     fileprivate func recordRun(
         of operation: Operation, _ outcome: OperationOutcome, after mark: PhaseTimestamp,
@@ -385,18 +390,19 @@ extension TimelineEvent {
 }
 
 extension PhaseTimestamp {
-    /// How long it was ready; nil if that is not known.
+    /// Returns how long the operation was ready; nil if that is unknown.
     @inline(__always)
     fileprivate func waiting(until start: UInt64) -> UInt64? {
         switch kind {
         case .ready: start > time ? start - time : 0
-        // It became ready by the end of the one before it, and followed at once.
+        // The operation became ready when the one before it ended, and followed at once.
         case .added: isNothing ? nil : 0
         case .started: nil
         }
     }
 
-    /// When it was added, and when it became ready, as far as this says so; else 0.
+    /// Returns when the operation was added and when it became ready, as far as this mark says;
+    /// else 0.
     @inline(__always)
     fileprivate func times(before start: UInt64) -> (added: UInt64, ready: UInt64) {
         switch kind {
@@ -407,7 +413,7 @@ extension PhaseTimestamp {
     }
 }
 
-/// Addresses of operations, only to be compared. The first needs no array.
+/// Addresses of operations, used only in comparisons. The first address needs no array.
 private struct OperationIdentities {
     private(set) var first: UInt = 0
     private(set) var rest: [UInt] = []
@@ -425,12 +431,14 @@ extension Operation {
         @inline(__always) get { extras.load(ordering: .relaxed) != nil }
     }
 
-    /// Nobody can have overridden the name of a plain one.
+    /// The operation's name; nil for a fast-path operation without extras, which has none: the
+    /// class of a fast-path operation does not override `name`.
     fileprivate func nameForTimeline(_ word: LifecycleState) -> String? {
         word.has(.fastPath) && !hasExtras ? nil : name
     }
 
-    /// Its dependencies, only to be compared; they have finished, and are kept until it has.
+    /// Returns the addresses of the operation's dependencies, used only in comparisons. The
+    /// dependencies have finished, and the operation retains them until it has finished.
     @inline(__always)
     fileprivate func identitiesOfDependencies(_ word: LifecycleState) -> OperationIdentities {
         var identities = OperationIdentities()
@@ -447,7 +455,8 @@ extension Operation {
 }
 
 extension ThreadContext {
-    /// Runs something that blocks the thread; a timeline shows that, if it is inside of an operation.
+    /// Runs code that blocks the thread. A timeline shows the wait if the thread is inside of an
+    /// operation.
     func recordWait(_ wait: () -> Void) {
         guard operation != nil, let queue = Self.currentQueue, queue.traces(for: .timeline) else {
             return wait()
@@ -464,6 +473,6 @@ extension ThreadContext {
     }
 }
 
-/// The time, with the precision of an `PhaseTimestamp`: all times of one timeline have the same.
+/// Returns the time with the precision of a `PhaseTimestamp`, which all times of a timeline share.
 @inline(__always)
 private func recordTime() -> UInt64 { monotonicNanoseconds() & ~3 }

@@ -1,17 +1,18 @@
 import Synchronization
 
-/// Nothing of a queue has finished for some time, although it holds operations and is not suspended.
+/// A report that no operation of a queue has finished for some time, although the queue holds
+/// operations and is not suspended.
 public struct OperationQueueStall: Sendable, CustomStringConvertible {
-    /// What messages call the queue.
+    /// The queue's label, as in messages.
     public let queue: String
-    /// For how long nothing has finished.
+    /// For how long no operation has finished.
     public let duration: Duration
-    /// How many operations have not finished.
+    /// How many operations of the queue have not finished.
     public let unfinishedCount: Int
     /// What the queue is doing, and what keeps its operations from running.
     public let explanation: OperationQueueExplanation
 
-    /// A line that says what happened, and the explanation.
+    /// A line that describes the stall, and the explanation.
     public var description: String {
         "\(queue): nothing has finished for \(duration.text), and "
             + "\(unfinishedCount) operation\(unfinishedCount == 1 ? " has" : "s have") not.\n"
@@ -19,34 +20,39 @@ public struct OperationQueueStall: Sendable, CustomStringConvertible {
     }
 }
 
-/// Goes on until it is ended or the queue goes away. It keeps neither, and need not be kept.
+/// A running series of stall reports, which ends with ``end()`` or when the queue is deinitialized.
+///
+/// Neither this object nor the reports retain the queue, and the caller need not retain this
+/// object.
 public final class OperationQueueStallReports: Sendable {
     private let task: Task<Void, Never>
 
     fileprivate init(_ task: Task<Void, Never>) { self.task = task }
 
-    /// Ends the reports. A call of the handler that has begun goes on to its end.
+    /// Ends the reports. A call of the handler that has begun runs to its end.
     public func end() { task.cancel() }
 }
 
 extension OperationQueue {
-    /// Calls a handler when the queue does not get on: when nothing has finished for some time.
+    /// Calls a handler when the queue stalls: when no operation has finished for some time.
     ///
-    /// It is called once for each stall, with an explanation, and again only after something has finished, or
-    /// the queue has been empty or suspended in between. The time counts while the queue holds unfinished
-    /// operations and is not suspended; a suspended queue is meant to stand still, whatever runs in it. An
-    /// operation that simply takes longer than `time` is a stall, too, if nothing else finishes meanwhile.
+    /// The handler is called once for each stall, with an explanation. It is called again only
+    /// after an operation has finished, or the queue has been empty or suspended in between. The
+    /// time counts while the queue holds unfinished operations and is not suspended; a suspended
+    /// queue is expected to stand still, whatever runs in it. An operation that simply takes longer
+    /// than `time` is a stall, too, if no other operation finishes meanwhile.
     ///
-    /// Costs operations nothing: the queue is looked at eight times in `time`, a hundred times a second at most.
-    /// So a stall is reported an eighth late at most. The queue is not kept.
+    /// Reports cost operations nothing: the queue is examined eight times in `time`, at most a
+    /// hundred times a second. So a stall is reported at most an eighth of `time` late, or ten
+    /// milliseconds if that is more. The queue is not retained.
     ///
-    /// The reports need neither a worker nor a thread of the dispatch library, for these may be what the queue waits
-    /// for. They have a thread of their own, which sleeps in between.
+    /// Reports need neither a worker nor a Dispatch thread, because the queue may be waiting for
+    /// exactly these. They have a thread of their own, which sleeps between two looks.
     ///
     /// - Parameters:
-    ///   - time: how long nothing has to have finished; at least a millisecond.
+    ///   - time: for how long no operation must have finished; at least a millisecond.
     ///   - handler: called in a task of its own, on that thread.
-    /// - Returns: what ends the reports; it need not be kept.
+    /// - Returns: an object that ends the reports; it need not be retained.
     @discardableResult
     public final func reportStalls(
         after time: Duration, _ handler: @escaping @Sendable (OperationQueueStall) -> Void
@@ -56,7 +62,7 @@ extension OperationQueue {
             after: time,
             passing: { pause in
                 await withTaskCancellationHandler {
-                    // The thread is the task's own.
+                    // The task has the thread to itself.
                     _ = isEnded.wait(milliseconds: Int(clamping: pause.wholeMilliseconds))
                 } onCancel: {
                     isEnded.open()
@@ -64,11 +70,11 @@ extension OperationQueue {
             }, now: monotonicNanoseconds, handler)
     }
 
-    /// As above, with a time that the caller lets pass.
+    /// As above, with a time that the caller advances.
     ///
     /// - Parameters:
-    ///   - pass: returns when so much time has passed, or throws if the task is cancelled.
-    ///   - now: the time, in nanoseconds.
+    ///   - pass: returns when the given time has passed, or throws if the task is cancelled.
+    ///   - now: returns the time, in nanoseconds.
     func reportStalls(
         after time: Duration, passing pass: @escaping @Sendable (Duration) async throws -> Void,
         now: @escaping @Sendable () -> UInt64,
@@ -86,7 +92,7 @@ extension OperationQueue {
                 while (try? await pass(pause)) != nil, !Task.isCancelled {
                     var look: StallWatch.Look?
                     entry.withQueue { look = $0.stallLook }
-                    // The queue is gone.
+                    // The queue no longer exists.
                     guard let look else { return }
                     guard let duration = watch.look(look, at: now()) else { continue }
                     guard let queue = entry.unfinishedQueue else { continue }
@@ -109,14 +115,15 @@ extension OperationQueue {
     }
 }
 
-/// Runs each piece of a task on a new thread, so that a piece may block. A task that never suspends is one piece.
+/// Runs each job of a task on a new thread, so that a job may block. A task that never suspends is
+/// one job.
 private final class OwnThreadExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let hasThread = startThread(named: "Operations-look") {
             job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
-        // Where no thread is to be had, late reports are better than none.
+        // If no thread can be made, late reports are better than none.
         if !hasThread { PoolExecutor.timers.enqueue(job) }
     }
 }

@@ -1,26 +1,27 @@
-/// What a queue's operations did while it measured them; see ``OperationQueue/measuresOperations``.
+/// What a queue's operations did while the queue measured them; see
+/// ``OperationQueue/measuresOperations``.
 public struct OperationQueueStatistics: Sendable, Equatable {
-    /// How many were added; those that were in the queue when measuring began are among them.
+    /// How many operations were added, including those in the queue when measuring began.
     public internal(set) var addedCount = 0
-    /// How many ended as they were meant to.
+    /// How many operations finished without an error or a cancellation.
     public internal(set) var finishedCount = 0
-    /// How many had been cancelled when they ended, whether they had begun or not.
+    /// How many operations had been cancelled when they ended, whether or not they had begun.
     public internal(set) var cancelledCount = 0
-    /// How many threw an error.
+    /// How many operations threw an error.
     public internal(set) var failedCount = 0
     /// How long operations were ready before they began.
     public internal(set) var waitingTime = DurationHistogram()
-    /// How long they ran: from when their work began until it ended, the waits inside of it included. For
-    /// asynchronous work, until its end.
+    /// How long operations ran: from the beginning of the body to its end, including waits inside
+    /// of the body. An asynchronous body counts until it has ended.
     public internal(set) var runningTime = DurationHistogram()
 
-    /// Nothing counted.
+    /// Makes empty statistics.
     public init() {}
 
-    /// How many have ended, in one way or another.
+    /// How many operations have ended, in any way.
     public var endedCount: Int { finishedCount + cancelledCount + failedCount }
 
-    /// Adds what another queue did, or the same one at another time.
+    /// Adds the statistics of another queue, or of the same queue at another time.
     public mutating func merge(_ other: OperationQueueStatistics) {
         addedCount += other.addedCount
         finishedCount += other.finishedCount
@@ -32,10 +33,12 @@ public struct OperationQueueStatistics: Sendable, Equatable {
 }
 
 extension OperationQueue {
-    /// Whether the queue counts its operations and measures how long they wait and run; false unless set.
+    /// Whether the queue counts its operations and measures how long they wait and run; false by
+    /// default.
     ///
-    /// Setting it to true begins anew: what was measured before is forgotten. It costs less than a tenth of a
-    /// microsecond for each operation. What runs at that moment is not measured.
+    /// Changing the value to true begins a new measurement and discards the previous one. Measuring
+    /// costs less than a tenth of a microsecond for each operation. Operations that run when
+    /// measuring begins are not measured.
     public final var measuresOperations: Bool {
         get { existingInsight?.meter.isOn ?? false }
         set {
@@ -49,9 +52,10 @@ extension OperationQueue {
         }
     }
 
-    /// What was counted and measured while ``measuresOperations`` was set; nothing if it never was.
+    /// What was counted and measured while ``measuresOperations`` was true; empty if it never was.
     ///
-    /// A snapshot of counters that threads go on counting: they need not all be of the same moment.
+    /// The value is a snapshot of counters that threads keep changing: the counters need not all be
+    /// of the same moment.
     public final var statistics: OperationQueueStatistics {
         existingInsight?.meter.statistics(additions: snapshot { $0.additionCount })
             ?? OperationQueueStatistics()
@@ -59,15 +63,15 @@ extension OperationQueue {
 }
 
 extension QueueState {
-    /// How many operations, barriers not counted, the queue has seen.
+    /// How many operations the queue has seen, without barriers.
     var additionCount: Int { ring.tail - barriersAdded }
 
-    /// How many of them have finished.
+    /// How many of these operations have finished.
     var finishedCount: Int { additionCount - operationCount }
 }
 
 extension OperationQueueStatistics: CustomStringConvertible {
-    /// The counts in a line, and a small table of the times.
+    /// The counts in one line, and a small table of the times.
     public var description: String {
         let counts =
             "\(addedCount) added, \(finishedCount) finished, \(cancelledCount) cancelled, "

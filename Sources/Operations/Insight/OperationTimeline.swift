@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A recording of what queues did and when, for a picture of it.
+/// A recording of what queues did and when, to be viewed as a picture.
 ///
 /// ```swift
 /// let timeline = OperationTimeline()
@@ -9,9 +9,9 @@ import Synchronization
 /// try timeline.write(to: "run.json")    // open it at ui.perfetto.dev
 /// ```
 ///
-/// It shows what each thread ran, how long operations waited and were ready, where threads were blocked, and
-/// which operation another one waited for. It ends with ``stop()``, or when it is let go of. See
-/// <doc:Insight>.
+/// The recording shows what each thread ran, how long operations waited and were ready, where
+/// threads were blocked, and which operation waited for which. The recording ends with ``stop()``,
+/// or when the timeline is released. See <doc:Insight>.
 ///
 /// Every method can be called from any thread.
 public final class OperationTimeline: Sendable {
@@ -19,9 +19,9 @@ public final class OperationTimeline: Sendable {
 
     /// Makes a timeline that records nothing yet.
     ///
-    /// - Parameter limit: how many events it keeps, of 64 bytes each. An operation is one event as a rule, and
-    ///   up to four with dependencies and waits. When the limit is reached the later ones are dropped, and
-    ///   the trace says how many.
+    /// - Parameter limit: how many events the timeline keeps, of 64 bytes each. An operation is
+    ///   usually one event, and up to four with dependencies and waits. When the limit is reached,
+    ///   later events are dropped, and the trace says how many.
     /// - Precondition: the limit is not negative.
     public init(limit: Int = 1_000_000) {
         if limit < 0 {
@@ -35,24 +35,25 @@ public final class OperationTimeline: Sendable {
 
     /// Records what happens in a queue from now on.
     ///
-    /// A queue is recorded by one timeline at a time: another one that records it stops doing so. Operations
-    /// that run already are not shown; those that wait count as added, or ready, now. The timeline does
-    /// not keep the queue. After ``stop()`` this changes nothing.
+    /// A queue is recorded by one timeline at a time: recording it here ends its recording by
+    /// another timeline. Operations that already run are not shown; those that wait count as added,
+    /// or ready, now. The timeline does not retain the queue. After ``stop()`` this call changes
+    /// nothing.
     public func record(_ queue: OperationQueue) { core.record(queue) }
 
-    /// Ends the recording, of all queues. What runs is shown up to this moment.
+    /// Ends the recording of all queues. Operations that run are shown up to this moment.
     public func stop() { core.stop() }
 
-    /// How many events it has.
+    /// The number of events recorded.
     public var eventCount: Int { core.eventCounts.kept }
 
-    /// How many events did not find room.
+    /// The number of events dropped because the limit was reached.
     public var droppedEventCount: Int { core.eventCounts.dropped }
 
-    /// The recording as JSON in Chrome's trace format, which Perfetto and Chrome open.
+    /// Returns the recording as JSON in Chrome's trace format, which Perfetto and Chrome open.
     ///
-    /// It can be asked for while the recording goes on: operations that run then last until now. For long
-    /// recordings ``write(to:)`` needs less memory.
+    /// This method can be called while the recording continues: operations that run then last until
+    /// now. For long recordings ``write(to:)`` needs less memory.
     ///
     /// - Complexity: O(n log n).
     public func chromeTrace() -> String {
@@ -61,7 +62,7 @@ public final class OperationTimeline: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes ``chromeTrace()`` to a file, which appears there complete or not at all.
+    /// Writes ``chromeTrace()`` to a file, which appears at `path` complete or not at all.
     ///
     /// - Throws: ``WriteError``.
     public func write(to path: String) throws(WriteError) {
@@ -77,12 +78,12 @@ public final class OperationTimeline: Sendable {
 
     /// Why a timeline could not be written.
     public struct WriteError: Error, Sendable, CustomStringConvertible {
-        /// The file.
+        /// The path of the file.
         public let path: String
-        /// What the system said.
+        /// The system's error message.
         public let reason: String
 
-        /// A sentence that says what happened.
+        /// A sentence that describes the error.
         public var description: String {
             "the timeline could not be written to '\(path)': \(reason). Choose a file in a folder that "
                 + "exists and can be written to"
@@ -90,11 +91,11 @@ public final class OperationTimeline: Sendable {
     }
 }
 
-/// What all threads that record share.
+/// The part of a timeline that all recording threads share.
 final class TimelineCore: Sendable {
     private struct RecordedQueue {
         let entry: QueueRegistry.Entry
-        /// As it was called when it was last seen.
+        /// The queue's label when it was last read.
         var label: String
     }
 
@@ -102,7 +103,7 @@ final class TimelineCore: Sendable {
         var queues: [RecordedQueue] = []
         var buffers: [TimelineBuffer] = []
         var end: UInt64?
-        /// What was running at the end.
+        /// The operations that were running at the end.
         var running: [TimelineTrace.Running] = []
     }
 
@@ -127,7 +128,7 @@ final class TimelineCore: Sendable {
 
     deinit {
         Self.all.withLock { $0[number] = nil }
-        // Threads keep theirs until they record something else.
+        // Threads retain their buffers until they record for another timeline.
         for buffer in state.withLock({ $0.buffers }) { buffer.discard() }
     }
 
@@ -162,7 +163,7 @@ final class TimelineCore: Sendable {
         queue.ownInsight.recording.store(
             UInt64(number) << 32 | UInt64(index), ordering: .relaxed)
         queue.beginWatching(.timeline)
-        // Whoever stopped it meanwhile did not find the queue recorded yet.
+        // If `stop()` ran meanwhile, it did not find the queue recorded yet.
         if state.withLock({ $0.end != nil }) { leave(queue) }
     }
 
@@ -175,7 +176,7 @@ final class TimelineCore: Sendable {
         ).exchanged
         guard isOurs else { return }
         queue.end(.timeline)
-        // Another timeline may have come in between.
+        // Another timeline may have begun to record the queue meanwhile.
         if insight.recording.load(ordering: .acquiring) != 0 { queue.begin(.timeline) }
     }
 
@@ -196,14 +197,14 @@ final class TimelineCore: Sendable {
         for queue in queues { queue.entry.withQueue { leave($0) } }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     var eventCounts: (kept: Int, dropped: Int) {
         state.withLock { $0.buffers }.map(\.counts)
             .reduce((0, 0)) { ($0.0 + $1.kept, $0.1 + $1.dropped) }
     }
 
-    /// All that is known by now.
+    /// Returns everything recorded so far.
     func picture() -> TimelineTrace {
         let runningNow = state.withLock { $0.end } == nil ? runningNow() : []
         let state = state.withLock { state in
@@ -219,7 +220,7 @@ final class TimelineCore: Sendable {
             running: state.end == nil ? runningNow : state.running)
     }
 
-    /// Plain operations that run, of which there is no event yet.
+    /// Returns the running fast-path operations, which have no event yet.
     private func runningNow() -> [TimelineTrace.Running] {
         let (queues, buffers) = state.withLock { ($0.queues, $0.buffers) }
         var found: [TimelineTrace.Running] = []
@@ -232,7 +233,7 @@ final class TimelineCore: Sendable {
                 guard word.phase == .executing, word.has(.fastPath), !word.has(.claimedAlone),
                     mark.kind == .started, !mark.isNothing
                 else { continue }
-                // Otherwise it began before it was recorded.
+                // Otherwise the operation began before the recording did.
                 guard
                     let buffer = buffers.first(where: {
                         $0.runs(operation.identity, since: mark)

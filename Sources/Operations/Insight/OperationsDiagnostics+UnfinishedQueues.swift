@@ -1,23 +1,24 @@
 import Synchronization
 
 extension OperationsDiagnostics {
-    /// A queue that holds operations, and why these do not go on.
+    /// A queue that holds unfinished operations, and why they make no progress.
     public struct UnfinishedQueue: Sendable, CustomStringConvertible {
-        /// The queue. While this is kept, so is the queue.
+        /// The queue. This value retains it.
         public let queue: OperationQueue
-        /// What it is doing, and what keeps its operations from running.
+        /// What the queue is doing, and what keeps its operations from running.
         public let explanation: OperationQueueExplanation
-        /// Whether nothing can go on by itself: nothing that the queue's operations wait for, directly or not,
-        /// runs or could be started.
+        /// Whether the queue cannot make progress by itself: no operation of the queue, and none
+        /// that these wait for, directly or indirectly, runs or could be started.
         ///
-        /// It takes somebody outside to go on: who resumes a suspended queue, cancels an operation, or
-        /// starts one that is in no queue.
+        /// Only other code can let a stuck queue go on: by resuming a suspended queue, cancelling
+        /// an operation, or starting an operation that is in no queue.
         public let isStuck: Bool
-        /// Whether nobody else had a reference to the queue: it was let go of, and goes on existing only because
-        /// it holds operations.
+        /// Whether nothing else had a reference to the queue: the program has released it, and it
+        /// still exists only because it holds operations.
         public let isAbandoned: Bool
 
-        /// The explanation, and whether somebody could still do something about it.
+        /// The explanation, with a note if the queue is stuck; the note says whether it is
+        /// abandoned, too.
         public var description: String {
             switch (isStuck, isAbandoned) {
             case (true, true):
@@ -28,13 +29,14 @@ extension OperationsDiagnostics {
         }
     }
 
-    /// All queues that hold unfinished operations, in the order in which they were made, and why each does not
-    /// go on.
+    /// Returns all queues that hold unfinished operations, in the order in which they were made,
+    /// and why each makes no progress.
     ///
-    /// A queue keeps itself as long as it holds operations. So one that was let go of while it is suspended, or
-    /// while its operations wait for something that never comes, stays for ever: look for it here.
+    /// A queue retains itself as long as it holds operations. So a queue that the program releases
+    /// while it is suspended, or while its operations wait for an event that never comes, stays
+    /// forever: look for it here.
     ///
-    /// - Complexity: that of ``OperationQueue/explain()`` for each.
+    /// - Complexity: that of ``OperationQueue/explain()`` for each queue.
     public static func unfinishedQueues() -> [UnfinishedQueue] {
         QueueRegistry.unfinished.map { queue, isAbandoned in
             UnfinishedQueue(
@@ -49,10 +51,10 @@ extension OperationsDiagnostics {
     private static let exitReports = Atomic<Bool>(false)
     #endif
 
-    /// Whether queues that are stuck and abandoned are reported on standard error when the process exits; true in
-    /// debug builds of the library, unless set.
+    /// Whether queues that are stuck and abandoned are reported on standard error when the process
+    /// exits; true by default in debug builds of the library, false in others.
     ///
-    /// Those that are only unfinished are not reported: a program may exit when it likes.
+    /// Queues that are merely unfinished are not reported: a program may exit at any time.
     public static var reportsUnfinishedQueuesAtExit: Bool {
         get { exitReports.load(ordering: .relaxed) }
         set { exitReports.store(newValue, ordering: .relaxed) }
@@ -60,7 +62,9 @@ extension OperationsDiagnostics {
 
     private static let exitReportLimit = 10
 
-    /// To be called when the process exits. It asks `name` and `isReady`, which may be overridden.
+    /// Writes the report; called when the process exits.
+    ///
+    /// The report reads `name` and `isReady` of operations, which may be overridden.
     static func reportAtExit() {
         guard reportsUnfinishedQueuesAtExit else { return }
         if let report = report(on: unfinishedQueues()) { writeToStandardError(report) }
@@ -81,9 +85,11 @@ extension OperationsDiagnostics {
 }
 
 extension OperationQueue {
-    /// Whether nothing can go on of what it holds and of what that waits for, unless somebody outside acts.
+    /// Whether the queue's operations, and everything that they wait for, can make progress only if
+    /// other code acts.
     ///
-    /// In doubt, no: an operation whose overridden `isReady` says no may be about to say yes.
+    /// When in doubt, the queue is not stuck: an operation whose overridden `isReady` returns false
+    /// may be about to return true.
     var isStuck: Bool {
         let survey = GraphCollector(of: self)
         return survey.omitted == 0 && !survey.found.contains { $0.canGoOn }
@@ -93,7 +99,7 @@ extension OperationQueue {
 extension GraphCollector.Found {
     fileprivate var canGoOn: Bool {
         if word.phase == .finished { return false }
-        // When that has passed, it leaves.
+        // The operation leaves when its deadline has passed.
         if operation.attemptController?.deadline != nil { return true }
         switch word.phase {
         case .finished: return false

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// The last that was noted of an operation's life, with its time; 0 if nothing was.
+/// The last event recorded in an operation's life, with its time; 0 if none was recorded.
 ///
-/// It lies in one word of the operation, so that what is noted needs no memory and no lock. The lowest bits
-/// say what it is, which leaves the time a precision of four nanoseconds.
+/// The value is one word of the operation, so recording an event needs no memory and no lock. The
+/// two lowest bits hold the kind of event, which leaves the time a precision of four nanoseconds.
 struct PhaseTimestamp: Equatable {
     enum Kind: UInt64 {
-        /// It was added to a queue and waits.
+        /// The operation was added to a queue and waits.
         case added
-        /// Nothing but its queue holds it back.
+        /// Only its queue holds the operation back.
         case ready
-        /// Its work has begun.
+        /// The body has begun.
         case started
     }
 
@@ -36,12 +36,12 @@ extension Operation {
         _ = mark.compareExchange(expected: 0, desired: new.bits, ordering: .relaxed)
     }
 
-    /// False if it has another mark by now.
+    /// Returns false if the operation has another mark by now.
     func replaceMark(_ old: PhaseTimestamp, by new: PhaseTimestamp) -> Bool {
         mark.compareExchange(expected: old.bits, desired: new.bits, ordering: .relaxed).exchanged
     }
 
-    /// Takes the mark: what it says is noted by the caller, and by nobody else.
+    /// Clears the mark and returns it. Only the caller records the event that it belongs to.
     func takeMark() -> PhaseTimestamp {
         PhaseTimestamp(bits: mark.exchange(0, ordering: .relaxed))
     }

@@ -1,72 +1,79 @@
-/// Somebody who is told of what happens to the operations of a queue, as it happens, for telemetry that cannot
+/// Receives what happens to the operations of a queue, as it happens, for telemetry that cannot
 /// wait for a timeline or for statistics.
 ///
-/// It gives each operation that is added a witness, which is told of all the rest; what is in the queue when
-/// listening begins has none.
+/// A queue observer gives each operation that is added an operation observer (its *witness*), which
+/// receives all later events. Operations that are in the queue when listening begins have none.
 package protocol QueueObserver: AnyObject, Sendable {
-    /// Who is to be told of an operation that is about to be put into the queue; nil for nobody. Called by the
-    /// thread, and in the task, that adds it.
+    /// Returns the observer of an operation that is about to be added to the queue; nil for none.
+    ///
+    /// Called on the thread, and in the task, that adds the operation.
     func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
-    /// It was put out of its place, or another one has taken it; it gets no further operations.
+    /// Called when the observer was removed, or replaced by another one: it gets no further
+    /// operations.
     func listeningEnded()
 }
 
-/// Somebody who is told of one operation.
+/// Receives the events of one operation.
 ///
-/// Its methods are called on the thread where it happens, with no lock held, in the middle of the
-/// scheduler's work: what they take, the operation takes longer. They must not wait. The operation keeps its
-/// witness, which must not keep the operation.
+/// The methods are called on the thread where the event happens, with no lock held, in the middle
+/// of the scheduler's work: the time they take is added to the operation's. They must not wait. The
+/// operation retains its observer, which must not retain the operation.
 ///
-/// The order is added, then any number of times started and returned, then ended; but an operation may
-/// also end without having started. That its listener was put out of its place may overlap with anything else;
-/// after that it is told no more, or, if another one listens, goes on being told what does not concern it.
+/// The order of calls is: added; then any number of times started and returned; then ended. An
+/// operation may also end without having started. `listeningEnded()` may overlap with any other
+/// call. After that the observer receives no more calls, unless another queue observer has taken
+/// over: then it may still receive the events of its operation, and must ignore them.
 package protocol OperationObserver: AnyObject, Sendable {
-    /// Who has given it.
+    /// The queue observer that made this observer.
     var listener: any QueueObserver { get }
-    /// It is the operation's witness now.
+    /// Called when this has become the observer of the operation.
     func operationAdded()
-    /// An attempt begins on this thread.
+    /// Called when an attempt begins on this thread.
     ///
-    /// - Parameter waiting: how long it was ready; nil if that was not noted.
+    /// - Parameter waiting: how long the operation was ready; nil if that was not recorded.
     func operationStarted(_ operation: Operation, waiting: Duration?)
-    /// Calls the body, on this thread: `start()`, or what is run in place of it. For async work that is only where
-    /// it begins. Also called once more for each thread that helps.
+    /// Calls the body on this thread: `start()`, or the code that runs in its place.
+    ///
+    /// For an async body this covers only its beginning. Each thread that helps to run the blocks
+    /// of the operation makes one more call.
     func perform(_ body: () -> Void)
     /// Calls an async body, in its task.
     func perform(_ body: @Sendable () async -> Void) async
-    /// Its time is over, or that of an attempt; the body, if it runs, is told to stop.
+    /// Called when the deadline of the operation, or the timeout of an attempt, has passed. A
+    /// running body is cancelled.
     func operationRanOutOfTime(_ operation: Operation, _ error: any Error)
-    /// An attempt has ended, and another one will follow.
+    /// Called when an attempt has ended and another one will follow.
     func operationReturned(_ operation: Operation, _ attempt: OperationAttempt)
-    /// It is over.
+    /// Called when the operation has ended.
     func operationEnded(_ operation: Operation, _ end: OperationEnd)
-    /// Its listener was put out of its place.
+    /// Called when the queue observer was removed or replaced.
     func listeningEnded()
 }
 
 /// An attempt of an operation that will be followed by another one.
 package struct OperationAttempt: Sendable {
-    /// How long it ran; nil if that was not noted.
+    /// How long the attempt ran; nil if that was not recorded.
     package let running: Duration?
-    /// Why it is repeated; nil if it is periodic, and has succeeded.
+    /// The error because of which the operation is repeated; nil for a periodic operation whose run
+    /// succeeded.
     package let error: (any Error)?
-    /// How long the next one will be held back.
+    /// How long the operation will be held back before the next attempt.
     package let delay: Duration
 }
 
 /// How an operation has ended.
 package struct OperationEnd: Sendable {
     package let outcome: OperationOutcome
-    /// How long it ran, the last time; nil if it never began, or not again.
+    /// How long the last attempt ran; nil if the operation never began, or did not begin again.
     package let running: Duration?
-    /// What it failed with, if it failed.
+    /// The error, if the operation failed.
     package let error: (any Error)?
-    /// Why it was cancelled, if it was cancelled.
+    /// The reason, if the operation was cancelled.
     package let reason: CancellationReason?
 }
 
 extension OperationQueue {
-    /// Lets somebody listen from now on, in place of who did before.
+    /// Sets the observer of the queue from now on, in place of the previous one.
     package final func listen(_ listener: any QueueObserver) -> QueueObservation {
         let previous = ownInsight.listener.withLock { current in
             defer { current = listener }
@@ -80,7 +87,7 @@ extension OperationQueue {
         return QueueObservation(entry: QueueRegistry.entry(of: self), listener: listener)
     }
 
-    /// False if it does not listen.
+    /// Removes the observer. Returns false if it is not the queue's observer.
     fileprivate func forget(_ listener: any QueueObserver) -> Bool {
         guard let insight = existingInsight else { return false }
         let isOurs = insight.listener.withLock { current in
@@ -90,7 +97,7 @@ extension OperationQueue {
         }
         guard isOurs else { return false }
         end(.listener)
-        // Another one may have come in between.
+        // Another observer may have been set meanwhile.
         if insight.listener.withLock({ $0 != nil }) { begin(.listener) }
         return true
     }
@@ -105,13 +112,15 @@ extension OperationQueue {
     }
 }
 
-/// Puts a listener out of its place. It keeps the listener, but not the queue.
+/// The registration of a queue observer. It retains the observer, but not the queue.
 package struct QueueObservation: Sendable {
     fileprivate let entry: QueueRegistry.Entry
     fileprivate let listener: any QueueObserver
 
-    /// Tells nothing more, except where that has begun. The listener, and the witnesses of what is in the queue,
-    /// know of it on return.
+    /// Ends the observation, if the observer has not been replaced.
+    ///
+    /// Calls that have begun run to their end. On return the queue observer, and the observers of
+    /// the operations in the queue, have received `listeningEnded()`.
     package func end() {
         var isOurs = false
         var operations: [Operation] = []
@@ -126,13 +135,15 @@ package struct QueueObservation: Sendable {
 }
 
 extension Operation {
-    /// Who is told of it; nobody, as a rule.
+    /// The observer of the operation; usually nil.
     package final var witness: (any OperationObserver)? { existingExtras?.witness }
 
-    /// It is about to be put into a queue, whose listener wants to know.
+    /// Sets the observer, just before the operation is added to the queue that has a queue
+    /// observer.
     final func accept(_ witness: any OperationObserver) {
         let isAccepted = withExtras { extras in
-            // Of two who add it at the same time one will be refused.
+            // If two threads add the operation at the same time, one of the two additions will be
+            // refused.
             guard status.phase == .created, extras.witness == nil else { return false }
             extras.witness = witness
             return true
@@ -140,13 +151,13 @@ extension Operation {
         if isAccepted { witness.operationAdded() }
     }
 
-    /// Its time is over.
+    /// Notifies the observer that a deadline or timeout has passed.
     final func notifyOutOfTime(_ error: any Error) {
         guard let queue = retainedQueue(), queue.traces(for: .listener) else { return }
         witness?.operationRanOutOfTime(self, error)
     }
 
-    /// How it has ended, without looking at its failure on behalf of anybody.
+    /// Returns how the operation has ended. The failure does not count as observed by this.
     final func end(_ outcome: OperationOutcome, running: Duration?) -> OperationEnd {
         let (failure, reason) = withExtras { ($0.failure, $0.cancellationReason) }
         return OperationEnd(

@@ -1,17 +1,17 @@
-/// All queues of the process that exist.
+/// All existing queues of the process.
 ///
-/// It keeps none of them: a queue takes itself off the list when its `deinit` begins. Costs a lock when a
-/// queue is made and when it goes away, and nothing in between.
+/// The registry retains no queue: a queue removes itself when its `deinit` begins. The registry
+/// costs a lock when a queue is made and when it is deinitialized, and nothing in between.
 enum QueueRegistry {
     private struct Entries: @unchecked Sendable {
-        /// With how many had been made before.
+        /// The number of queues made before, by queue.
         var queues: [UnsafeMutableRawPointer: Int] = [:]
         var made = 0
     }
 
     private static let entries = Locked(Entries())
 
-    /// Made with the first queue.
+    /// Registers the report at process exit; evaluated when the first queue is made.
     private static let exitReport: Void = {
         atProcessExit { OperationsDiagnostics.reportAtExit() }
     }()
@@ -30,15 +30,18 @@ enum QueueRegistry {
         entries.withLock { _ = $0.queues.removeValue(forKey: reference) }
     }
 
-    /// Means one queue, for as long as the process lives, without keeping it.
+    /// Identifies one queue for as long as the process lives, without retaining it.
     ///
-    /// In place of a weak reference: that would make every count of the queue's references slower, and
-    /// workers count them.
+    /// An entry takes the place of a weak reference, which would slow down every retain and release
+    /// of the queue, and workers retain and release queues.
     struct Entry: @unchecked Sendable, Hashable {
         fileprivate let pointer: UnsafeMutableRawPointer
         fileprivate let number: Int
 
-        /// Calls `body` with the queue if it exists; under the registry's lock, so that it goes on existing.
+        /// Calls `body` with the queue if the queue exists.
+        ///
+        /// The call is made under the registry's lock, so the queue continues to exist during the
+        /// call.
         func withQueue(_ body: (OperationQueue) -> Void) {
             entries.withLock { entries in
                 guard entries.queues[pointer] == number else { return }
@@ -62,10 +65,10 @@ enum QueueRegistry {
         return Entry(pointer: pointer, number: entries.withLock { $0.queues[pointer] } ?? -1)
     }
 
-    /// The queues that hold operations, in the order in which they were made, and whether each is kept by nothing
-    /// but itself.
+    /// The queues that hold operations, in the order in which they were made, and whether each is
+    /// retained by nothing but itself.
     static var unfinished: [(queue: OperationQueue, isAbandoned: Bool)] {
-        // Whatever is let go of is let go of without the lock.
+        // References are released only after the lock.
         entries.withLock { entries in
             entries.queues.sorted { $0.value < $1.value }.compactMap { pointer, _ in
                 let isAbandoned = hasOneReference(pointer)
@@ -75,7 +78,8 @@ enum QueueRegistry {
         .map { ($0.queue.takeRetainedValue(), $1) }
     }
 
-    /// Looks at the count without adding a reference, which would be one more.
+    /// Returns whether the queue has exactly one reference. Reading the count adds no reference,
+    /// which would change the answer.
     private static func hasOneReference(_ pointer: UnsafeMutableRawPointer) -> Bool {
         var pointer = pointer
         return withUnsafeMutableBytes(of: &pointer) { bytes in
@@ -90,11 +94,13 @@ enum QueueRegistry {
         let queue: Unmanaged<OperationQueue>
     }
 
-    /// The lock is held.
+    /// Retains the queue if it holds operations. The caller holds the registry's lock.
     ///
-    /// A queue that holds something keeps itself, and lets go of itself only after the last has left; so one
-    /// whose own lock is held, and which holds something, can be retained. One that holds nothing may be
-    /// going away: but not before the registry's lock is free, so its state can be read.
+    /// A queue retains itself while it holds operations, and releases that reference only after the
+    /// last operation has left. So while the queue's own lock is held and the queue holds
+    /// operations, the queue can be retained. A queue that holds none may be in its `deinit`, but
+    /// `deinit` cannot continue before the registry's lock is free, so the queue's state can still
+    /// be read.
     private static func retained(_ pointer: UnsafeMutableRawPointer) -> Retained? {
         let reference = Unmanaged<OperationQueue>.fromOpaque(pointer)
         return reference._withUnsafeGuaranteedRef { queue in

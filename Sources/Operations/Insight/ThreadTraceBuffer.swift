@@ -1,23 +1,25 @@
 import Synchronization
 
-/// What a thread keeps to note what happens to operations, so that threads do not meet in one place.
+/// A thread's own state for recording events, so that threads do not contend for shared memory.
 ///
-/// Unchecked: only touched by its thread.
+/// Unchecked: only its thread accesses it.
 final class ThreadTraceBuffer: @unchecked Sendable {
     private static let lastNumber = Atomic<Int>(0)
 
-    /// Tells threads apart.
+    /// Identifies the thread.
     let number = lastNumber.add(1, ordering: .relaxed).newValue
-    /// What it is about to add, if that may not be ready at once, and how that was marked: a later operation
-    /// may have the place in memory of an earlier one.
+    /// The operation that the thread is about to add, if that may not be ready at once, with its
+    /// mark.
+    ///
+    /// The mark is needed because a later operation may have the address of an earlier one.
     var lastAdded: (operation: UInt, mark: PhaseTimestamp)?
-    /// The last timeline for which the thread noted something.
+    /// The timeline for which the thread recorded last.
     private var timeline: UInt32 = 0
     private var buffer: Unmanaged<TimelineBuffer>?
-    /// Keeps them.
+    /// The retained buffers, by timeline.
     private var buffers: [UInt32: TimelineBuffer] = [:]
 
-    /// The thread's events of a timeline; nil if that is gone.
+    /// Calls `body` with the thread's buffer for a timeline, unless the timeline no longer exists.
     @inline(__always)
     func withBuffer(of timeline: UInt32, _ body: (TimelineBuffer) -> Void) {
         if self.timeline != timeline { turn(to: timeline) }

@@ -1,45 +1,45 @@
 import Synchronization
 
-/// Something that happened to an operation, as it lies in a thread's buffer: 64 bytes.
+/// An event in the life of an operation, as stored in a thread's buffer: 64 bytes.
 ///
-/// It must not keep the operation, so that is named by its address. An address is used again; which
-/// operation is meant follows from the times.
+/// An event must not retain the operation, so it names the operation by its address. Addresses are
+/// reused; the times tell which operation is meant.
 struct TimelineEvent {
     enum Kind: UInt8 {
-        /// One that waited became ready: since `first`, at `second`.
+        /// A waiting operation became ready: it waited from `first` to `second`.
         case waited
-        /// Its work ran on the thread: added `first`, ready `second`, from `third` to `fourth`.
+        /// The body ran on the thread: added `first`, ready `second`, ran from `third` to `fourth`.
         case ran
-        /// Its work began: added `first`, ready `second`, at `third`.
+        /// The body began: added `first`, ready `second`, began at `third`.
         case started
-        /// As `started`; it goes on when the thread has left it.
+        /// As `started`, but the operation continues after the thread has left it.
         case startedTask
-        /// What began at `first` ended at `second`.
+        /// The operation that began at `first` ended at `second`.
         case ended
-        /// It was cancelled: added `first`, ready `second`, gone at `third`.
+        /// The operation was cancelled: added `first`, ready `second`, left at `third`.
         case dropped
-        /// It, which began at `first`, waited for another one, too.
+        /// The operation, which began at `first`, waited for another dependency, too.
         case edge
-        /// The thread waited inside of it, from `first` to `second`.
+        /// The thread waited inside of the operation, from `first` to `second`.
         case blocked
     }
 
     var operation: UInt = 0
-    /// One that it waited for, or 0.
+    /// The address of one dependency, or 0.
     var dependency: UInt = 0
-    /// Its class.
+    /// The address of the operation's class.
     var type: UInt = 0
-    /// Times, which the kind explains; 0 where one is not known.
+    /// Times, whose meaning depends on the kind; 0 where a time is unknown.
     var first: UInt64 = 0
     var second: UInt64 = 0
     var third: UInt64 = 0
     var fourth: UInt64 = 0
-    /// The number of its name in the buffer, from 1; 0 for none.
+    /// The number of the operation's name in the buffer, from 1; 0 for none.
     var name: UInt32 = 0
-    /// The number of its queue in the timeline.
+    /// The number of the queue in the timeline.
     var queue: UInt16 = 0
     var kind = Kind.waited
-    /// Outcome, priority and whether it is a barrier.
+    /// The outcome, the priority and whether the operation is a barrier.
     private var traits: UInt8 = 0
 
     var outcome: OperationOutcome {
@@ -58,13 +58,15 @@ struct TimelineEvent {
     }
 }
 
-/// How many events all threads together may still keep.
+/// The number of events that all threads together may still keep.
 final class TimelineBudget: Sendable {
     private let remaining: Atomic<Int>
 
     init(_ limit: Int) { remaining = Atomic(limit) }
 
-    /// How many more the caller may keep, of so many that it wants; 0 at the end.
+    /// Takes up to `wanted` events from the budget.
+    ///
+    /// Returns how many the caller may keep; 0 when the budget is used up.
     func take(_ wanted: Int) -> Int {
         var before = remaining.load(ordering: .relaxed)
         while true {
@@ -78,12 +80,12 @@ final class TimelineBudget: Sendable {
     }
 }
 
-/// The events of one thread, in the order in which they were noted.
+/// The events of one thread, in the order in which they were recorded.
 ///
-/// Its lock is taken by the thread for each event, and by others only when somebody looks at the timeline, so
-/// it costs next to nothing.
+/// The thread takes the buffer's lock for each event. Other threads take it only when the timeline
+/// is read, so the lock costs next to nothing.
 ///
-/// Unchecked: everything is guarded by the lock, or atomic.
+/// Unchecked: all state is guarded by the lock, or atomic.
 final class TimelineBuffer: @unchecked Sendable {
     private static let chunkCapacities = 8...512
 
@@ -92,7 +94,7 @@ final class TimelineBuffer: @unchecked Sendable {
     private let budget: TimelineBudget
     private let lock = SpinLock()
     private var chunks: [UnsafeMutablePointer<TimelineEvent>] = []
-    /// How many the chunks before the last have.
+    /// The event counts of all chunks but the last.
     private var fullCounts: [Int] = []
     private var chunk: UnsafeMutablePointer<TimelineEvent>?
     private var count = 0
@@ -135,7 +137,7 @@ final class TimelineBuffer: @unchecked Sendable {
 
     @inline(never)
     private func grow() -> Bool {
-        // A thread that notes little takes little away from the others.
+        // Small first chunks: a thread with few events takes little of the shared budget.
         let wanted = min(
             max(2 * capacity, Self.chunkCapacities.lowerBound), Self.chunkCapacities.upperBound)
         let portion = budget.take(wanted)
@@ -147,7 +149,8 @@ final class TimelineBuffer: @unchecked Sendable {
         return true
     }
 
-    /// The thread runs a plain operation of a batch, about which there will be one event at its end.
+    /// Notes that the thread runs a fast-path operation of a batch, whose only event follows at its
+    /// end.
     @inline(__always)
     func begins(_ operation: UInt, from start: PhaseTimestamp) {
         running.store(operation, ordering: .relaxed)
@@ -159,10 +162,10 @@ final class TimelineBuffer: @unchecked Sendable {
             && runningSince.load(ordering: .relaxed) == start.bits
     }
 
-    /// Takes nothing more.
+    /// Closes the buffer to further events.
     func close() { lock.withLock { isClosed = true } }
 
-    /// Nobody looks at it any more.
+    /// Closes the buffer and frees its contents, which will not be read any more.
     func discard() {
         lock.withLock {
             isClosed = true
@@ -176,7 +179,7 @@ final class TimelineBuffer: @unchecked Sendable {
         lock.withLock { (fullCounts.reduce(count, +), dropped) }
     }
 
-    /// Whether nothing comes of what it keeps any more.
+    /// Whether the buffer takes no further events.
     var isOver: Bool { lock.withLock { isClosed } }
 
     struct Contents {

@@ -1,4 +1,4 @@
-/// What a timeline has recorded, put together: from events of threads to what happened to each operation.
+/// The recording of a timeline, put together: events of threads become the lives of operations.
 struct TimelineTrace {
     struct Thread {
         let number: Int
@@ -6,7 +6,7 @@ struct TimelineTrace {
         let contents: TimelineBuffer.Contents
     }
 
-    /// A plain operation that was running when the picture was made.
+    /// A fast-path operation that was running when the trace was made.
     struct Running {
         let operation: UInt
         let thread: Int
@@ -16,7 +16,7 @@ struct TimelineTrace {
         let start: UInt64
     }
 
-    /// One operation, as far as it was recorded. Times that are not known are 0.
+    /// One operation, as far as it was recorded. Unknown times are 0.
     struct TimelineSpan {
         let operation: UInt
         var name: String
@@ -26,15 +26,18 @@ struct TimelineTrace {
         var ready: UInt64 = 0
         var start: UInt64 = 0
         var end: UInt64 = 0
-        /// Nil while it runs.
+        /// Nil while the operation runs.
         var outcome: OperationOutcome?
         var startThread: Int?
         var endThread: Int?
-        /// Whether it went on when its thread had left it.
+        /// Whether the operation continued after its thread had left it.
         var isTask = false
         var dependencies: [UInt] = []
 
-        /// Since then nobody else can have its address.
+        /// The start of the operation, or its end if it never started.
+        ///
+        /// At this moment no other operation has its address, so this moment orders the operations
+        /// that used one address.
         var beginning: UInt64 { start > 0 ? start : end }
     }
 
@@ -57,11 +60,11 @@ struct TimelineTrace {
     let queues: [String]
     let threads: [Thread]
     private(set) var lives: [TimelineSpan] = []
-    /// From when operations were added until nothing but their queue held them back.
+    /// The intervals from the addition of operations until only their queue held them back.
     private(set) var waiting: [Interval] = []
     private(set) var waits: [Wait] = []
     private(set) var dropped = 0
-    /// From the one that was waited for to the one that waited.
+    /// The dependencies among operations that ran, each from the dependency to the dependent.
     private(set) var flows: [(from: Int, to: Int)] = []
 
     private struct Key: Hashable {
@@ -76,7 +79,7 @@ struct TimelineTrace {
         (self.start, self.end, self.limit) = (start, end, limit)
         (self.queues, self.threads) = (queues, threads)
         let begun = gather()
-        // It may have ended after somebody looked for what runs.
+        // The operation may have ended after the search for running operations.
         for running in running
         where begun[Key(operation: running.operation, start: running.start)] == nil {
             lives.append(
@@ -95,7 +98,9 @@ struct TimelineTrace {
 
     // MARK: Gathering
 
-    /// Returns where those are that have begun.
+    /// Builds `lives` and `waits` from the events.
+    ///
+    /// Returns the index in `lives` of each operation.
     private mutating func gather() -> [Key: Int] {
         var begun: [Key: Int] = [:]
         for thread in threads {
@@ -147,7 +152,7 @@ struct TimelineTrace {
             life.outcome = event.outcome
             (life.startThread, life.endThread) = (thread.number, thread.number)
         default:
-            // Until its end is found.
+            // A provisional end, until the end event is found.
             (life.start, life.end) = (event.third, max(end, event.third))
             (life.startThread, life.endThread) = (thread.number, thread.number)
             life.isTask = event.kind == .startedTask
@@ -161,7 +166,7 @@ struct TimelineTrace {
             if !name.isEmpty { return name }
         }
         if event.isBarrier { return "barrier" }
-        // What was written there was a class, and classes stay.
+        // The event holds the address of a class, and classes are never freed.
         return event.type == 0
             ? "operation"
             : "\(unsafeBitCast(event.type, to: Operation.Type.self))"
@@ -178,7 +183,7 @@ struct TimelineTrace {
             byAddress[address] = indices.sorted { lives[$0].beginning < lives[$1].beginning }
         }
         for (_, event) in raw where event.kind == .waited {
-            // The first who had the address and began after that.
+            // The first operation that had the address and began after the wait.
             let indices = byAddress[event.operation] ?? []
             let place = indices.firstPlace { lives[$0].beginning >= event.second }
             waiting.append(
@@ -188,7 +193,9 @@ struct TimelineTrace {
         }
         for index in lives.indices {
             for dependency in lives[index].dependencies {
-                // The last who had the address and ended before: the dependent kept it until then.
+                // The last operation that had the address and began before the dependent did. The
+                // dependent retained its dependency until then, so no later operation can have had
+                // the address.
                 let indices = byAddress[dependency] ?? []
                 let place = indices.firstPlace {
                     lives[$0].beginning > lives[index].beginning
@@ -201,7 +208,9 @@ struct TimelineTrace {
 }
 
 extension [Int] {
-    /// Where the first is for which `isBehind` holds, which it does for all that come after it.
+    /// Returns the position of the first element for which `isBehind` holds.
+    ///
+    /// `isBehind` must hold for all elements after that one.
     fileprivate func firstPlace(_ isBehind: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,15 +1,16 @@
-/// Where a viewer shows what a timeline recorded.
+/// The tracks on which a viewer shows what a timeline recorded.
 ///
 /// Every operation that ran has a place on one track, so that arrows can lead from it and to it:
 ///
-/// - on its thread's, in the process of the program; or
-/// - if it went on after its thread had left it, in the process of its queue, on the first lane that is free.
+/// - on the track of its thread, in the process of the program; or
+/// - if the operation continued after its thread had left it, in the process of its queue, on the
+///   first free lane.
 ///
-/// Slices of a track lie inside of each other or apart. One that would cross another one of its thread, because
-/// a thread left it without our knowledge, is on a lane, too.
+/// Slices of a track are nested or disjoint. A slice that would cross another slice of its thread,
+/// because a thread left the operation without our knowledge, goes to a lane, too.
 struct TimelineTracks {
     struct Slice {
-        /// Which of the picture's lives; nil: the thread was blocked.
+        /// The index in the trace's `lives`; nil for a time in which the thread was blocked.
         let life: Int?
         let from: UInt64
         let to: UInt64
@@ -18,7 +19,7 @@ struct TimelineTracks {
     struct Track {
         let number: Int
         let name: String
-        /// In the order of time, outer ones before those inside of them.
+        /// The slices in time order, outer slices before those nested in them.
         let slices: [Slice]
     }
 
@@ -28,16 +29,16 @@ struct TimelineTracks {
         fileprivate(set) var tracks: [Track] = []
     }
 
-    /// The numbers of a track.
+    /// The numbers of a process and of one of its tracks.
     struct Place {
         let process: Int
         let track: Int
     }
 
     let program: Process
-    /// As many as the picture has, in its order.
+    /// The processes of the trace's queues, in the order of `queues`.
     let queues: [Process]
-    /// Those of the picture's lives that ran.
+    /// The places of the operations that ran, by index in the trace's `lives`.
     let places: [Int: Place]
 
     var processes: [Process] { [program] + queues }
@@ -66,8 +67,11 @@ struct TimelineTracks {
         places = builder.places
     }
 
-    /// Processes and their tracks share one numbering, in the order in which they are shown. So it is right for
-    /// viewers that sort by it, and no track has the number of its process, which would make it a main thread's.
+    /// Numbers processes and tracks.
+    ///
+    /// Processes and their tracks share one numbering, in display order. So viewers that sort by
+    /// number show them in that order, and no track has the number of its process, which would mark
+    /// the track as a main thread.
     private struct Builder {
         private var lastNumber = 0
         private(set) var places: [Int: Place] = [:]
@@ -93,13 +97,13 @@ struct TimelineTracks {
         return path.split(separator: "/").last.map(String.init) ?? "program"
     }
 
-    /// So that 'worker 10' comes after 'worker 9'.
+    /// The sort key of a thread name, which puts 'worker 10' after 'worker 9'.
     private static func order(of name: String) -> (String, Int) {
         let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
         return (String(name.dropLast(digits)), Int(name.suffix(digits)) ?? 0)
     }
 
-    /// Slices by their thread's and by their queue's number.
+    /// Distributes the slices: by thread number, or by queue number.
     private static func division(
         of picture: TimelineTrace
     ) -> (onThreads: [Int: [Slice]], inQueues: [Int: [Slice]]) {
@@ -143,7 +147,7 @@ struct TimelineTracks {
         }
     }
 
-    /// As few lanes as possible, the first ones fullest.
+    /// Distributes slices to as few lanes as possible, filling the first lanes most.
     ///
     /// - Complexity: O(n log n).
     private static func lanes(_ slices: [Slice]) -> [[Slice]] {

@@ -17,7 +17,7 @@ extension OperationQueue {
         eventOffering { state in
             guard operation.status.phase != .finished else { return [] }
             state.promoteAhead(of: operation.place, to: rank)
-            state.raiseGranted(operation)
+            state.raiseAdmitted(operation)
             return state.takePromotions() ?? []
         }
     }

@@ -82,7 +82,7 @@ extension Operation {
         _ = ThreadContext.current.prepare(for: self, in: queue)
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
-        let operation = queue.part(from: batch, keepingRest: false).takeRetainedValue()
+        let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
         if queue.isWatched { queue.recordStart(of: operation) }
         operation.startTask()
         return nil

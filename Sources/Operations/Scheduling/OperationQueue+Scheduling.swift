@@ -245,7 +245,7 @@ extension OperationQueue {
             let departure = eventOffering {
                 $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
             }
-            letGo(of: batch, context: .current)
+            release(batch, context: .current)
             complete(departure)
         }
     }
@@ -274,7 +274,7 @@ extension OperationQueue {
     /// the rest.
     @inline(__always)
     func takeNext(from batch: Batch) -> Unmanaged<Operation>? {
-        if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { cut(batch) }
+        if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { reclaimRest(of: batch) }
         return batch.takeNext()
     }
 
@@ -293,13 +293,13 @@ extension OperationQueue {
                 batch, for: next, offered: urgency, nanoseconds: nanoseconds, cores: pool.cores,
                 pending: pending)
         }
-        letGo(of: batch, context: context)
+        release(batch, context: context)
         complete(departure)
         return work
     }
 
     /// Releases the operations that a batch has run, which no longer belong to the queue.
-    private func letGo(of batch: Batch, context: ThreadContext) {
+    private func release(_ batch: Batch, context: ThreadContext) {
         for operation in batch.taken { operation.release() }
         batch.clear()
         if batch.wasReniced {
@@ -308,8 +308,8 @@ extension OperationQueue {
         }
     }
 
-    func cut(_ batch: Batch) {
-        let (finished, waiters) = eventOffering({ $0.cut(batch) })
+    func reclaimRest(of batch: Batch) {
+        let (finished, waiters) = eventOffering({ $0.reclaimRest(of: batch) })
         for waiter in waiters { waiter.wake() }
         if finished.isEmpty { return }
         // A worker releases the operations. The caller may be the monitor thread, which runs no
@@ -322,7 +322,7 @@ extension OperationQueue {
     }
 
     func part(from batch: Batch, keepingRest: Bool) -> Unmanaged<Operation> {
-        eventOffering({ $0.part(from: batch, keepingRest: keepingRest) })
+        eventOffering({ $0.detachCurrent(from: batch, keepingRest: keepingRest) })
     }
 
     func putBackLast(_ batch: Batch) {

@@ -32,11 +32,11 @@ extension QueueState {
             operation.update({ $0.permitsGranted() }) != nil
         else { return false }
         running += 1
-        granted.append(.passRetained(operation), urgency(of: operation))
+        admitted.append(.passRetained(operation), urgency(of: operation))
         return true
     }
 
-    mutating func claimGranted(atLeast urgency: Urgency) -> Work? {
-        granted.popFirst(atLeast: urgency).map { .single($0) }
+    mutating func claimAdmitted(atLeast urgency: Urgency) -> Work? {
+        admitted.popFirst(atLeast: urgency).map { .single($0) }
     }
 }

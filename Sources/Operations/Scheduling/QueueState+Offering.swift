@@ -18,7 +18,7 @@ extension QueueState {
     private var urgency: Urgency {
         mutating get {
             guard decidesUrgency else { return .usual }
-            var highest = granted.highestUrgency
+            var highest = admitted.highestUrgency
             if ring.readyCount(OperationRing.cancelledLane) > 0,
                 let first = urgency(at: ring.firstReady(OperationRing.cancelledLane))
             {
@@ -50,9 +50,9 @@ extension QueueState {
     }
 
     /// Raises an operation that has become more urgent if it is among the granted ones.
-    mutating func raiseGranted(_ operation: Operation) {
-        guard !granted.isEmpty else { return }
-        granted.raise(.passUnretained(operation), to: urgency(of: operation))
+    mutating func raiseAdmitted(_ operation: Operation) {
+        guard !admitted.isEmpty else { return }
+        admitted.raise(.passUnretained(operation), to: urgency(of: operation))
     }
 
     /// Claims work for a worker that the pool counts as running something of this urgency.
@@ -62,7 +62,7 @@ extension QueueState {
     mutating func claim(_ batch: Batch, atLeast urgency: Urgency, cores: Int) -> Work {
         // Other executors do not count threads by urgency.
         let least = decidesUrgency ? urgency : .background
-        return claimCancelled(batch) ?? claimGranted(atLeast: least)
+        return claimCancelled(batch) ?? claimAdmitted(atLeast: least)
             ?? claimReady(batch, atLeast: least, cores: cores) ?? .none
     }
 

@@ -56,7 +56,7 @@ struct QueueState: ~Copyable {
     var givesEach = false
     /// The operations that were claimed when they were given their permits, retained for the
     /// workers; see `grant`.
-    var granted = GrantedOperations()
+    var admitted = AdmittedOperations()
     /// Whether changes were recorded that observers must be notified of after the lock is released.
     var hasChanges = false
     /// The operations of batches that had finished when `notifiesEach` was set.
@@ -117,7 +117,7 @@ struct QueueState: ~Copyable {
 
     var isRunnable: Bool {
         mutating get {
-            if ring.readyCount(OperationRing.cancelledLane) > 0 || !granted.isEmpty { return true }
+            if ring.readyCount(OperationRing.cancelledLane) > 0 || !admitted.isEmpty { return true }
             guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
             return (barriers.isEmpty && !isStrict) || best() != nil
         }
@@ -379,7 +379,7 @@ struct QueueState: ~Copyable {
     /// Takes back the operations that the worker has not begun, and removes the finished ones.
     /// After it has released the lock, the caller releases the finished ones and wakes the admitted
     /// waiters.
-    mutating func cut(_ batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
+    mutating func reclaimRest(of batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
         guard batches.contains(where: { $0 === batch }) else { return ([], []) }
         giveBackRest(of: batch)
         let finished = batch.foldFinished()

@@ -115,8 +115,8 @@ final class Worker: @unchecked Sendable {
     /// about to block.
     func reclaimRest() {
         guard let queue = lock.withLock({ queue }) else { return }
-        queue.cut(batches.0)
-        queue.cut(batches.1)
+        queue.reclaimRest(of: batches.0)
+        queue.reclaimRest(of: batches.1)
     }
 
     /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
@@ -128,8 +128,8 @@ final class Worker: @unchecked Sendable {
         let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
         guard let reference else { return }
         reference._withUnsafeGuaranteedRef { queue in
-            queue.cut(batches.0)
-            queue.cut(batches.1)
+            queue.reclaimRest(of: batches.0)
+            queue.reclaimRest(of: batches.1)
         }
         WorkerPool.shared.submit(.block { reference.release() })
     }

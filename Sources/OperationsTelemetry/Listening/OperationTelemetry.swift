@@ -1,10 +1,11 @@
 import Operations
 import Tracing
 
-/// What is reported of one operation.
+/// Reports one operation.
 ///
-/// Each event is decided under the lock and reported without it. What comes after the end, or after the end of
-/// the reports, is not reported; these two may come at the same moment, and then one of them ends the span.
+/// Each event is decided under the lock and reported without it. Events after the end of the
+/// operation, or after the end of the reports, are not reported. If these two ends come at the same
+/// moment, exactly one of them ends the span.
 final class OperationTelemetry: OperationObserver {
     private struct State {
         enum Phase {
@@ -16,13 +17,13 @@ final class OperationTelemetry: OperationObserver {
         var phase = Phase.pending
         var attempts = 0
         var span: OperationSpan?
-        /// Of the span, also after its end.
+        /// The context of the span, kept after the span has ended.
         var lastContext: ServiceContext?
     }
 
     private let telemetry: QueueTelemetry
     private let metrics: OperationMetrics?
-    /// Nil if there are to be no spans.
+    /// The parent of the span; nil if spans are not reported.
     private let parent: ServiceContext?
     private let added: ContinuousClock.Instant?
     private let state = Locked(State())
@@ -33,16 +34,16 @@ final class OperationTelemetry: OperationObserver {
     }
 
     deinit {
-        // Should its end not have been told.
+        // The end of the operation may not have been reported.
         state.withLock { $0.span.take() }?.abandon()
     }
 
     var listener: any QueueObserver { telemetry }
 
-    /// The context of its span, if it has one or had.
+    /// The context of the operation's current or last span; nil if it had none.
     var lastContext: ServiceContext? { state.withLock { $0.lastContext } }
 
-    // MARK: What happens to it
+    // MARK: Events
 
     func operationAdded() { metrics?.operationAdded() }
 
@@ -58,7 +59,7 @@ final class OperationTelemetry: OperationObserver {
         beginSpan(of: operation, waiting: waiting)
     }
 
-    /// Unless it goes on from an attempt before.
+    /// Begins a span, unless a previous attempt has left one open.
     private func beginSpan(of operation: Operation, waiting: Duration?) {
         guard let tracer = telemetry.tracer, let parent, let added, !telemetry.hasEnded,
             state.withLock({ $0.span == nil })
@@ -87,7 +88,7 @@ final class OperationTelemetry: OperationObserver {
             state.phase = .pending
             let number = state.attempts
             if isRetried { return (number, nil) }
-            // The next run of a periodic operation is another piece of work, with a span of its own.
+            // The next run of a periodic operation is separate work, with a span of its own.
             state.attempts = 0
             return (number, state.span.take())
         }
@@ -125,7 +126,7 @@ final class OperationTelemetry: OperationObserver {
         span?.abandon()
     }
 
-    // MARK: Around its body
+    // MARK: Around the body
 
     func perform(_ body: () -> Void) {
         guard parent != nil, let context = state.withLock({ $0.span?.context }) else {
@@ -141,7 +142,8 @@ final class OperationTelemetry: OperationObserver {
         await ServiceContext.withValue(context, isolation: nil) { await body() }
     }
 
-    /// Calls the log where its metadata providers find the span, or else what the operation comes from.
+    /// Calls the log in a context in which its metadata providers find the span, or else the
+    /// context in which the operation was added.
     private func inContext(_ report: () -> Void) {
         guard let parent else { return report() }
         ServiceContext.withValue(lastContext ?? parent, operation: report)

@@ -4,9 +4,10 @@ import Operations
 import Synchronization
 import Tracing
 
-/// Listens to a queue on behalf of one call of `reportTelemetry`.
+/// Observes a queue for one call of `reportTelemetry`.
 ///
-/// The queue keeps it, and so do the operations that were added while it listened; it keeps neither.
+/// The queue retains this object, and so do the operations that were added while it observed. This
+/// object retains neither.
 final class QueueTelemetry: QueueObserver {
     let queue: String
     let log: QueueLog?
@@ -27,16 +28,17 @@ final class QueueTelemetry: QueueObserver {
         stallLimit = log == nil && metrics == nil ? nil : options.stallLimit
     }
 
-    /// The queue goes away, and with it what it was asked to do.
+    /// The queue no longer exists, so there is nothing left to report.
     deinit { stalls.withLock { $0 }?.end() }
 
-    /// Whether there is anybody to report to.
+    /// Whether there is any backend to report to.
     var isWanted: Bool { log != nil || metrics != nil || tracer != nil }
 
-    /// Reports the queue's stalls, if anybody wants to know.
+    /// Reports the queue's stalls, if a backend takes such reports.
     func watchStalls(of queue: OperationQueue) {
         guard let stallLimit else { return }
-        // What is called must not keep this: it would be kept until somebody looks at the queue again.
+        // The handler must not retain this object, which would otherwise live until the next look
+        // at the queue.
         let reports = queue.reportStalls(after: stallLimit) { [log, metrics] stall in
             metrics?.stalled()
             log?.stalled(stall)
@@ -63,6 +65,6 @@ final class QueueTelemetry: QueueObserver {
         stalls.withLock { $0 }?.end()
     }
 
-    /// Whether nobody wants to know any more.
+    /// Whether the reports have ended.
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 }

@@ -2,7 +2,7 @@ import Logging
 import Operations
 import Tracing
 
-/// What a queue's log is told, and in which words.
+/// The messages that a queue writes to its log.
 struct QueueLog: Sendable {
     private let logger: Logger
 
@@ -27,7 +27,7 @@ struct QueueLog: Sendable {
     }
 
     func returned(_ operation: Operation, _ attempt: OperationAttempt, number: Int) {
-        // A periodic operation that succeeded is nothing to talk about.
+        // A successful run of a periodic operation is not worth a message.
         guard let error = attempt.error else { return }
         logger.debug(
             "Operation will be retried", error: error,
@@ -63,7 +63,8 @@ extension Logger.Metadata {
         return metadata
     }
 
-    /// In the words that swift-log's own handlers have for an error; others may know nothing of errors.
+    /// Adds the error under the keys that swift-log's own handlers use; other handlers may ignore
+    /// errors.
     mutating func describe(_ error: any Error) {
         self["error.message"] = "\(error)"
         self["error.type"] = "\(String(reflecting: type(of: error)))"

@@ -1,10 +1,11 @@
 import CoreMetrics
 import Synchronization
 
-/// What one queue adds to a meter that others may add to as well, and takes back at the end.
+/// The share of one queue in a meter that other queues may use as well, subtracted at the end.
 ///
-/// Each change is decided in one word and then told to the meter; additions may reach it in any order, as sums
-/// do not mind. What is decided after the end is not told, so in the end the queue's share is nothing.
+/// Each change is decided in one atomic and then forwarded to the meter. Changes may reach the
+/// meter in any order, since a sum does not depend on the order. Changes after the end are dropped,
+/// so the queue's share is zero in the end.
 final class MeterShare: Sendable {
     private static let closed = Int.min
 

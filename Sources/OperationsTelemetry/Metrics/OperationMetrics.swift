@@ -3,17 +3,17 @@ import Operations
 
 /// The metrics of a queue, or of its operations of one name.
 ///
-/// All are made at once, so that a backend has a zero for what has not happened yet, and kept: another queue of the
-/// same name may have the same ones.
+/// All metrics are made at once, so that a backend has a zero for events that have not happened
+/// yet. They are kept, because another queue of the same name may use the same metrics.
 final class OperationMetrics: Sendable {
-    /// What became of an operation, or of an attempt.
+    /// The outcome of an operation, or of an attempt.
     enum Outcome: String, CaseIterable {
         case finished
         case failed
-        /// Failed because its time was over.
+        /// The operation failed because its time had passed.
         case expired
         case cancelled
-        /// Failed, but there will be another attempt. Operations do not end with it.
+        /// The attempt failed, but another one follows. Operations do not end with this outcome.
         case retried
     }
 
@@ -53,14 +53,14 @@ final class OperationMetrics: Sendable {
         pending.add(1)
     }
 
-    /// - Parameter time: how long it was ready, if that is known.
+    /// - Parameter time: how long the operation was ready, if that is known.
     func attemptBegan(waiting time: Duration?) {
         pending.add(-1)
         executing.add(1)
         if let time { waiting.record(time) }
     }
 
-    /// - Parameter time: how long it ran, if that is known.
+    /// - Parameter time: how long the attempt ran, if that is known.
     func attemptEnded(_ outcome: Outcome, running time: Duration?) {
         executing.add(-1)
         pending.add(1)
@@ -69,7 +69,7 @@ final class OperationMetrics: Sendable {
     }
 
     /// - Parameters:
-    ///   - time: how long it ran, if it did.
+    ///   - time: how long the last attempt ran, if one did.
     ///   - hadBegun: whether an attempt was under way.
     func operationEnded(_ outcome: Outcome, running time: Duration?, hadBegun: Bool) {
         (hadBegun ? executing : pending).add(-1)
@@ -77,7 +77,7 @@ final class OperationMetrics: Sendable {
         if let time { running[outcome.index].record(time) }
     }
 
-    /// Takes back what the queue has added to gauges.
+    /// Subtracts the queue's share from the gauges.
     func close() {
         pending.close()
         executing.close()
@@ -95,7 +95,7 @@ extension OperationMetrics.Outcome {
         }
     }
 
-    /// Its place among all cases.
+    /// The position of this case among all cases.
     fileprivate var index: Int {
         switch self {
         case .finished: 0

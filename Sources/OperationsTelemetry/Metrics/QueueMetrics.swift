@@ -1,7 +1,8 @@
 import CoreMetrics
 import Operations
 
-/// The metrics of a queue, together or, if wanted, by the names of operations.
+/// The metrics of a queue: for all operations together or, if the options say so, by the names of
+/// operations.
 final class QueueMetrics: Sendable {
     private struct State {
         var byName: [String: OperationMetrics] = [:]
@@ -11,7 +12,7 @@ final class QueueMetrics: Sendable {
     private let factory: any MetricsFactory
     private let queue: String
     private let nameLimit: Int?
-    /// Of all operations, or of those whose names are too many.
+    /// The metrics of all operations, or of those whose names exceed the limit.
     private let common: OperationMetrics
     private let stalls: Counter
     private let state = Locked(State())
@@ -33,7 +34,7 @@ final class QueueMetrics: Sendable {
         if isFull { return common }
         let new = OperationMetrics([("queue", queue), ("operation", name)], in: factory)
         let (chosen, isClosed) = state.withLock { state -> (OperationMetrics, Bool) in
-            // Others may have come with new names meanwhile.
+            // Other threads may have added new names meanwhile.
             if let known = state.byName[name] { return (known, state.isClosed) }
             guard state.byName.count < nameLimit else { return (common, state.isClosed) }
             state.byName[name] = new
@@ -55,7 +56,7 @@ final class QueueMetrics: Sendable {
 }
 
 extension Operation {
-    /// Its name, or else its type.
+    /// The operation's name, or else its type.
     var nameForTelemetry: String {
         if let name, !name.isEmpty { return name }
         return "\(type(of: self))"

@@ -1,21 +1,21 @@
 import Operations
 import Tracing
 
-/// The span of an operation, and what is said in it.
+/// The span of an operation, and its attributes and events.
 struct OperationSpan: Sendable {
-    /// Of more dependencies the first are linked.
+    /// The largest number of dependencies that are linked: the first ones.
     private static let linkLimit = 64
 
     private let span: any Span
 
-    /// What is in force in the body.
+    /// The context that the body runs in.
     var context: ServiceContext { span.context }
 
     /// Begins a span.
     ///
     /// - Parameters:
-    ///   - parent: what was in force where the operation was added.
-    ///   - waiting: how long it was ready; nil if that is not known.
+    ///   - parent: the context in which the operation was added.
+    ///   - waiting: how long the operation was ready; nil if that is unknown.
     init(
         of operation: Operation, in queue: String, by tracer: any Tracer, parent: ServiceContext,
         queued: Duration, waiting: Duration?
@@ -49,7 +49,7 @@ struct OperationSpan: Sendable {
 
     func ranOutOfTime() { span.addEvent("timeout") }
 
-    /// Ends it.
+    /// Ends the span.
     func end(_ outcome: OperationMetrics.Outcome, _ end: OperationEnd?, attempts: Int) {
         span.updateAttributes { attributes in
             attributes["operation.outcome"] = outcome.rawValue
@@ -66,7 +66,7 @@ struct OperationSpan: Sendable {
         span.end()
     }
 
-    /// Ends it before the operation has ended.
+    /// Ends the span before the operation has ended.
     func abandon() {
         span.addEvent("telemetry ended")
         span.end()

@@ -1,4 +1,4 @@
-/// One run of a body, and what came of it.
+/// One run of a body, and its result.
 struct Attempt {
     let decisions: [Decision]
     let steps: [Step]
@@ -24,16 +24,16 @@ struct Attempt {
         scheduler.core.discard()
     }
 
-    /// Up to the last that was not for the first of what could happen.
+    /// The choices, up to the last one that did not take the first option.
     var choices: [Int] {
         let choices = decisions.map(\.choice)
         return Array(choices.prefix((choices.lastIndex { $0 > 0 } ?? -1) + 1))
     }
 
-    /// How often it went from one thing to another.
+    /// How often the schedule switched from one name to another.
     var switchCount: Int { zip(steps, steps.dropFirst()).count { $0.name != $1.name } }
 
-    /// The shorter of two schedules has the lower measure.
+    /// The length of the schedule: the shorter of two schedules has the lower measure.
     var measure: [Int] { [choices.count, choices.reduce(0, +), switchCount] }
 
     func failed(like other: Attempt) -> Bool {

@@ -1,20 +1,23 @@
 /// A schedule with which a body fails.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
-    /// What the body threw.
+    /// The error that the body threw.
     public let error: any Error
-    /// What happened, in order.
+    /// The steps of the schedule, in order.
     public let steps: [Step]
-    /// What to give to ``TestScheduler/init(replaying:stepLimit:)`` to see it again.
+    /// The text that repeats the schedule with ``TestScheduler/init(replaying:stepLimit:)``.
     public let schedule: String
-    /// The number of the schedule that failed first, from 1; this one is the shortest that was found from there.
+    /// The number of the schedule that failed first, from 1. ``schedule`` is the shortest one found
+    /// from there.
     public let number: Int
-    /// How many were to be run.
+    /// How many schedules were to be run.
     public let scheduleCount: Int
-    /// What to give to ``explore(schedules:seed:_:)`` to find it again.
+    /// The seed with which ``explore(schedules:seed:_:)`` finds the failure again.
     public let seed: UInt64
 
-    /// Whether the same schedule has failed a second time. If not, the body does not do the same each time: it
-    /// uses something that is left from another run, or does not come from the scheduler.
+    /// Whether the same schedule has failed a second time.
+    ///
+    /// If not, the body does not do the same each time: it uses state that another run has left, or
+    /// that does not come from the scheduler.
     public let isRepeatable: Bool
 
     init(_ attempt: Attempt, isRepeatable: Bool, schedule number: Int, of count: Int, seed: UInt64)
@@ -30,7 +33,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
     private static let shownSteps = 60
 
-    /// The error, the steps, and how to repeat it.
+    /// The error, the steps, and how to repeat the schedule.
     public var description: String {
         var lines = [
             "Schedule \(number) of \(scheduleCount) (seed \(seed)) fails: \(error)",

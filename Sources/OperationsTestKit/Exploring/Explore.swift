@@ -1,6 +1,6 @@
 import Operations
 
-/// Runs a body with many schedules, until it fails or none is left.
+/// Runs a body with many schedules, until the body fails or no schedule is left.
 ///
 /// ```swift
 /// try explore(schedules: 1_000) { scheduler in
@@ -13,24 +13,25 @@ import Operations
 /// }
 /// ```
 ///
-/// The first half of the schedules is systematic: the one that switches as little as possible, then all that
-/// differ from it by one choice, by two, and so on. This is the iterative context bounding of Musuvathi and
-/// Qadeer (PLDI 2007), whose point is that most mistakes need very few switches, with each choice counted that
-/// is not the first, as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If fewer schedules
-/// than that are possible, all have been run, and it ends. The second half chooses at random, which reaches
-/// what lies deep in long schedules.
+/// The first half of the schedules is systematic: first the schedule that switches as little as
+/// possible, then all schedules that differ from it by one choice, by two, and so on. This is the
+/// iterative context bounding of Musuvathi and Qadeer (PLDI 2007), which rests on the observation
+/// that most mistakes need very few switches. Each choice that is not the first option is counted,
+/// as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If fewer schedules than this
+/// half are possible, all of them are run, and the exploration ends. The second half chooses at
+/// random, which reaches mistakes deep in long schedules.
 ///
 /// A body fails by throwing: from ``check(_:_:fileID:line:)``, `try operation.result`, or
-/// ``TestScheduler/run()``. The issues that Swift Testing records (`#expect`) are not seen from here. Each run
-/// must make all that it uses anew, and do the same with the same scheduler. When the body has returned, what
-/// is left on the scheduler's queues is cancelled.
+/// ``TestScheduler/run()``. An exploration does not see the issues that Swift Testing records
+/// (`#expect`). Each run must make everything that it uses anew, and behave the same with the same
+/// scheduler. When the body has returned, operations left on the scheduler's queues are cancelled.
 ///
 /// - Parameters:
-///   - schedules: how many to run, at most; at least 1.
-///   - seed: for those that are chosen at random; a random one unless given. The failure has it.
-///   - body: what to run, on the calling thread.
+///   - schedules: how many schedules to run, at most; at least 1.
+///   - seed: the seed of the random schedules; random by default. The failure contains it.
+///   - body: the code to run, on the calling thread.
 /// - Returns: how many schedules were run, and whether these were all.
-/// - Throws: ``ExplorationFailure``, with the shortest schedule that was found to fail in the same way.
+/// - Throws: ``ExplorationFailure``, with the shortest schedule found that fails in the same way.
 @discardableResult
 public func explore(
     schedules: Int = 1_000, seed: UInt64? = nil, _ body: (TestScheduler) throws -> Void
@@ -64,18 +65,18 @@ public func explore(
         scheduleCount: count, isComplete: frontier.isExhausted && frontier.isComplete, seed: seed)
 }
 
-/// What an exploration that found nothing has looked at.
+/// The extent of an exploration that found no failure.
 public struct Exploration: Sendable {
     /// How many schedules were run.
     public let scheduleCount: Int
-    /// Whether there are no others.
+    /// Whether no other schedules are possible.
     public let isComplete: Bool
-    /// The seed of those that were chosen at random.
+    /// The seed of the random schedules.
     public let seed: UInt64
 }
 
 extension SplitMix64 {
-    /// A seed for each of many schedules.
+    /// Returns a seed for one of many schedules.
     fileprivate static func seed(_ seed: UInt64, number: Int) -> UInt64 {
         var generator = SplitMix64(seed: seed &+ UInt64(number) &* 0xD1B5_4A32_D192_ED03)
         return generator.next()

@@ -1,18 +1,18 @@
-/// Schedules in the order of how many choices in them were not for the first of what could happen, each once.
+/// Schedules in the order of how many of their choices are not the first option, each once.
 ///
-/// A schedule is a prefix of choices, after which the first is chosen always. What differs from it by one
-/// choice more, behind its last, is known when it was run.
+/// A schedule is a prefix of choices, after which the first option is always chosen. Running a
+/// schedule shows which schedules differ from it by one more choice, behind its last one.
 struct Frontier {
     private var waiting: [[Int]] = [[]]
     private var first = 0
     private let limit: Int
-    /// Whether none was left out up to now.
+    /// Whether no schedule has been left out so far.
     private(set) var isComplete = true
 
-    /// - Parameter limit: how many schedules are given, at most.
+    /// - Parameter limit: how many schedules the frontier yields, at most.
     init(limit: Int) { self.limit = limit }
 
-    /// Whether all that are known have been given.
+    /// Whether all known schedules have been yielded.
     var isExhausted: Bool { first == waiting.count }
 
     mutating func next() -> [Int]? {
@@ -24,7 +24,7 @@ struct Frontier {
         return waiting[first]
     }
 
-    /// The schedule with this prefix was run.
+    /// Adds the schedules that follow from a run with this prefix.
     mutating func went(_ prefix: [Int], _ decisions: [Decision]) {
         for number in decisions.indices.dropFirst(prefix.count) {
             for choice in 1..<decisions[number].count {

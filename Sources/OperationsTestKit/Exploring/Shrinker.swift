@@ -1,11 +1,12 @@
-/// Looks for the shortest schedule that fails like one that was found.
+/// Searches for the shortest schedule that fails like a given one.
 ///
-/// Shorter is: fewer choices up to the last that is not for the first of what could happen; then smaller choices;
-/// then fewer switches. It tries to leave out choices, to lower them and to cut them off; and, because the
-/// numbers of choices mean something else as soon as one before them changes, also to move what happened: to
-/// the end, or next to what the same operation did before, as in Jalbert and Sen, "A trace simplification
-/// technique for effective debugging of concurrent programs", FSE 2010. It goes on as long as that helps, and
-/// for two thousand runs at most.
+/// A schedule is shorter if it has fewer choices up to the last one that is not the first option;
+/// then if its choices are smaller; then if it has fewer switches. The search leaves out choices,
+/// lowers them and cuts them off. Because the numbers of choices change their meaning as soon as an
+/// earlier choice changes, the search also moves events: to the end, or next to the previous event
+/// of the same operation, as in Jalbert and Sen, "A trace simplification technique for effective
+/// debugging of concurrent programs", FSE 2010. The search continues as long as it finds shorter
+/// schedules, for at most two thousand runs.
 struct Shrinker {
     private var best: Attempt
     private var tried: Set<[Int]> = []
@@ -37,7 +38,7 @@ struct Shrinker {
         }
     }
 
-    /// Runs a schedule; true if it is the best now.
+    /// Runs a schedule. Returns whether it is the best one now.
     private mutating func accepts(_ choices: [Int], isRepetition: Bool = false) -> Bool {
         let choices = Array(choices.prefix((choices.lastIndex { $0 > 0 } ?? -1) + 1))
         guard tried.insert(choices).inserted else { return false }
@@ -56,7 +57,7 @@ struct Shrinker {
         return true
     }
 
-    /// Shorter prefixes: the shortest ones first, since most of a long schedule does not matter.
+    /// Tries prefixes, the shortest first, since most of a long schedule does not matter.
     private mutating func cut() -> Bool {
         let choices = best.choices
         var length = 0
@@ -67,7 +68,7 @@ struct Shrinker {
         return !choices.isEmpty && accepts(choices.dropLast())
     }
 
-    /// Each choice replaced by the first of what could happen, or taken out.
+    /// Tries to take out each choice, or to replace it by the first option.
     private mutating func leaveOut() -> Bool {
         let choices = best.choices
         for number in choices.indices.reversed() {
@@ -83,19 +84,19 @@ struct Shrinker {
         return false
     }
 
-    /// What happened in another order.
+    /// Tries the same events in another order.
     private mutating func move() -> Bool {
-        // Nothing is taken before it begins.
+        // Every operation begins when it is taken.
         let log = best.log.filter { $0.kind != .take }.map { guide in
             guide.kind == .begin ? Guide(.start, guide.name, queue: guide.queue) : guide
         }
         if log.count < best.log.count, accepts(Chooser(guides: log)) { return true }
-        // All that one operation does comes last.
+        // All events of one operation come last.
         for name in Set(log.map(\.name)).sorted() {
             let others = log.filter { $0.name != name }
             if accepts(Chooser(guides: others + log.filter { $0.name == name })) { return true }
         }
-        // What an operation does next follows at once.
+        // The next event of an operation follows at once.
         for place in best.log.indices.dropLast() {
             let name = best.log[place].name
             guard best.log[place + 1].name != name,

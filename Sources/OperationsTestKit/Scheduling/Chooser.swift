@@ -1,17 +1,18 @@
 import Operations
 
-/// One of several things that could happen was chosen.
+/// One choice among several possible events.
 struct Decision: Sendable, Equatable {
     let choice: Int
     let count: Int
 }
 
-/// Something that could happen, known by what it is in schedules of different order.
+/// A possible event, described by what it is rather than by its number, so that it can be
+/// recognised in a schedule with another order.
 struct Guide: Sendable {
     enum Kind { case piece, begin, start, timer, take }
 
     var kind: Kind
-    /// Of the operation. Which one a queue starts is known only when it has.
+    /// The name of the operation. Which operation a queue starts is known only once it has started.
     var name: String
     let queue: String?
 
@@ -25,12 +26,12 @@ struct Guide: Sendable {
     }
 }
 
-/// Chooses what happens next: as prescribed, and beyond that by chance or the first.
+/// Chooses what happens next: as prescribed, and beyond that at random or the first option.
 struct Chooser: Sendable {
-    /// By the number of the decision, from 0.
+    /// The prescribed choices, by the number of the decision, from 0.
     private let prescribed: [Int: Int]
     private var generator: SplitMix64?
-    /// What is to happen, in order, as far as it can.
+    /// The events that are to happen, in order, as far as possible.
     private var guides: [Guide] = []
 
     init(seed: UInt64) {
@@ -51,7 +52,7 @@ struct Chooser: Sendable {
         self.init(prescribed: choices)
     }
 
-    /// Chooses what comes first in a list, of what could happen, and beyond that the first.
+    /// Chooses the possible event that comes first in a list, and beyond that the first option.
     init(guides: [Guide]) {
         self.init(prescribed: [:])
         self.guides = guides
@@ -59,7 +60,7 @@ struct Chooser: Sendable {
 
     var isGuided: Bool { !guides.isEmpty }
 
-    /// Which of the options comes first in the list.
+    /// Returns which of the options comes first in the list, and removes it from there.
     mutating func follow(_ options: [Guide]) -> Int? {
         guard isGuided else { return nil }
         for (place, guide) in guides.enumerated() {
@@ -72,19 +73,19 @@ struct Chooser: Sendable {
 
     mutating func choose(_ count: Int, at number: Int) -> Int {
         if generator != nil { return generator?.next(below: count) ?? 0 }
-        // The program may be another one than that of which the schedule was noted.
+        // The program may differ from the one whose schedule was recorded.
         return min(prescribed[number] ?? 0, count - 1)
     }
 }
 
 extension SplitMix64 {
-    /// Evenly from 0 up to, but not including, a number.
+    /// Returns a number from 0 up to, but not including, `count`, evenly distributed.
     mutating func next(below count: Int) -> Int {
         Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(count)).high)
     }
 }
 
-/// How a schedule is written down: the decisions that were not for the first of what could happen, as
+/// The notation of a schedule: the decisions that did not choose the first option, as
 /// `number:choice`, both from 1.
 enum ScheduleText {
     static func text(of choices: some Sequence<Int>) -> String {
@@ -92,7 +93,7 @@ enum ScheduleText {
             .map { "\($0.offset + 1):\($0.element + 1)" }.joined(separator: " ")
     }
 
-    /// Nil if it is no such text.
+    /// Returns the choices; nil if the text is not a schedule.
     static func choices(in text: String) -> [Int: Int]? {
         var choices: [Int: Int] = [:]
         for part in text.split(separator: " ") {

@@ -2,7 +2,7 @@ import Operations
 
 /// The test scheduler as its queues and their operations see it.
 ///
-/// Queues keep it, and it keeps those that have something to start.
+/// Queues retain the core, and the core retains the queues that have an operation to start.
 final class SchedulerCore: QueueDriver {
     private let state: Locked<SchedulerState>
     private let time = SchedulerTime()
@@ -14,7 +14,7 @@ final class SchedulerCore: QueueDriver {
         self.stepLimit = stepLimit
     }
 
-    // MARK: For the driven
+    // MARK: For queues and operations
 
     func offer(_ queue: OperationQueue) { state.withLock { $0.offered(queue) } }
 
@@ -64,7 +64,8 @@ final class SchedulerCore: QueueDriver {
         let queue = OperationQueue(
             driver: self, name: name ?? "queue \(number)", time: timeSource)
         queue.maxConcurrentOperationCount = width
-        // The same in every run: a schedule says nothing of how long a retry waits.
+        // The seed is the same in every run, because a schedule does not record how long a retry
+        // waits.
         queue.random = RandomSource(seed: UInt64(number))
         state.withLock { $0.add(queue) }
         return queue
@@ -80,7 +81,8 @@ final class SchedulerCore: QueueDriver {
             scheduler: { self.schedule(after: $0, named: $1, $2) })
     }
 
-    /// - Parameter name: what happens, to be shown; nil for what is being run.
+    /// - Parameter name: the name of the timer's step; nil for the name of the body that is
+    ///   running.
     func sleep(until deadline: Duration, name: String? = nil) async throws {
         try Task.checkCancellation()
         let number = state.withLock { $0.newTimer() }
@@ -115,7 +117,7 @@ final class SchedulerCore: QueueDriver {
         }
     }
 
-    /// Runs what is to be called at a certain time, in one step with the timer.
+    /// Runs a timer's action in the same step as the timer.
     private final class TimerExecutor: TaskExecutor {
         private let core: SchedulerCore
 
@@ -136,7 +138,7 @@ final class SchedulerCore: QueueDriver {
 
     // MARK: Running
 
-    /// Makes one step; false if there is none to make.
+    /// Makes one step. Returns false if there is none to make.
     func runOne() -> Bool {
         driving { [self] in
             runRest()
@@ -149,7 +151,7 @@ final class SchedulerCore: QueueDriver {
         }
     }
 
-    /// Makes one step after the other, as long as there are any.
+    /// Makes one step after another, as long as there are any.
     func run(_ patience: SchedulerState.Patience) throws(TestSchedulerError) {
         let isEndless = driving { [self] in
             runRest()
@@ -180,7 +182,8 @@ final class SchedulerCore: QueueDriver {
         guard CurrentTask().isNone,
             #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
         else { return DrivenThread.perform(body) }
-        // What is no task is told from tasks by running in the name of another one: see `isRelayed`.
+        // A job that belongs to no task can be told from a task only if it runs in the name of
+        // another task: see `isRelayed`.
         let result = Locked<Bool?>(nil)
         _ = Task.immediate {
             let value = DrivenThread.perform(body)
@@ -192,13 +195,14 @@ final class SchedulerCore: QueueDriver {
         return value
     }
 
-    /// What belongs to a step that was made, or to what was called from outside.
+    /// Runs the jobs that belong to the step just made, or to a call from outside.
     private func runRest() {
         while let job = state.withLock({ $0.takeFromStep() }) { job.run() }
         state.withLock { $0.stepEnded() }
     }
 
-    /// False if it was not a step that anybody but the scheduler notices.
+    /// Performs an event. Returns false if the event was not a step that anything but the scheduler
+    /// can notice.
     private func perform(_ event: SchedulerState.Event) -> Bool {
         switch event {
         case .start(let queue):
@@ -240,23 +244,24 @@ final class SchedulerCore: QueueDriver {
         taken.run()
     }
 
-    // MARK: Looking
+    // MARK: Inspecting
 
     var hasBeenRun: Bool { state.withLock { $0.hasBeenRun } }
     var steps: [Step] { state.withLock { $0.steps } }
     var log: [Guide] { state.withLock { $0.log } }
     var decisions: [Decision] { state.withLock { $0.decisions } }
 
-    /// Those of its queues that have not finished, in the order in which the queues were made.
+    /// The unfinished operations of the scheduler's queues, in the order in which the queues were
+    /// made.
     var unfinished: [(operation: Operation, queue: OperationQueue)] {
         state.withLock { $0.liveQueues }.flatMap { queue in
             queue.unfinished.map { ($0, queue) }
         }
     }
 
-    // MARK: The end
+    // MARK: Discarding
 
-    /// Ends what is left of a test that is over, as far as that can be ended by cancelling it.
+    /// Ends what is left of a finished test, as far as cancelling can end it.
     func discard() {
         state.withLock { $0.stopRecording() }
         for queue in state.withLock({ $0.liveQueues }) { queue.cancelAllOperations() }

@@ -1,10 +1,10 @@
 import Operations
 
-/// What could happen next in a test scheduler, what has happened, and its time.
+/// The possible events of a test scheduler, its past events, and its time.
 ///
-/// A value; what is to be done about an event is done outside of the lock that guards it.
+/// This type is a value. Events are acted on outside of the lock that guards it.
 struct SchedulerState {
-    /// A part of an async body, or a completion block.
+    /// A job of an async body, or a completion block.
     struct Piece {
         enum Work {
             case job(UnownedJob, BodyExecutor)
@@ -32,20 +32,21 @@ struct SchedulerState {
     }
 
     enum Event {
-        /// An operation that a slot has taken before begins.
+        /// An operation that a slot has already taken begins.
         case begin(TakenOperation)
         /// A free slot takes the next operation and begins it.
         case start(OperationQueue)
-        /// A free slot takes the next operation, and others go on before it begins.
+        /// A free slot takes the next operation, and other events happen before the operation
+        /// begins.
         case take(OperationQueue)
         case piece(Piece)
         case timer(Timer)
     }
 
-    /// What is to be done when nothing can happen at the present time.
+    /// How long to wait when nothing can happen at the present time.
     enum Patience {
         case none
-        /// Time goes on to the next timer, if that is not after this.
+        /// Time advances to the next timer, if that is not later than this moment.
         case until(Duration)
         case forever
     }
@@ -54,38 +55,40 @@ struct SchedulerState {
     private(set) var hasBeenRun = false
     private(set) var steps: [Step] = []
     private(set) var decisions: [Decision] = []
-    /// What was chosen, by what it is and not by its number.
+    /// The chosen events, described by what they are and not by their numbers.
     private(set) var log: [Guide] = []
     private var chooser: Chooser
-    /// Whether it is recorded what happens.
+    /// Whether events are recorded.
     private var isRecording = true
 
-    /// Queues that have something to start, the oldest first.
+    /// Queues that have an operation to start, the oldest offer first.
     private var offers: [OperationQueue] = []
     private var taken: [(operation: TakenOperation, name: String)] = []
     private var pieces: [Piece] = []
-    /// What belongs to the step that is being made, and is no choice.
+    /// Jobs that belong to the current step, and are not choices.
     private var inStep: [SchedulerJob] = []
-    /// By deadline, and by number where that is the same.
+    /// The timers in the order of deadline, then number.
     private var timers: [Timer] = []
     private var timerCount = 0
     private var cancelledTimers: Set<Int> = []
     private var queues: [WeakQueue] = []
     private var queueCount = 0
 
-    /// The body that was at work last: while it can go on, that is the choice 0.
+    /// The body that ran last: while it can continue, it is choice 0.
     private(set) var current: BodyExecutor?
-    /// What is being run.
+    /// The name of what is running.
     private(set) var currentName: String?
     private(set) var isRunning = false
-    /// In whose name everything runs that is no task itself; known while a piece of a body is run.
+    /// The task in whose name the scheduler runs everything that is not a task itself; known while
+    /// a job of a body runs.
     var outside: CurrentTask?
 
     private struct WeakQueue {
         weak var queue: OperationQueue?
     }
 
-    /// More are not held back between being taken and begun, in a queue without a width.
+    /// The most operations of a queue that wait between being taken and begun. The limit matters
+    /// for queues without a width.
     private static let mostTaken = 3
 
     init(_ chooser: Chooser, time: SchedulerTime) {
@@ -93,7 +96,7 @@ struct SchedulerState {
         self.time = time
     }
 
-    // MARK: What can happen
+    // MARK: Possible events
 
     mutating func add(_ queue: OperationQueue) {
         queues.removeAll { $0.queue == nil }
@@ -122,7 +125,7 @@ struct SchedulerState {
         return timerCount
     }
 
-    /// False if it was cancelled before.
+    /// Adds a timer. Returns false if the timer was cancelled before.
     mutating func set(_ timer: Timer) -> Bool {
         if cancelledTimers.remove(timer.number) != nil { return false }
         let place = timers.firstIndex {
@@ -132,7 +135,8 @@ struct SchedulerState {
         return true
     }
 
-    /// Returns who is to be told; nil if nobody has to be, yet or any more.
+    /// Removes a timer. Returns the continuation to resume; nil if the timer is not set yet, or no
+    /// longer.
     mutating func cancelTimer(_ number: Int) -> CheckedContinuation<Bool, Never>? {
         guard let index = timers.firstIndex(where: { $0.number == number }) else {
             cancelledTimers.insert(number)
@@ -141,7 +145,7 @@ struct SchedulerState {
         return timers.remove(at: index).continuation
     }
 
-    /// Its sleep is over, so that nobody will ask for it again.
+    /// Forgets a timer whose sleep is over, and which nobody can cancel any more.
     mutating func forgetTimer(_ number: Int) { cancelledTimers.remove(number) }
 
     var now: Duration { time.now }
@@ -169,9 +173,10 @@ struct SchedulerState {
 
     /// Decides what happens next; nil if nothing can.
     ///
-    /// The order of what can happen is part of the notation of a schedule: what the current body does
-    /// next, other pieces in the order in which they arrived, operations that were taken, queues from which
-    /// one can be started, due timers, and queues from which one can be taken.
+    /// The order of the options is part of the notation of a schedule: the next piece of the
+    /// current body, other pieces in the order in which they arrived, operations that were taken,
+    /// queues that can start an operation, timers that are due, and queues from which an operation
+    /// can be taken.
     mutating func next(_ patience: Patience) -> Event? {
         while true {
             if let event = next() { return event }
@@ -199,12 +204,12 @@ struct SchedulerState {
         }
     }
 
-    /// What could happen next, in order.
+    /// The possible next events, in order.
     private struct Options {
         enum Option { case piece(Int), begin(Int), start(Int), timer(Int), take(Int) }
 
         let pieces: Int
-        /// Where the piece is that comes first.
+        /// The position of the piece that comes first.
         let firstPiece: Int
         let taken: Int
         let offers: Int
@@ -250,9 +255,9 @@ struct SchedulerState {
         }
     }
 
-    /// One of so many, from 0.
+    /// Returns a choice among `count` options, from 0.
     ///
-    /// - Parameter guides: what these are, for a chooser that wants to know.
+    /// - Parameter guides: descriptions of the options, for a chooser that follows a list.
     mutating func choose(_ count: Int, _ guides: [Guide] = []) -> Int {
         let guided = chooser.follow(guides)
         guard count > 1 else { return 0 }
@@ -261,7 +266,7 @@ struct SchedulerState {
         return choice
     }
 
-    // MARK: What happened
+    // MARK: Past events
 
     mutating func happened(_ kind: Step.Kind, _ name: String, in body: BodyExecutor? = nil) {
         current = body
@@ -271,7 +276,7 @@ struct SchedulerState {
         if kind == .start || kind == .take, let last = log.indices.last { log[last].name = name }
     }
 
-    /// The operation that is being started goes on in a body of its own.
+    /// Makes the body of the operation that is being started the current body.
     mutating func begins(_ body: BodyExecutor) { current = body }
 
     mutating func stepEnded() {
@@ -279,15 +284,17 @@ struct SchedulerState {
         outside = nil
     }
 
-    /// Whether a job of the current body was enqueued by a piece of it that was no piece of its task: one that
-    /// only passes on that the task may go on. `Task.yield()` makes such jobs. They are no steps.
+    /// Whether a job of the current body was enqueued by a job of that body that did not run as its
+    /// task, and only passes on that the task may continue.
+    ///
+    /// `Task.yield()` makes such jobs. The job that was enqueued is not a step of its own.
     func isRelayed(by task: CurrentTask?, to body: BodyExecutor) -> Bool {
         guard let task, let outside, body === current else { return false }
         return task == outside
     }
 }
 
-/// A job that is run with the step from which it follows.
+/// A job that runs in the same step as the event from which it follows.
 struct SchedulerJob: Sendable {
     let job: UnownedJob
     let executor: any TaskExecutor
@@ -295,7 +302,8 @@ struct SchedulerJob: Sendable {
     func run() { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
 }
 
-/// The task that the calling thread runs, if any, to be compared with others that live at the same time.
+/// The task that the calling thread runs, if any; to be compared only with tasks that exist at the
+/// same time.
 struct CurrentTask: Sendable, Equatable {
     private let task = withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UInt.self) } }
 

@@ -2,7 +2,8 @@ import Operations
 
 /// How much time has passed in a test scheduler.
 ///
-/// It has a lock of its own: queues ask it with theirs held, while the scheduler asks queues with its held.
+/// The time has a lock of its own: queues read it while they hold their lock, and the scheduler
+/// reads queues while it holds its own.
 final class SchedulerTime: Sendable {
     private let passed = Locked(Duration.zero)
 

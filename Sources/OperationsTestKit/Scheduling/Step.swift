@@ -1,28 +1,30 @@
-/// One thing that a test scheduler has made happen.
+/// One event that a test scheduler has made happen.
 public struct Step: Sendable, Hashable, CustomStringConvertible {
-    /// What it was.
+    /// The kind of a step.
     public enum Kind: String, Sendable {
-        /// An operation began; of an async body the part up to where it first waited was run.
+        /// An operation began. Of an async body, the part up to its first wait ran.
         case start
-        /// A slot of a queue took an operation, and others went on before it began.
+        /// A slot of a queue took an operation, and other events happened before the operation
+        /// began.
         case take
-        /// A cancelled operation left its queue without its work.
+        /// A cancelled operation left its queue without running its body.
         case leave
-        /// An async body went on, up to where it waited again, or to its end.
+        /// An async body continued, up to its next wait or to its end.
         case resume
-        /// A sleep, or a delay of the queue's, was over.
+        /// A sleep, or a delay of a queue, was over.
         case timer
-        /// A completion block was run.
+        /// A completion block ran.
         case completion
-        /// One block of an operation with several was run.
+        /// One block of an operation with several blocks ran.
         case block
     }
 
-    /// What it was.
+    /// The kind of the step.
     public let kind: Kind
-    /// What it happened to: the name of an operation in quotation marks, or its number in its queue.
+    /// The subject of the step: the name of an operation in quotation marks, or its number in its
+    /// queue.
     public let name: String
 
-    /// As in "start 'feed'".
+    /// The kind and the name, as in "start 'feed'".
     public var description: String { "\(kind.rawValue) \(name)" }
 }

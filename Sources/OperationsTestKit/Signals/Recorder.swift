@@ -1,6 +1,6 @@
 import Operations
 
-/// What happened, in order, as several operations tell it.
+/// A list of events that several operations record, in order.
 ///
 /// For queues of a ``TestScheduler`` and for others.
 public final class Recorder<Event: Sendable>: Sendable {
@@ -19,10 +19,10 @@ public final class Recorder<Event: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// Makes one that has recorded nothing.
+    /// Makes an empty recorder.
     public init() {}
 
-    /// All that was recorded up to now.
+    /// All events recorded so far.
     public var events: [Event] { state.withLock { $0.events } }
 
     /// Adds an event.
@@ -36,9 +36,10 @@ public final class Recorder<Event: Sendable>: Sendable {
         for waiter in woken { waiter.continuation.resume() }
     }
 
-    /// Suspends the task until at least so many events were recorded, or until the task is cancelled.
+    /// Suspends the task until at least `count` events have been recorded, or until the task is
+    /// cancelled.
     ///
-    /// - Returns: what was recorded then.
+    /// - Returns: the events recorded by then.
     @discardableResult
     public func waits(for count: Int) async -> [Event] {
         let number = state.withLock { state in

@@ -1,13 +1,13 @@
 import Operations
 
-/// A door that a test opens, for tasks and threads that wait behind it.
+/// A gate that a test opens for the tasks and threads that wait at it.
 ///
-/// For queues of a ``TestScheduler`` and for others. Once open it stays open.
+/// For queues of a ``TestScheduler`` and for others. Once open, the gate stays open.
 public final class TestGate: Sendable {
     private struct State {
         var isOpen = false
         var nextNumber = 0
-        /// In the order in which they came; nil for one that was cancelled before it came.
+        /// The waiting tasks, in the order in which they came.
         var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
         var cancelled: Set<Int> = []
     }
@@ -15,13 +15,14 @@ public final class TestGate: Sendable {
     private let state = Locked(State())
     private let threads = Operations.Latch()
 
-    /// Makes one that is closed.
+    /// Makes a closed gate.
     public init() {}
 
-    /// Whether it has been opened.
+    /// Whether the gate has been opened.
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Lets all go on that wait, in the order in which they came, and all that come later.
+    /// Lets all waiting tasks and threads continue, tasks in the order in which they came, and all
+    /// that come later.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -68,8 +69,8 @@ public final class TestGate: Sendable {
     ///
     /// A worker thread that waits here is replaced by another one meanwhile.
     ///
-    /// - Precondition: not called inside of an operation on a queue of a ``TestScheduler``, unless the gate is
-    ///   open: everything else runs on the same thread.
+    /// - Precondition: not called inside of an operation on a queue of a ``TestScheduler``, unless
+    ///   the gate is open: everything else runs on the same thread.
     @available(*, noasync, message: "write: await gate.wait()")
     public func wait() { threads.waitOnWorker() }
 }

@@ -26,7 +26,7 @@ struct CancelRoundTests {
         }
     }
 
-    /// Runs something before it passes the cancellation on.
+    /// An operation that runs an action before it passes the cancellation on.
     private final class Acting: Watched, @unchecked Sendable {
         let action = Locked<(@Sendable () -> Void)?>(nil)
         override func cancel() {
@@ -45,7 +45,7 @@ struct CancelRoundTests {
         }
     }
 
-    /// Workers come to both while the `cancel()` of the first one blocks.
+    /// Workers come to both operations while the `cancel()` of the first one blocks.
     @Test(arguments: Way.allCases)
     func noneBeginsAndNoneEndsBeforeItsCancel(way: Way) async {
         let queue = suspendedQueue()
@@ -55,7 +55,7 @@ struct CancelRoundTests {
         async let isCancelled: Void = onThread { cancel(way, [first, second], in: queue) }
         #expect(await first.entered.arrives())
         queue.isSuspended = false
-        // Behind both: by then a worker has had them in hand.
+        // These operations follow both others, so by their end a worker has reached both.
         for _ in 0..<3 { await queue.addOperations([BlockOperation {}], waitUntilFinished: true) }
         #expect(!first.isFinished && !second.isFinished)
         #expect(!second.isCancelled)
@@ -68,7 +68,7 @@ struct CancelRoundTests {
         #expect(first.ran.value == 0 && second.ran.value == 0)
     }
 
-    /// Against workers that come at any moment.
+    /// The cancellation races with workers that come at any moment.
     @Test(arguments: Way.allCases)
     func whatIsCancelledHasBeenTold(way: Way) async {
         let untold = Tally()
@@ -140,7 +140,8 @@ struct CancelRoundTests {
         #expect(told.events[0] >= 1)
     }
 
-    /// Its queue has called it: it is at work, and sees the cancellation as such.
+    /// The queue has called `start()`: the operation is at work, and only its own `cancel()`
+    /// cancels it.
     @Test func oneWhoseStartHasBeenCalledEndsByItself() async {
         final class Slow: Watched, @unchecked Sendable {
             let (began, goOn) = (Signal(), Signal())

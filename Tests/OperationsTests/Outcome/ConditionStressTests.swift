@@ -3,8 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// Random graphs whose edges have conditions, whose operations fail, and which are cancelled from
-/// outside meanwhile, in part with all that depends on them. A failure prints its seed.
+/// Random graphs with conditional edges and failing operations, some of which are cancelled from
+/// outside meanwhile, in part with all their dependents. A failure prints its seed.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct ConditionStressTests {
     struct Broken: Error {}
@@ -44,7 +44,7 @@ struct ConditionStressTests {
             queues[2].maxConcurrentOperationCount = 3
         }
 
-        /// What has to hold of each operation at the end; those for which it does not.
+        /// Checks what must hold of each operation at the end. Returns the violations.
         func problems() -> [String] {
             operations.indices.compactMap { index in
                 let operation = operations[index]
@@ -113,7 +113,7 @@ struct ConditionStressTests {
 }
 
 extension CancellationReason {
-    /// Whether somebody cancelled the operation itself, or a cascade reached it.
+    /// Whether the operation itself was cancelled, or a cascade reached it.
     fileprivate var isOwn: Bool {
         switch self {
         case .requested, .message: true

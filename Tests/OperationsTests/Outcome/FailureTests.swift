@@ -100,7 +100,7 @@ struct FailureTests {
         #expect(dependent.isCancelled && upload.error != nil)
     }
 
-    /// An edge that comes when the work has begun is not honoured, whatever it asks.
+    /// A conditional dependency that is added after the body has begun has no effect.
     @Test(arguments: [true, false])
     func oneThatHasStartedIsNotRejected(isFinishedBefore: Bool) async {
         let queue = OperationQueue()
@@ -121,8 +121,8 @@ struct FailureTests {
         #expect(running.cancellationReason == nil)
     }
 
-    /// What depends on an operation goes by how it ended, and that is what its reason says: whoever
-    /// else was about to cancel it.
+    /// An operation's dependents go by how it ended, and its reason says the same, whatever else
+    /// was about to cancel it.
     @Test func theReasonDecidesAboutWhatDependsOnIt() async {
         final class First: Operation, @unchecked Sendable {
             nonisolated(unsafe) var whenCancelled: (() -> Void)?
@@ -134,7 +134,7 @@ struct FailureTests {
         let (queue, other) = (suspendedQueue(), OperationQueue())
         let upload = failing()
         let first = First()
-        // At this moment the whole queue is being cancelled, and `next` does not know it yet.
+        // At this moment the whole queue is being cancelled, but `next` has not been notified yet.
         first.whenCancelled = { upload.start() }
         let next = Operation()
         next.addDependency(upload, on: .success)
@@ -204,8 +204,10 @@ struct FailureTests {
         }
     }
 
-    /// The handler of one that is cancelled before it makes it fail, and waits for its end. It does
-    /// so by other means than the library's, whose waits would call `cancel()` first.
+    /// The cancel handler of the first operation makes the second one fail, before that one is
+    /// cancelled, and waits for its end.
+    ///
+    /// It waits by other means than the library's, whose waits would call `cancel()` first.
     @Test func oneThatFailsWhileItsQueueIsBeingCancelledHasFailed() async {
         let (queue, other) = (OperationQueue(), OperationQueue())
         queue.maxConcurrentOperationCount = 2
@@ -238,7 +240,7 @@ struct FailureTests {
 
     // MARK: Handlers
 
-    /// The last reference to something that asks for the operation when it goes.
+    /// The handler holds the last reference to an object whose `deinit` reads the operation.
     @Test(arguments: [false, true])
     func whatHandlersHoldIsLetGoOfWithNoLock(hasDependent: Bool) async {
         final class Probe: Sendable {
@@ -294,7 +296,7 @@ struct FailureTests {
         queue.cancelAllOperations()
         queue.isSuspended = false
         await queue.drain()
-        // A worker may be about to call it.
+        // A worker may be about to call the handler.
         #expect(await comesTrue { calls.value == 3 })
         let finished = queue.add {}
         finished.onCancel { calls.increment() }
@@ -304,7 +306,7 @@ struct FailureTests {
         #expect(calls.value == 3)
     }
 
-    // MARK: Looking
+    // MARK: Observing
 
     @Test func explanationsSayHowItEndedAndHowItMustEnd() async {
         let queue = suspendedQueue()

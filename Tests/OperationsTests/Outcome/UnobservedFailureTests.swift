@@ -4,13 +4,13 @@ import Testing
 
 @testable import Operations
 
-// In the suite that has the one hook of the process to itself.
+// This test is part of the suite that has the process's one handler to itself.
 extension DiagnosticsTests {
     private func unseen(in queue: OperationQueue) -> TypedOperation<Int> {
         queue.add("unseen") { () throws -> Int in throw FailureTests.Broken() }
     }
 
-    /// Other tests run at the same time.
+    /// Filters the reports, because other tests run at the same time.
     private func reports(in recorder: Recorder<String>) -> [String] {
         recorder.events.filter { $0.hasPrefix("'unseen' failed") }
     }
@@ -31,7 +31,8 @@ extension DiagnosticsTests {
         }
     }
 
-    /// Asking why it does not end is not looking at its failure; its reason to end is.
+    /// Explaining why an operation does not end does not observe its failure; reading its
+    /// cancellation reason does.
     @Test(arguments: [true, false])
     func anExpiryThatIsExplainedIsReported(isLookedAt: Bool) async {
         await withFindings { findings in

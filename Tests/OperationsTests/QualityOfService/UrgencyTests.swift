@@ -285,7 +285,7 @@ struct UrgencyTests {
     @Test func theMostUrgentOfThoseThatWereGrantedUnitsGoesFirst() throws {
         for seed in 1...50 as ClosedRange<UInt64> {
             var random = SeededGenerator(state: seed)
-            var granted = GrantedOperations()
+            var granted = AdmittedOperations()
             var model: [(operation: Operation, urgency: Urgency)] = []
             for _ in 0..<300 {
                 let urgency = try #require(Urgency(rawValue: random.below(4)))

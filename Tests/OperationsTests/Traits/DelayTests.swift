@@ -13,7 +13,7 @@ struct DelayTests {
         let late = queue.add("late", .delay(.seconds(2))) { order.record("late") }
         #expect(!late.isReady)
         #expect(late.explain().description == "'late' is delayed for 2.0 s.")
-        // It takes no slot.
+        // A delayed operation takes no slot.
         let early = queue.add("early") { order.record("early") }
         await early.waitUntilFinished()
         await clock.sleepers(1)
@@ -78,7 +78,7 @@ struct DelayTests {
         withExtendedLifetime(observation) {}
     }
 
-    /// Started by hand, it runs once and at once.
+    /// An operation started by hand runs once and at once.
     @Test func withoutAQueueTraitsAboutTimeDoNotCount() {
         let ran = Tally()
         let operation = TypedOperation<Int> {

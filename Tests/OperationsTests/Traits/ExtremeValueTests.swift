@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// Numbers and times that no program means, but that data may hold.
+/// Numbers and times that no program intends, but that data may contain.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExtremeValueTests {
     private final class Odd: Operation, @unchecked Sendable {
@@ -23,7 +23,8 @@ struct ExtremeValueTests {
         operation.threadPriority = value
         #expect(operation.threadPriority == (value.isNaN ? 0.5 : value > 0.5 ? 1 : 0))
         let queue = OperationQueue()
-        // At the usual niceness or above: the process may not have the right to come back.
+        // Only at the usual niceness or above: the process may not be allowed to lower a niceness
+        // again.
         if !(value < 0.5) {
             let odd = Odd(value)
             await queue.addOperations([operation, odd], waitUntilFinished: false)
@@ -39,7 +40,7 @@ struct ExtremeValueTests {
         queue.add("all", .cost(.max, of: budget)) {}
         let two = TypedOperation {}
         two.apply(.cost(.max, of: budget), .cost(.max, of: budget))
-        // Together they are as many as the budget has.
+        // Together the two costs count as the whole budget.
         queue.addOperation(two)
         let one = queue.add("one", .cost(1, of: budget)) { budget.inUse }
         queue.isSuspended = false

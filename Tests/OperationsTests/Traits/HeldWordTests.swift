@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// The events of being held back and of attempts, on the word alone.
+/// The transitions of holds and attempts, on the state alone.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HeldWordTests {
     typealias Event = (inout LifecycleState) -> Bool
@@ -29,7 +29,7 @@ struct HeldWordTests {
         #expect(waiting.phase == .waiting)
         #expect(after(waiting, { $0.mayBeReady() })?.phase == .waiting)
         #expect(after(waiting, { $0.released() })?.phase == .checkingReadiness)
-        // Let go while it is asked: it is asked again.
+        // The hold is released while readiness is checked, so readiness is checked again.
         let early = try #require(after(held, { $0.released() }, { $0.stillNotReady() }))
         #expect(early.phase == .checkingReadiness && early.isReady)
         #expect(after(waiting, { $0.released() }, { $0.released() }) == nil)
@@ -61,7 +61,7 @@ struct HeldWordTests {
         let granted = try #require(after(refused, { $0.permitsGranted() }))
         #expect(granted.phase == .queued && granted.isReady && granted.has(.holdsSlot))
         #expect(after(granted, { $0.permitsGranted() }) == nil)
-        // One that is about to leave is not kept in line.
+        // An operation that is about to leave does not wait for permits.
         #expect(after(filed, { $0.cancelRequested() }, { $0.permitsRefused() }) == nil)
         #expect(after(filed, { $0.cancellationAnnounced() }, { $0.permitsRefused() }) == nil)
     }
@@ -83,11 +83,11 @@ struct HeldWordTests {
         #expect(after(running, { $0.cancelRequested() }, { $0.attemptEnded() }) == nil)
         #expect(after(running, { $0.cancellationAnnounced() }, { $0.attemptEnded() }) == nil)
         let expired = try #require(after(running, { $0.failed() }, { $0.expired() }))
-        // A cancellation after that is not taken for the same.
+        // A later cancellation is distinguished from the expiry.
         let cancelled = try #require(after(expired, { $0.cancelRequested() }))
         #expect(after(cancelled, { $0.attemptEnded() }) == nil)
         #expect(after(cancelled, { $0.finished() })?.outcome == .failed)
-        // One that has not failed does not run out of time.
+        // An operation that has not failed cannot expire.
         #expect(after(running, { $0.expired() }) == nil)
     }
 }

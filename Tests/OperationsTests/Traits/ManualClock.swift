@@ -65,7 +65,7 @@ final class ManualClock: Clock {
         for watcher in told.1 { watcher.resume() }
     }
 
-    /// Waits until so many sleep.
+    /// Waits until at least `count` tasks sleep.
     func sleepers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -77,8 +77,7 @@ final class ManualClock: Clock {
         }
     }
 
-    /// Waits until nobody sleeps: a timer that is not needed any more ends a little after its
-    /// operation.
+    /// Waits until no task sleeps: an unneeded timer ends a little after its operation.
     func becomesQuiet() async -> Bool {
         await comesTrue { state.withLock { $0.sleepers.isEmpty } }
     }
@@ -94,7 +93,7 @@ final class ManualClock: Clock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Waits until somebody sleeps, and then lets so much time pass.
+    /// Waits until at least `count` tasks sleep, and then advances the time.
     func advance(by duration: Duration, whenSleepers count: Int) async {
         await sleepers(count)
         advance(by: duration)
@@ -102,7 +101,7 @@ final class ManualClock: Clock {
 }
 
 extension OperationQueue {
-    /// A queue whose time is that of a clock.
+    /// Makes a queue whose time is that of the clock.
     convenience init(_ clock: ManualClock, width: Int = -1) {
         self.init()
         time = TimeSource(clock)
@@ -111,7 +110,7 @@ extension OperationQueue {
     }
 }
 
-/// A door for one async body, which lets a cancelled task through with an error.
+/// A gate for one async body, which lets a cancelled task pass with an error.
 final class AsyncGate: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

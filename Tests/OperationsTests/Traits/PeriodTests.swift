@@ -12,15 +12,15 @@ struct PeriodTests {
         let moments = Recorder<Duration>()
         let beat = queue.add("beat", .every(.seconds(10))) {
             moments.record(clock.now.offset)
-            // The third takes longer than two periods.
+            // The third run takes longer than two periods.
             if moments.events.count == 3 { clock.advance(by: .seconds(25)) }
         }
         await clock.sleepers(1)
         #expect(beat.explain().description == "'beat' waits 10.0 s for its next run.")
         #expect(!beat.isExecuting && !beat.isFinished && queue.operations == [beat])
-        // No slot is held in between.
+        // No slot is held between two runs.
         await queue.add {}.waitUntilFinished()
-        // Late by 3 s, which does not move the next.
+        // This run is 3 s late, which does not shift the next one.
         clock.advance(by: .seconds(13))
         await clock.advance(by: .seconds(7), whenSleepers: 1)
         await clock.advance(by: .seconds(5), whenSleepers: 1)

@@ -30,7 +30,7 @@ struct RetryTests {
                 == "'feed' waits 400 ms before attempt 2 of 4: no connection."
         )
         #expect(queue.operationCount == 1)
-        // The only slot is free meanwhile.
+        // The only slot is free between two attempts.
         await queue.add { order.record("other") }.waitUntilFinished()
         clock.advance(by: .milliseconds(400))
         await clock.advance(by: .milliseconds(400), whenSleepers: 1)
@@ -66,7 +66,7 @@ struct RetryTests {
         #expect(runs.value == 2 && feed.error as? NoConnection == NoConnection(number: 2))
     }
 
-    /// The first one ends before whoever made its task knows the task.
+    /// The first attempt ends before the code that made its task knows the task.
     @Test(arguments: Place.allCases)
     func aSecondAttemptIsCancelled(_ place: Place) async {
         let queue = OperationQueue()

@@ -47,7 +47,7 @@ struct TimeoutTests {
         #expect(slow.error is OperationTimeout && slow.isFinished)
     }
 
-    /// Its `cancel()` begins as many do.
+    /// An operation whose `cancel()` begins with the usual check of `isCancelled`.
     private final class Download: Operation, @unchecked Sendable {
         let aborted = Signal()
         override func main() { aborted.wait() }
@@ -115,7 +115,7 @@ struct TimeoutTests {
         #expect(!slow.isCancelled && slow.error == nil && slow.cancellationReason == nil)
     }
 
-    /// Its worker comes to it when its time is over.
+    /// The timeout passes inside of `start()`, before the worker gets to `main()`.
     @Test func oneThatIsLateFromTheStartRunsAndIsRetried() async {
         final class Late: Operation, @unchecked Sendable {
             let clock: ManualClock
@@ -232,7 +232,8 @@ struct TimeoutTests {
         #expect(calls.events.sorted() == ["2", "outside"])
     }
 
-    /// Timers of attempts that are over do nothing to later ones, whatever the moment.
+    /// Timers of finished attempts do not affect later ones, whatever the moment at which they
+    /// fire.
     @Test(arguments: 0..<40)
     func timersMeetTheEndsOfBodies(seed: Int) async {
         let clock = ManualClock()

@@ -7,7 +7,7 @@ import class Foundation.ProcessInfo
 
 @testable import Operations
 
-/// Random operations with plans over several queues, and those who disturb them.
+/// Random operations with traits on several queues, and threads that disturb them.
 ///
 /// `OPERATIONS_STRESS_SEED` repeats one round.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
@@ -108,7 +108,7 @@ private final class TraitStress: Sendable {
         #expect(broken.events.isEmpty, "seed \(seed): \(broken.events)")
         #expect(uses.allSatisfy { $0.budget.inUse == 0 }, "seed \(seed): units are missing")
         for queue in queues {
-            // A worker that takes an operation back gives its slot back a little later.
+            // A worker that takes an operation back returns its slot a little later.
             #expect(await comesTrue { queue.snapshot { $0.running } == 0 }, "seed \(seed)")
             #expect(queue.operationCount == 0, "seed \(seed)")
             let keys = queue.keys

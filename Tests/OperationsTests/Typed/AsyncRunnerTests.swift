@@ -4,8 +4,9 @@ import Testing
 
 @testable import Operations
 
-/// Where operations are made decides about their task: outside of tasks they share one while none
-/// of them suspends, inside each has its own. Nothing of that may show.
+/// The place where operations are made, which decides about their task: operations made outside of
+/// tasks share one task while none of them suspends; each operation made inside a task has its own.
+/// The difference must not be visible.
 enum Place: CaseIterable {
     case insideOfTask, outside
 
@@ -105,7 +106,8 @@ struct AsyncRunnerTests {
         #expect(try await latest.value == count)
     }
 
-    /// Cancelled from outside at any moment; the one after it must not be hit.
+    /// Operations are cancelled from outside at any moment; the operation after a cancelled one
+    /// must not be affected.
     @Test(arguments: Place.allCases)
     func aLateCancellationHitsNoOther(_ place: Place) async throws {
         for _ in 0..<(300 / slowness) {
@@ -125,8 +127,8 @@ struct AsyncRunnerTests {
         }
     }
 
-    /// A runner stays with its worker, from one queue to the next, and is taken from it by bodies
-    /// that suspend.
+    /// A runner stays with its worker, from one queue to the next, until a body suspends and takes
+    /// it away.
     @Test(arguments: Place.allCases)
     func manyQueuesTakeTurns(_ place: Place) async throws {
         let queues = (0..<4).map { _ in OperationQueue() }
@@ -149,14 +151,15 @@ struct AsyncRunnerTests {
 
     @TaskLocal static var value = 0
 
-    /// A runner made on behalf of one body must not carry that one's values to others.
+    /// A runner made on behalf of one body must not pass the task-local values of that body to
+    /// others.
     @Test func runnersInheritNothing() async throws {
         let queue = OperationQueue()
         let seen = await onThread { () -> [TypedOperation<Int>] in
             (0..<100).map { index in
                 queue.add { () async throws -> Int in
                     try await Self.$value.withValue(index + 1) {
-                        // Made by a thread that runs a task at this moment.
+                        // This operation is made by a thread that runs a task at this moment.
                         let inner = queue.add { () async throws -> Int in Self.value }
                         return try await inner.value == index + 1 ? Self.value : -1
                     }
@@ -170,7 +173,7 @@ struct AsyncRunnerTests {
         #expect(try await after.value == 0)
     }
 
-    /// Whichever comes first: the cancellation for the one before, or the next one.
+    /// Either the cancellation for the previous body comes first, or the next body.
     @Test(arguments: [true, false])
     func aTaskThatWasCancelledTakesNoOther(isCancelledBefore: Bool) async {
         let (first, second) = (TypedOperation { 1 }, TypedOperation { 2 })
@@ -203,7 +206,7 @@ struct AsyncRunnerTests {
         #expect(await comesTrue { token == nil })
     }
 
-    /// Where tasks are needed that do not share, too.
+    /// The same where operations need a task of their own.
     @Test(arguments: Place.allCases, Ways.allCases)
     func aBodyThatNeverSuspendsIsCancelled(_ place: Place, _ way: Ways) async throws {
         let queue = OperationQueue()
@@ -214,7 +217,7 @@ struct AsyncRunnerTests {
                 began.send()
                 let end = ContinuousClock.now + .seconds(60)
                 while !Task.isCancelled, ContinuousClock.now < end {}
-                // The result of one that is cancelled is dropped.
+                // The result of a cancelled operation is dropped.
                 #expect(Task.isCancelled)
                 return true
             }
@@ -224,15 +227,15 @@ struct AsyncRunnerTests {
             case .watched, .shared, .startedByHand: break
             }
             if way == .startedByHand {
-                // Not on a thread that the tests' own tasks need to go on.
+                // Start the operation on a thread that the tests' own tasks do not need.
                 startTestThread { operation.start() }
             } else {
                 queue.addOperation(operation)
             }
             return operation
         }
-        // At once, and not when the test has its turn among all others: it holds a worker until
-        // then.
+        // Cancel at once, and not when the test gets its turn among all others: the operation holds
+        // a worker until then.
         await onThread {
             began.wait()
             operation.cancel()
@@ -279,8 +282,8 @@ struct AsyncRunnerTests {
         func visit() { visits += 1 }
     }
 
-    /// All that may take a body from its thread, mixed with what does not: none is lost, or run
-    /// twice.
+    /// Everything that may take a body from its thread, mixed with code that does not: no operation
+    /// is lost, or runs twice.
     @Test(arguments: Place.allCases)
     func whateverBodiesDoEachRunsOnce(_ place: Place) async {
         let queues = (0..<3).map { _ in OperationQueue() }
@@ -306,7 +309,7 @@ struct AsyncRunnerTests {
                         if index % 3 == 0 { queues[2].addOperation(inner) } else { inner.start() }
                         await inner.waitUntilFinished()
                     case 6: await withTaskGroup { $0.addTask { await Task.yield() } }
-                    // Not to wait for anything: this is the suspension that a timer ends.
+                    // This sleep waits for nothing: it is a suspension that a timer ends.
                     case 7: try await Task.sleep(for: .microseconds(50))
                     case 8: BlockOperation {}.start()
                     default: if Task.isCancelled, index % 13 != 0 { wrong.increment() }
@@ -328,7 +331,8 @@ struct AsyncRunnerTests {
         }
     }
 
-    /// In a scope a runner has the values of the scope, also for what threads outside of tasks add.
+    /// Inside a scope, a runner has the task-local values of the scope, also for operations that
+    /// threads outside of tasks add.
     @Test func runnersOfAScopeHaveItsValues() async throws {
         let wrong = Tally()
         let ran = Tally()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// Work that has a type of its own.
+/// Operation bodies that have a type of their own.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationWorkTests {
     private struct Failed: Error {}

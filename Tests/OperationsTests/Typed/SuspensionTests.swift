@@ -4,13 +4,14 @@ import Testing
 
 @testable import Operations
 
-/// Operations that are suspended go out of their batch, which goes on.
+/// A suspended operation leaves its batch, which continues.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SuspensionTests {
-    /// The queue never learned the time, and claimed each operation by itself.
+    /// The queue learns how long suspended operations take; otherwise it claims each one by itself.
     ///
-    /// A body that is made inside a task hands over the slot of its batch when it is suspended,
-    /// which gives the rest of the batch back and forgets the time.
+    /// A body that is made inside a task hands over the slot of its batch when it suspends, which
+    /// returns the rest of the batch and discards the measured time. So these bodies are made
+    /// outside of tasks.
     @Test func howLongOperationsTakeThatAreSuspendedIsLearned() async {
         let queue = OperationQueue()
         await Place.outside.make {
@@ -22,7 +23,7 @@ struct SuspensionTests {
         #expect(running == 0)
     }
 
-    /// A queue and a batch of some operations, the first of which is at work.
+    /// A queue and a batch of some operations, the first of which runs.
     private final class Claimed {
         private var state: QueueState
         private let queue = OperationQueue()
@@ -33,7 +34,7 @@ struct SuspensionTests {
             state = QueueState(width: width)
             operations = (0..<count).map { _ in BlockOperation {} }
             for operation in operations { _ = state.add(operation, to: queue) }
-            // So quick that all are claimed at once.
+            // Operations this short are all claimed at once.
             state.typicalNanoseconds = 10
             claim(batch)
             begin()
@@ -56,26 +57,26 @@ struct SuspensionTests {
             }
         }
 
-        /// The one at work is suspended.
+        /// Suspends the running operation.
         @discardableResult
         func part() -> Operation {
-            state.part(from: batch, keepingRest: true).takeUnretainedValue()
+            state.detachCurrent(from: batch, keepingRest: true).takeUnretainedValue()
         }
 
         func giveBackRest() { state.giveBackRest(of: batch) }
 
         func retire(nanoseconds: UInt64) { _ = state.retire(batch, nanoseconds: nanoseconds) }
 
-        /// It has ended after it was suspended.
+        /// Finishes an operation that was suspended.
         func end(_ operation: Operation) {
             let holdsSlot = operation.status.has(.holdsSlot)
             operation.update { $0.finished() }
             _ = state.leave(operation, gaveBackSlot: holdsSlot)
-            // That of the task, and that of the ring.
+            // Release the reference of the task and that of the ring.
             for _ in 0..<2 { Unmanaged.passUnretained(operation).release() }
         }
 
-        /// The ring's references.
+        /// Releases the references of the ring.
         func release(_ operations: some Sequence<Operation>) {
             for operation in operations { Unmanaged.passUnretained(operation).release() }
         }
@@ -88,7 +89,7 @@ struct SuspensionTests {
             #expect(claimed.running == suspended + 2 && claimed.batch.hasRest)
             claimed.begin()
         }
-        // The third takes the batch's slot, and the batch keeps nothing.
+        // The third operation takes the batch's slot, and the batch keeps nothing.
         claimed.part()
         #expect(claimed.running == 3 && !claimed.batch.hasRest && !claimed.batch.holdsSlot)
         #expect(claimed.readyCount == 1)
@@ -139,7 +140,7 @@ struct SuspensionTests {
         claimed.release(claimed.operations.dropFirst())
     }
 
-    /// Its body begins on the worker's thread and blocks it: the rest of the batch must find the
+    /// The body begins on the worker's thread and blocks it: the rest of the batch must get the
     /// second slot.
     @Test func aBodyThatWaitsForTheNextOneOfItsBatchGetsIt() async {
         let queue = OperationQueue()
@@ -148,10 +149,10 @@ struct SuspensionTests {
             for _ in 0..<20 {
                 let done = Signal()
                 queue.isSuspended = true
-                // So quick that both are claimed at once.
+                // Operations this short are both claimed at once.
                 queue.event { $0.typicalNanoseconds = 10 }
                 let waiting = AsyncOperation { () async in #expect(done.wait()) }
-                // Its task has a priority.
+                // The quality of service gives the task a priority.
                 waiting.qualityOfService = .utility
                 queue.addOperation(waiting)
                 queue.addOperation { done.send() }

@@ -1,6 +1,6 @@
 /// The operations that have their permits and slots and wait for a worker. The most urgent go
 /// first; equally urgent ones go in the order in which they were granted.
-struct GrantedOperations {
+struct AdmittedOperations {
     typealias Reference = Unmanaged<Operation>
 
     private struct Entry {
