@@ -1,12 +1,12 @@
 /* Attempts: who decides what follows on the end of a body, when a timeout, a deadline and a cancellation
- * come at the same time. Scheduling.md, "Attempts, time and units". Operation+Attempts.swift,
- * PlannedRun.swift, Operation+Outcome.swift (fail).
+ * come at the same time. Attempts.md. Operation+Attempts.swift,
+ * AttemptController.swift, Operation+Outcome.swift (fail).
  *
  * An operation may be tried twice; each attempt has a timeout, and all together have a deadline. Its body
  * succeeds or fails. A timer fires at any time after it was set, or, being cancelled, not at all; that it is
  * cancelled too late is always possible.
  *
- * One atomic step is one hold of the lock of the operation or of its PlannedRun, or one exchange of its word.
+ * One atomic step is one hold of the lock of the operation or of its AttemptController, or one exchange of its word.
  */
 
 #define LIMIT  2                /* attempts */
@@ -24,7 +24,7 @@ byte  failure = NONE;           /* 0: none; else its number */
 byte  lastFailure;
 mtype failureIs;
 
-/* PlannedRun */
+/* AttemptController */
 byte  serial;
 bool  isBodyRunning, hasPassedDeadline;
 mtype expiry = noExpiry;

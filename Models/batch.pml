@@ -1,5 +1,5 @@
 /* Batches: who runs an operation that a worker has claimed together with others.
- * Scheduling.md, "Claims and batches".
+ * QueuesAndBatches.md.
  *
  * Two workers claim from one queue of width two, in batches of up to three, out of five operations: 0, 1
  * and 2 are there at the beginning; 0 makes 3 ready and 3 makes 4 ready (a chain, appended to the

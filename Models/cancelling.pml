@@ -1,4 +1,4 @@
-/* Cancelling several together, against workers: Scheduling.md, "Finishing".
+/* Cancelling several together, against workers: Cancellation.md.
  *
  * D is one of them, and not plain: its class may override `cancel()`. D waits for one dependency, which ends on a
  * thread of its own. Meanwhile D is doomed, its `cancel()` is called, and then, or in there, it is cancelled.

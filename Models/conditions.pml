@@ -1,5 +1,5 @@
 /* Conditions on edges: how the end of a dependency rejects a dependent.
- * Scheduling.md, "Conditions". Edges.swift, Operation+Dependencies.swift (connect, disconnect,
+ * DependencyEdges.md. Edges.swift, Operation+Dependencies.swift (connect, disconnect,
  * releaseSuccessors, detachFromDependencies), Rejection.swift, Operation+Outcome.swift (note, cancel).
  *
  * D waits in a queue for T, and, if the Linker comes in time, for U; each edge asks how its dependency

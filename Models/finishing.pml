@@ -1,5 +1,5 @@
 /* Finishing: the end of an operation against everybody who wants to know of it.
- * Scheduling.md, "Life of an operation", "Edges", "Finishing", "Keeping things alive".
+ * LifecycleStates.md, DependencyEdges.md, Finishing.md and Lifetimes.md.
  *
  * Two dependencies, T and U, finish on threads of their own. D depends on T from the beginning and, if
  * the Linker comes in time, on U. Its owner puts D into a queue or lets go of it. Meanwhile, each chosen

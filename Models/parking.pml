@@ -1,4 +1,4 @@
-/* Parking: how work reaches a thread. Scheduling.md, "Threads".
+/* Parking: how work reaches a thread. WorkerThreads.md.
  *
  * Two submitters hand in four items. Item i may be one that waits until item i + 1 has run: in a wait of
  * ours, which the pool is told of, or somewhere else (a sleep, a read), which only the foreman can find

@@ -1,4 +1,4 @@
-/* Ranks: no cycle is closed unnoticed. Scheduling.md, "Order of the graph".
+/* Ranks: no cycle is closed unnoticed. TopologicalOrder.md.
  *
  * Three operations, 0, 1 and 2, and threads that add edges among them. An edge runs from a
  * dependency to its dependent, and ranks must not fall along an edge that has been checked. An edge

@@ -1,4 +1,4 @@
-/* Readiness: asking an overridden `isReady`. Scheduling.md, "Life of an operation".
+/* Readiness: asking an overridden `isReady`. LifecycleStates.md.
  *
  * The operation waits for one dependency; its class overrides `isReady` to return a variable of its own, if
  * `super` says yes. Two threads set that variable, each several times, and report each change with

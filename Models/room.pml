@@ -1,5 +1,5 @@
 /* Room: who waits until a queue has fewer operations.
- * Scheduling.md, "Room". OperationQueue+Room.swift, QueueState+Room.swift, RoomLine.swift, and where
+ * Waits.md. OperationQueue+Room.swift, QueueState+Room.swift, CapacityQueue.swift, and where
  * operations leave: QueueState.swift (fold, cut).
  *
  * Two workers run what is in a queue; operations 0 and 1 are there at the beginning, and one of the workers
@@ -31,7 +31,7 @@ byte  unfolded[2];              /* finished, and still in the ring */
 bool  isUsed;
 byte  places;
 
-/* RoomLine: who stands first, and behind */
+/* CapacityQueue: who stands first, and behind */
 byte  line[2], lineCount;
 
 /* The tasks */

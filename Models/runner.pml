@@ -1,5 +1,5 @@
 /* Async bodies: a task that runs several of a batch, one after the other, until one suspends.
- * Scheduling.md, "Async bodies". AsyncRunner.swift (run, goOn), TaskRun.swift (AsyncBody, begin(in:), cancel)
+ * RunningAsyncBodies.md. AsyncRunner.swift (run, goOn), TaskRun.swift (AsyncBody, begin(in:), cancel)
  * and QueueState.part, as they are with one `hasParted` of each runner and `endPlain` for those in the batch.
  *
  * A worker has three operations in a batch, of a queue of width one; their bodies suspend or not. What is

@@ -1,5 +1,5 @@
 /* Scopes: when a scope is over, what ends it early, and what is added at that moment.
- * Scheduling.md, "Scopes, and what is fed", first "The end of a scope". QueueScope.swift,
+ * ScopesAndWindows.md. QueueScope.swift,
  * OperationQueue+Scheduling.swift (tryEnqueue), Operation+Outcome.swift (fail), Operation+LifeCycle.swift
  * (finish).
  *

@@ -1,4 +1,4 @@
-/* Timers: how what is due at a moment is called. Scheduling.md, "Time".
+/* Timers: how what is due at a moment is called. Timers.md.
  *
  * Two threads add an action each, at any moments and at any time; the first may cancel its own again. The foreman
  * sleeps up to the moment that he has set, or until he is woken. The clock goes on whenever it likes, and ends behind

@@ -1,5 +1,5 @@
 /* Units of budgets: who waits for them, who is given them, and who has to give them back.
- * Scheduling.md, "Attempts, time and units". ConcurrencyBudget.swift, UnitClaim.swift,
+ * Permits.md. ConcurrencyBudget.swift, PermitRequest.swift,
  * QueueState+Granting.swift, QueueState+Claiming.swift (claimReady), Operation+Attempts.swift (goesBack),
  * Operation+LifeCycle.swift (runClaimed, giveBackClaim, finish). Limits by key are budgets, too.
  *

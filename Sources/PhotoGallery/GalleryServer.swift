@@ -78,8 +78,8 @@ public struct GalleryServer: Sendable {
             configuration: .init(
                 services: [application(started: started)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.logger))
-        // Run in a separate task: cancelling a server that listens crashes the program if the server
-        // has just accepted a connection, https://github.com/apple/swift-nio/issues/3481.
+        // Run in a separate task: cancelling a server that listens crashes the program if the
+        // server has just accepted a connection, https://github.com/apple/swift-nio/issues/3481.
         let running = Task { try await services.run() }
         let result = await withTaskCancellationHandler {
             await running.result
