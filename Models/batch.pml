@@ -3,7 +3,7 @@
  *
  * Two workers claim from one queue of width two, in batches of up to three, out of five operations: 0, 1
  * and 2 are there at the beginning; 0 makes 3 ready and 3 makes 4 ready (a chain, appended to the
- * worker's batch or filed). The foreman cuts whichever batch it likes, once or twice. Chosen by macros, to keep
+ * worker's batch or filed). The monitor cuts whichever batch it likes, once or twice. Chosen by macros, to keep
  * the searches small:
  *   LATER      before its turn comes, operation 1 gets a dependency, which is over some time later and
  *              files it anew
@@ -38,7 +38,7 @@ byte  slotsUsed;
 /* Of each worker: its cursor, which is one atomic, and its entries */
 byte  next[2], end[2];
 byte  entries[6];               /* three of each */
-bool  hasBatch[2];              /* under the queue's lock: the foreman may look at it */
+bool  hasBatch[2];              /* under the queue's lock: the monitor may look at it */
 bool  attention;
 
 /* What is counted to be checked */
@@ -202,7 +202,7 @@ proctype Worker(byte me) {
                 :: end[me] < CAPACITY ->
                     e = end[me];
                     entry(me, e) = o;
-                    atomic {    /* a compare-and-swap: it fails if the foreman has cut */
+                    atomic {    /* a compare-and-swap: it fails if the monitor has cut */
                         if
                         :: end[me] == e -> end[me]++; e = 0; break
                         :: else -> e = 0

@@ -1,12 +1,12 @@
 /* Parking: how work reaches a thread. WorkerThreads.md.
  *
  * Two submitters hand in four items. Item i may be one that waits until item i + 1 has run: in a wait of
- * ours, which the pool is told of, or somewhere else (a sleep, a read), which only the foreman can find
+ * ours, which the pool is told of, or somewhere else (a sleep, a read), which only the monitor can find
  * out; or it waits with us and then sleeps until the last item has run. All mixtures are explored. So an
  * item that nobody comes for is not merely late: somebody waits for it for ever, and the search ends in an
  * invalid end state.
  *
- * One atomic block is one hold of the pool's lock. There are no loops without progress (the foreman's
+ * One atomic block is one hold of the pool's lock. There are no loops without progress (the monitor's
  * looks that change nothing are left out), so no fairness has to be assumed.
  */
 
@@ -23,17 +23,17 @@ bool  wasRun[ITEMS];
 /* PoolState */
 chan  pending = [ITEMS] of { byte };
 byte  atWork;           /* `active`: run something and are not known to be blocked */
-byte  foundAsleep;      /* counted by the foreman */
+byte  foundAsleep;      /* counted by the monitor */
 bool  searching;
 bool  parked[WORKERS];  /* the list of parked workers */
 byte  threads;          /* the one that is being made included */
 bool  beingMade;        /* a thread was ordered and has not yet looked for work: one at a time */
-bool  threadIsWanted;   /* ordered from the foreman, who has not begun */
-bool  watching;         /* the foreman looks by itself, every few milliseconds */
+bool  threadIsWanted;   /* ordered from the monitor, who has not begun */
+bool  watching;         /* the monitor looks by itself, every few milliseconds */
 
 /* Outside the lock */
 byte  semaphore[WORKERS];
-bool  foremanCalled;    /* the foreman's semaphore */
+bool  monitorCalled;    /* the monitor's semaphore */
 byte  asleepElsewhere;  /* what the processor clocks would tell */
 byte  named;            /* worker threads made so far */
 byte  ended;
@@ -53,7 +53,7 @@ bool waits[WORKERS];
 #define wake(w)  parked[w] = false; post(w)
 
 /* "If active < limit and nobody searches, one parked worker is taken off the list and its semaphore is
- * posted, or a thread is made if none is parked. If active >= limit, the foreman is woken to watch." */
+ * posted, or a thread is made if none is parked. If active >= limit, the monitor is woken to watch." */
 inline applyTheRule() {
     if
     :: mayTakeWork && !searching ->
@@ -69,11 +69,11 @@ inline applyTheRule() {
                 threads++;
                 beingMade = true;
                 threadIsWanted = true;
-                foremanCalled = true
+                monitorCalled = true
             :: else
             fi
         fi
-    :: needsWatching && !watching -> foremanCalled = true
+    :: needsWatching && !watching -> monitorCalled = true
     :: else
     fi
 }
@@ -216,11 +216,11 @@ over:
 
 active proctype Foreman() {
     byte count;
-end_foreman:
+end_monitor:
     do
     :: atomic {
-        foremanCalled ->
-        foremanCalled = false;
+        monitorCalled ->
+        monitorCalled = false;
         watching = needsWatching;
         if
         :: threadIsWanted ->

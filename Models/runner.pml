@@ -3,7 +3,7 @@
  * and QueueState.part, as they are with one `hasParted` of each runner and `endPlain` for those in the batch.
  *
  * A worker has three operations in a batch, of a queue of width one; their bodies suspend or not. What is
- * given back is run by a second worker. The foreman may cut the batch. Who resumes a task is some other
+ * given back is run by a second worker. The monitor may cut the batch. Who resumes a task is some other
  * thread, at once or later. Chosen by macros:
  *   WIDE     the queue has a width of two: an operation that is suspended may take the other slot, and leave the
  *            rest in the batch

@@ -1,6 +1,6 @@
 /* Timers: how what is due at a moment is called. Timers.md.
  *
- * Two threads add an action each, at any moments and at any time; the first may cancel its own again. The foreman
+ * Two threads add an action each, at any moments and at any time; the first may cancel its own again. The monitor
  * sleeps up to the moment that he has set, or until he is woken. The clock goes on whenever it likes, and ends behind
  * all moments. So an action that nobody comes for is not merely late: it is waited for for ever, and the search ends
  * in an invalid end state.
@@ -13,8 +13,8 @@
 #define LAST    3       /* the clock stops there */
 
 byte now = 1;
-byte nextVisit = NEVER; /* when the foreman comes by himself, or was called for */
-bool posted;            /* the foreman's semaphore */
+byte nextVisit = NEVER; /* when the monitor comes by himself, or was called for */
+bool posted;            /* the monitor's semaphore */
 
 byte moment[ACTIONS];   /* NEVER: not on the list */
 bool isThere[ACTIONS];  /* the timer has its action */
@@ -41,7 +41,7 @@ proctype Adder(byte me) {
         :: else
         fi
     }
-#ifndef BREAK_POST      /* nobody tells the foreman that he would come too late */
+#ifndef BREAK_POST      /* nobody tells the monitor that he would come too late */
     if
     :: mustPost -> posted = true
     :: else
@@ -67,7 +67,7 @@ proctype Adder(byte me) {
 active proctype Foreman() {
     byte earliest;
     byte until = NEVER; /* how long he sleeps: he does not see what others write meanwhile */
-end_foreman:
+end_monitor:
     do
     :: atomic { (posted || now >= until) -> posted = false }
         /* What is due. */
