@@ -60,7 +60,7 @@ extension OperationQueue {
         let (continuation, admitted) = event { state in
             let continuation = state.room.remove(number)
             // The waiters behind this one may allow more operations, so they may be admitted now.
-            return (continuation, state.room.isWaitedFor ? state.admitted() : [])
+            return (continuation, state.room.isWaitedFor ? state.admittedWaiters() : [])
         }
         continuation?.resume(returning: false)
         for waiter in admitted { waiter.wake() }
@@ -69,7 +69,7 @@ extension OperationQueue {
     fileprivate func takeBackPlace() {
         let admitted = event { state in
             state.room.placeReturned()
-            return state.room.isWaitedFor ? state.admitted() : []
+            return state.room.isWaitedFor ? state.admittedWaiters() : []
         }
         for waiter in admitted { waiter.wake() }
     }

@@ -321,7 +321,7 @@ extension OperationQueue {
         eventOffering({ $0.detachLast(from: batch) })
     }
 
-    func part(from batch: Batch, keepingRest: Bool) -> Unmanaged<Operation> {
+    func detachCurrent(from batch: Batch, keepingRest: Bool) -> Unmanaged<Operation> {
         eventOffering({ $0.detachCurrent(from: batch, keepingRest: keepingRest) })
     }
 

@@ -25,7 +25,7 @@ extension QueueState {
     /// - Parameter keepingRest: whether the worker is about to go on with the rest of the batch. In
     ///   that case the operation takes a slot of its own if one is free. Otherwise it takes the
     ///   batch's slot, and the rest is given back.
-    mutating func part(from batch: Batch, keepingRest: Bool) -> Reference {
+    mutating func detachCurrent(from batch: Batch, keepingRest: Bool) -> Reference {
         var holdsSlot = keepingRest && batch.hasRest && hasFreeSlot
         if holdsSlot {
             running += 1

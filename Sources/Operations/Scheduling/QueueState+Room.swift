@@ -16,9 +16,9 @@ extension QueueState {
 
     /// Admits capacity waiters after an operation has left.
     @inline(never)
-    mutating func admit(with departure: inout Departure) { departure.waiters += admitted() }
+    mutating func admit(with departure: inout Departure) { departure.waiters += admittedWaiters() }
 
     /// Returns the capacity waiters that get a place now. The caller wakes them after it has
     /// released the lock.
-    mutating func admitted() -> [Waiter] { room.admit(unfinished: operationCount) }
+    mutating func admittedWaiters() -> [Waiter] { room.admit(unfinished: operationCount) }
 }

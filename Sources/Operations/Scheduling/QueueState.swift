@@ -384,7 +384,7 @@ struct QueueState: ~Copyable {
         giveBackRest(of: batch)
         let finished = batch.foldFinished()
         for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
-        return (finished, room.isWaitedFor ? admitted() : [])
+        return (finished, room.isWaitedFor ? admittedWaiters() : [])
     }
 
     mutating func giveBackRest(of batch: Batch) {

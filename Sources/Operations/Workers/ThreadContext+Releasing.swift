@@ -44,14 +44,16 @@ extension ThreadContext {
                 WorkerPool.shared.submit(.block { release(first, and: rest) })
                 return
             }
-            guard context.nestedReleases < mostNestedReleases else {
+            // Not inside of another release, up to a number of them as above: a subclass may release
+            // what it stores after this returns, at the same depth, and would do so without end.
+            guard context.nestedReleases == 0 else {
                 context.laterReleases.append(first.takeRetainedValue())
                 for operation in rest {
                     context.laterReleases.append(operation.takeRetainedValue())
                 }
                 return
             }
-            context.nestedReleases += 1
+            context.nestedReleases = 1
             first.release()
             for operation in rest { operation.release() }
             context.endRelease()
