@@ -44,8 +44,8 @@ extension ThreadContext {
                 WorkerPool.shared.submit(.block { release(first, and: rest) })
                 return
             }
-            // Not inside of another release, up to a number of them as above: a subclass may release
-            // what it stores after this returns, at the same depth, and would do so without end.
+            // A nested call moves everything to the list. A subclass releases its stored properties
+            // after this function has returned, at the same depth, so 32 levels would have no end.
             guard context.nestedReleases == 0 else {
                 context.laterReleases.append(first.takeRetainedValue())
                 for operation in rest {
