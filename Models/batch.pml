@@ -223,7 +223,7 @@ proctype Worker(byte me) {
 }
 
 /* Finds that a batch has not moved, and cuts its end down to next. */
-active proctype Foreman() {
+active proctype Monitor() {
     byte w, n, e, i;
     byte copy[CAPACITY];
     byte cuts = CUTS;

@@ -214,7 +214,7 @@ over:
     skip
 }
 
-active proctype Foreman() {
+active proctype Monitor() {
     byte count;
 end_monitor:
     do

@@ -281,7 +281,7 @@ end_idle:
     od
 }
 
-active proctype Foreman() {
+active proctype Monitor() {
     byte i;
     if
     :: atomic {

@@ -64,7 +64,7 @@ proctype Adder(byte me) {
     assert(calls[me] + hasTaken == 1)
 }
 
-active proctype Foreman() {
+active proctype Monitor() {
     byte earliest;
     byte until = NEVER; /* how long he sleeps: he does not see what others write meanwhile */
 end_monitor:

@@ -108,7 +108,7 @@ struct PoolStateTests {
         #expect(action.wakesMonitor, "one more try")
     }
 
-    @Test func batchesAreWatchedUntilTheForemanSeesNone() {
+    @Test func batchesAreWatchedUntilTheMonitorThreadSeesNone() {
         var pool = pool()
         _ = activeWorker(&pool)
         let action = pool.batchStarted()

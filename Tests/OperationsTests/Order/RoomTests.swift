@@ -124,7 +124,7 @@ struct RoomTests {
     }
 
     @Test func whatHasFinishedInABatchIsNotCounted() async throws {
-        // The foreman may take a batch apart whose worker does not get on.
+        // The monitor thread may reclaim the batch of a worker that makes no progress.
         for _ in 0..<100 {
             let queue = batchingQueue()
             let (begun, goOn) = (Signal(), Signal())

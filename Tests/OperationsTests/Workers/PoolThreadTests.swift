@@ -110,8 +110,9 @@ struct PoolThreadTests {
         }
     }
 
-    /// The foreman cuts the batches of queues whose last operation ends at about the same time.
-    @Test func noQueueGoesAwayOnTheForeman() async {
+    /// The monitor thread reclaims the batches of queues whose last operation ends at about the
+    /// same time.
+    @Test func noQueueIsReleasedOnTheMonitorThread() async {
         let strangers = Tally()
         for round in 0..<200 {
             await onThread {

@@ -99,7 +99,7 @@ struct PoolTimeTests {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 100
         let gate = DispatchSemaphore(value: 0)
-        // They block, so the foreman looks again and again.
+        // They block, so the monitor thread looks again and again.
         for _ in 0..<20 { queue.addOperation { gate.wait() } }
         let delayed = queue.add(.delay(.seconds(3600))) {}
         let usesSettableClock = 256

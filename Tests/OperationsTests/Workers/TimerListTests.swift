@@ -63,7 +63,7 @@ struct TimerHeapTests {
 }
 
 struct TimerListTests {
-    @Test func theForemanIsCalledOnlyForWhatIsDueBeforeHeComes() {
+    @Test func theMonitorThreadIsWokenOnlyForTimersBeforeItsNextVisit() {
         var list = TimerList<Int>()
         #expect(list.nextVisit(after: 0) == nil)
         #expect(list.add(1, at: 1_000, now: 0).callsMonitor)
@@ -85,7 +85,7 @@ struct TimerListTests {
         #expect(list.nextVisit(after: 1_000) == 5_000)
     }
 
-    @Test func theForemanComesNowAndThenForWhatIsFarAway() {
+    @Test func theMonitorThreadVisitsNowAndThenForTimersFarAhead() {
         var list = TimerList<Int>()
         let pause = TimerList<Int>.longestPause
         _ = list.add(1, at: .max, now: 0)
@@ -95,8 +95,9 @@ struct TimerListTests {
         #expect(list.nextVisit(after: pause + 7) == pause + 8)
     }
 
-    /// The machine slept: that time counts, but the foreman has not slept any longer by his clock.
-    @Test func aForemanWhoOversleepsIsCalled() {
+    /// The machine slept: that time counts, but the monitor thread has not slept any longer by its
+    /// clock.
+    @Test func aMonitorThreadThatOversleepsIsWoken() {
         var list = TimerList<Int>()
         _ = list.add(1, at: 1_000, now: 0)
         #expect(list.nextVisit(after: 0) == 1_000)
@@ -183,7 +184,7 @@ struct PoolTimerTests {
         #expect(late.withLock { $0 } == 0, "seed \(seed)")
     }
 
-    /// Threads that add and cancel race with the foreman.
+    /// Threads that add and cancel race with the monitor thread.
     @Test func eachTimerIsCalledOrCancelled() async {
         let called = Tally()
         let released = Tally()

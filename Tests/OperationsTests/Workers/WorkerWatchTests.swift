@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-/// What the foreman concludes from what he sees.
+/// The conclusions of the monitor thread from the workers that it looks at.
 struct WorkerWatchTests {
     private static let pause: UInt64 = 5_000_000
 
