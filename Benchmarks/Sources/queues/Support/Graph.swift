@@ -16,6 +16,11 @@ struct Graph: Sendable {
         successorList[successorStarts[node]..<successorStarts[node + 1]]
     }
 
+    /// The same graph in memory of its own.
+    func copy() -> Graph {
+        Graph(count: count) { node, list in list += dependencies(of: node) }
+    }
+
     private init(count: Int, dependencies: (Int, inout [Int]) -> Void) {
         var starts = [0]
         var list: [Int] = []
