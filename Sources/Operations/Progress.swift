@@ -17,7 +17,8 @@ import Synchronization
 open class Progress: @unchecked Sendable {
     // Unchecked because the class is open: the base class keeps all its state inside this lock.
     let state: Locked<ProgressState>
-    /// Whether the total is not 0; can be read without the lock.
+    /// Whether the total is not 0. `completeUnit` reads this without the lock, on the path of every
+    /// operation of a queue.
     let isActive: Atomic<Bool>
 
     /// Makes a progress, as a child of the current one if there is one.

@@ -52,8 +52,8 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
 extension SchedulerCore {
     private static let stuckLimit = 10
 
-    /// Returns the operations that can continue only if code outside of this scheduler acts,
-    /// without those that are held back on purpose.
+    /// Returns the operations that can continue only if code outside of this scheduler acts. An
+    /// operation that the test holds back on purpose is left out.
     func stuck() -> [TestSchedulerError.StuckOperation] {
         var stuck: [TestSchedulerError.StuckOperation] = []
         for (operation, queue) in unfinished where stuck.count < Self.stuckLimit {

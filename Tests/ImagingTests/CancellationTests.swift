@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    /// Does work on a thread of its own, again and again until it throws, cancels it from here once
-    /// that thread runs, and gives back what it threw.
+    /// Repeats the work on another thread until the work throws, cancels the work from this thread
+    /// once the other one runs, and returns the error.
     private func cancelFromHere(
         _ work: @escaping @Sendable (ImagingCancellation) throws(ImagingError) -> Void
     ) -> ImagingError? {

@@ -108,8 +108,8 @@ struct ObservationTests {
         let observation = Self.follow(\.isReady, of: dependent, in: log)
         let late = Operation()
         await OperationQueue().addOperations([dependency], waitUntilFinished: true)
-        // The dependency tells after it has woken its waiters; this is told behind it, perhaps by
-        // its thread.
+        // The dependency notifies its dependents after it has woken its waiters, so the change of
+        // the dependent may come after the wait, and on the dependency's thread.
         #expect(await comesTrue { log.events.count == 1 })
         dependent.addDependency(late)
         dependent.removeDependency(late)

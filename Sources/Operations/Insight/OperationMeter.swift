@@ -33,9 +33,9 @@ final class OperationMeter: @unchecked Sendable {
 
     /// Begins a measurement.
     ///
-    /// - Parameter additions: how many operations the queue has seen, without those that are
-    ///   unfinished: these count as added.
-    /// - Returns: false if a measurement is under way already.
+    /// - Parameter additions: the number of operations that the queue has finished. The unfinished
+    ///   operations of the queue count as added during the measurement.
+    /// - Returns: false if a measurement is in progress already.
     func begin(additions: Int) -> Bool {
         range.withLock { range in
             if range.isOn { return false }

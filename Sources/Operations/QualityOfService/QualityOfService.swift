@@ -1,4 +1,4 @@
-/// The importance of work to the person who waits for it.
+/// The importance of work to the user.
 ///
 /// On Linux the quality determines the niceness of the thread that runs the work, relative to the
 /// niceness of the process:

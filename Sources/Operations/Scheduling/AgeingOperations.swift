@@ -76,8 +76,8 @@ struct AgeingOperations {
         lanes[position.lane].change(position.index) { $0.turn.deadline = deadline }
     }
 
-    /// Returns the place and lane of the operation to start next, among those whose place is not
-    /// beyond `limit`.
+    /// Returns the place and lane of the operation to start next. Operations with places beyond
+    /// `limit` do not count.
     ///
     /// - Complexity: O(log n).
     mutating func best(now: Int64, upTo limit: Int) -> (place: Int, lane: Int)? {

@@ -1,5 +1,5 @@
-/// The operations of a queue that do not go in the order of their places: those with a deadline,
-/// and those whose priority was changed while they were in the queue.
+/// The operations of a queue that do not start in the order of their places. Such an operation has
+/// a deadline, or its priority was changed while the operation was in the queue.
 ///
 /// An operation whose priority was changed goes behind those that had the new priority at that
 /// moment, whatever its place in the ring. The number of its ``SortKey`` is the first place that
@@ -113,8 +113,8 @@ struct RescheduledOperations {
     @inline(never)
     mutating func forget(_ place: Int) { count(standings.removeValue(forKey: place), -1) }
 
-    /// Returns the turn and place of the first operation of a lane, among those whose place is not
-    /// beyond `limit`.
+    /// Returns the sort key and place of the first operation of a lane. Operations with places
+    /// beyond `limit` do not count.
     ///
     /// - Parameter limit: never lower than before, unless all operations that were added since are
     ///   beyond it.

@@ -12,7 +12,7 @@ final class QueueMetrics: Sendable {
     private let factory: any MetricsFactory
     private let queue: String
     private let nameLimit: Int?
-    /// The metrics of all operations, or of those whose names exceed the limit.
+    /// The metrics of all operations, or of the operations with names beyond the limit of names.
     private let common: OperationMetrics
     private let stalls: Counter
     private let state = Locked(State())

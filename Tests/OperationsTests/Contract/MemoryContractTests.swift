@@ -110,8 +110,8 @@ struct MemoryContractTests {
         }
         await queue.drain()
         #expect(await comesTrue { first == nil })
-        // The last ones are kept for their dependents, and a worker may not have let go of some
-        // yet.
+        // The last operations are kept for their dependents, and a worker may not have released
+        // all of its batch yet.
         #expect(await comesTrue { gone.value >= length - 10 })
         #expect(previous.isFinished && previous.dependencies.count == 1)
     }
