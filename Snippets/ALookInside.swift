@@ -1,5 +1,5 @@
 // snippet.hide
-// And a look inside
+// Looking inside
 import Operations
 
 let queue = OperationQueue()

@@ -1,5 +1,5 @@
 // snippet.hide
-// 1. Await inside an operation
+// Waiting for an async function in an operation
 import Operations
 
 func fetch(_ name: String) async throws -> String {
@@ -9,7 +9,7 @@ func fetch(_ name: String) async throws -> String {
 
 // snippet.show
 let queue = OperationQueue()
-queue.maxConcurrentOperationCount = 2  // holds for async bodies, too: until they return
+queue.maxConcurrentOperationCount = 2  // async bodies keep their slots until they return
 
 queue.add("feed") {
     let feed = try await fetch("feed.xml")

@@ -1,9 +1,9 @@
 // snippet.hide
-// 5. Cancelling, all the way down
+// Cancelling an operation with its dependents
 import Dispatch
 import Operations
 
-/// A device whose call blocks until somebody aborts it.
+/// A device whose call blocks until it is aborted.
 final class Scanner: Sendable {
     struct Aborted: Error {}
     let began = DispatchSemaphore(value: 0)

@@ -1,5 +1,5 @@
 // snippet.hide
-// 17. The file that moves over
+// A file that moves over from Foundation
 import Dispatch
 // snippet.show
 import Operations  // was: import Foundation

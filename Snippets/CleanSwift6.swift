@@ -1,5 +1,5 @@
 // snippet.hide
-// 9. Swift 6, without @unchecked
+// Swift 6 without @unchecked
 import Operations
 
 // snippet.show
@@ -10,7 +10,7 @@ struct Sum: OperationWork {
 
 let queue = OperationQueue()
 
-let total = queue.add(Sum(numbers: [1, 2, 3]))  // what goes in and out is Sendable: that is all
+let total = queue.add(Sum(numbers: [1, 2, 3]))  // input and result are Sendable
 let text = queue.add(after: total) { "The sum is \($0)." }
 print(try await text.value)
 // snippet.hide

@@ -1,11 +1,11 @@
 // snippet.hide
-// What comes first: dependencies, then priorities, then the order of adding.
+// Dependencies, then priorities, then the order of addition.
 import Operations
 
 // snippet.show
 let queue = OperationQueue()
 queue.maxConcurrentOperationCount = 1
-queue.isSuspended = true  // until all are there
+queue.isSuspended = true  // until all operations are added
 
 let sketch = BlockOperation { print("sketch") }
 let paint = BlockOperation { print("paint") }

@@ -1,12 +1,12 @@
-// Finds an order of events in which two operations take more from an account than there is, and prints the
-// shortest one.
+// Looks for an order of events in which two operations withdraw more than the account holds, and
+// prints the shortest one.
 import OperationsTestKit
 import Synchronization
 
 final class Account: Sendable {
     private let amount = Mutex(100)
 
-    // Each of these is safe by itself. Looking first and taking later is not.
+    // Each of these is safe by itself. To look first and to withdraw later is not.
     var balance: Int { amount.withLock { $0 } }
     func withdraw(_ sum: Int) { amount.withLock { $0 -= sum } }
 }
@@ -28,6 +28,7 @@ do {
 } catch {
     print(error)
 }
+// snippet.hide
 
 // Prints:
 // Schedule 3 of 1000 (seed 17) fails: FindARace/FindARace.swift:26: check failed: the balance is -60

@@ -1,5 +1,5 @@
 // snippet.hide
-// 19. A flood (back-pressure)
+// Adding more than memory holds
 import Operations
 import Synchronization
 
@@ -11,7 +11,7 @@ let queue = OperationQueue()
 // snippet.show
 try await queue.add(each: lines, within: 100) { line in try await index(line) }
 
-let page = try await queue.add(within: 100) { "rendered" }  // waits for room, then adds
+let page = try await queue.add(within: 100) { "rendered" }  // waits for capacity, then adds
 print(indexed.load(ordering: .relaxed), try await page.value)
 // snippet.hide
 

@@ -1,5 +1,5 @@
 // snippet.hide
-// 18. A graph that cannot hang
+// A graph that cannot hang
 import Operations
 
 func step(_ name: String) -> BlockOperation {

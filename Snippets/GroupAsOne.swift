@@ -17,7 +17,7 @@ let release = GroupOperation("release", width: 2) {
     }
 }
 let announce = step("announce")
-announce.addDependency(release, on: .success)  // of all its members
+announce.addDependency(release, on: .success)  // if all members succeed
 
 queue.addOperation(announce)
 queue.addOperation(release)

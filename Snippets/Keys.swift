@@ -1,5 +1,5 @@
 // snippet.hide
-// 14. Keys
+// Keys
 import Operations
 import Synchronization
 
@@ -14,14 +14,14 @@ queue.isSuspended = true
 // snippet.show
 let url = "photo.jpg"
 let first = queue.add(.deduplicated(by: url)) { try await fetch(url) }
-let second = queue.add(.deduplicated(by: url)) { try await fetch(url) }  // joins it
+let second = queue.add(.deduplicated(by: url)) { try await fetch(url) }  // returns the first operation
 
 let search = queue.add("sea", .coalesced(by: "search")) { "sea" }
-let newer = queue.add("sepia", .coalesced(by: "search")) { "sepia" }  // latest wins
+let newer = queue.add("sepia", .coalesced(by: "search")) { "sepia" }  // cancels the earlier one
 
 let account = Mutex(0)
 for amount in 1...10 {
-    // One at a time, and two at a time.
+    // One operation at a time; two at a time.
     queue.add(.exclusive(by: "account")) { account.withLock { $0 += amount } }
     queue.add(.limited(to: 2, by: "host")) { try await fetch("page \(amount)") }
 }

@@ -1,11 +1,11 @@
 // snippet.hide
-// An operation of one's own, run and cancelled.
+// A subclass of Operation, run and cancelled.
 import Operations
 
 // snippet.show
 final class Sum: Operation, @unchecked Sendable {
     let numbers: [Int]
-    private(set) var total = 0  // written by main(), read when it has finished
+    private(set) var total = 0  // main() writes it; read it after the end
 
     init(_ numbers: [Int]) {
         self.numbers = numbers
@@ -21,7 +21,7 @@ final class Sum: Operation, @unchecked Sendable {
 
 let queue = OperationQueue()
 let sum = Sum([1, 2, 3])
-print(sum.isReady, sum.isFinished)  // nothing holds it back; nobody has started it
+print(sum.isReady, sum.isFinished)  // ready, and not started yet
 queue.addOperation(sum)
 await sum.finished()
 print(sum.isFinished, sum.total)

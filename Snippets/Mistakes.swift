@@ -1,5 +1,5 @@
 // snippet.hide
-// Mistakes that are thrown, and not the end of the program.
+// Mistakes that are thrown, and do not stop the program.
 import Operations
 
 // snippet.show

@@ -1,5 +1,5 @@
 // snippet.hide
-// 11. Nothing is kept
+// Chains that do not grow in memory
 import Operations
 
 // snippet.show

@@ -1,18 +1,18 @@
 // snippet.hide
-// Looking on: states, key paths and progress.
+// Observing states, key paths and progress.
 import Operations
 
 // snippet.show
 let queue = OperationQueue()
 queue.isSuspended = true
-queue.progress.totalUnitCount = 3  // from now on it counts
+queue.progress.totalUnitCount = 3  // from now on the progress counts
 for number in 1...2 { queue.add { number * number } }
 let copy = queue.add("copy", .priority(.veryHigh)) { "copied" }
 
 let observation = queue.observe(\.isSuspended, options: [.new]) { _, change in
     print("suspended:", change.newValue ?? false)
 }
-for await state in copy.states {  // first the state it is in
+for await state in copy.states {  // the present state first
     print(state)
     if state == .ready { queue.isSuspended = false }
 }

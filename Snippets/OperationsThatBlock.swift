@@ -1,5 +1,5 @@
 // snippet.hide
-// 10. Operations that block
+// Operations that block
 import Operations
 
 // snippet.show
@@ -9,7 +9,7 @@ let inner = OperationQueue()
 let results = (1...100).map { number in
     outer.add {
         let part = inner.add { number * number }
-        part.waitUntilFinished()  // its worker is made up for at once: nothing starves
+        part.waitUntilFinished()  // another worker takes its place at once
         return try part.result
     }
 }

@@ -1,16 +1,16 @@
 // snippet.hide
-// 12. Order
+// Strict order, and last in, first out
 import Operations
 
 // snippet.show
 let mail = OperationQueue()
 mail.maxConcurrentOperationCount = 1
-mail.order = .fifo  // strictly as added, whatever their priorities
+mail.order = .fifo  // strictly in the order of addition
 
 let rows = OperationQueue()
 rows.maxConcurrentOperationCount = 1
-rows.order = .lifo  // the row that came into view last goes first
-rows.ageing = .seconds(1)  // a priority higher for each second of waiting: nobody starves
+rows.order = .lifo  // the row that came into view last starts first
+rows.ageing = .seconds(1)  // one priority higher for each second of waiting
 
 for queue in [mail, rows] { queue.isSuspended = true }
 for number in 1...3 {

@@ -1,5 +1,5 @@
 // snippet.hide
-// 15. What is waited for gets on
+// Promotion
 import Operations
 
 let queue = OperationQueue()
@@ -10,7 +10,7 @@ let index = queue.add("index", .qualityOfService(.background)) { ["sepia", "sea"
 let answer = queue.add("answer", .qualityOfService(.userInitiated), after: index) { index in
     index.contains("sepia")
 }
-print(index.effectiveQualityOfService)  // somebody who matters waits for it
+print(index.effectiveQualityOfService)  // raised: 'answer' waits for it
 // snippet.hide
 queue.isSuspended = false
 print(try await answer.value)

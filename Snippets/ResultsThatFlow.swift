@@ -1,5 +1,5 @@
 // snippet.hide
-// 3. Results that flow
+// Passing results on
 import Operations
 
 func fetch(_ name: String) async throws -> [UInt8] { Array(name.utf8) }

@@ -1,5 +1,5 @@
 // snippet.hide
-// 20. A scope, and a budget that queues share
+// A scope, and a budget that queues share
 import Operations
 
 struct Broken: Error {}

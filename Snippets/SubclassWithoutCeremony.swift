@@ -1,5 +1,5 @@
 // snippet.hide
-// 7. A subclass without ceremony
+// A subclass with an async main()
 import Operations
 
 func fetch(_ name: String) async throws -> [UInt8] { Array(name.utf8) }

@@ -1,5 +1,5 @@
 // snippet.hide
-// 2. A task group with a limit
+// A task group with a limit
 import Operations
 
 let urls = ["a.html", "index.html", "b.html"]

@@ -1,10 +1,11 @@
-// Metrics, logs and traces
+// snippet.hide
+// Telemetry on a server
 #if canImport(OperationsTelemetry)
 import Logging
 import Operations
 import OperationsTelemetry
 
-/// Writes what a program's own log would.
+/// Writes log messages to the terminal.
 struct Terminal: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.debug
@@ -27,11 +28,11 @@ LoggingSystem.bootstrap { _ in Terminal() }
 
 // snippet.show
 let logger = Logger(label: "gallery")
-OperationsDiagnostics.report(to: logger)  // once: failures that nobody looks at, cycles
+OperationsDiagnostics.report(to: logger)  // once: failures that no code observes, cycles
 
 let queue = OperationQueue()
 queue.name = "thumbnails"
-queue.reportTelemetry(logger: logger)  // metrics and spans: to what is bootstrapped
+queue.reportTelemetry(logger: logger)  // metrics and spans: to the bootstrapped systems
 
 let resize = queue.add("resize", .retry(1, backoff: .constant(.zero))) { throw Busy() }
 let upload = queue.add("upload", after: resize) { _ in print("uploaded") }

@@ -1,5 +1,5 @@
 // snippet.hide
-// 8. Tell me when all is done
+// Learning that all operations have finished
 import Operations
 
 let names = ["a", "b", "c"]
@@ -13,7 +13,7 @@ await queue.finished()
 // snippet.hide
 var last = -1
 // snippet.show
-for await count in queue.counts {  // or watch it
+for await count in queue.counts {  // or observe the count
     // snippet.hide
     last = count
     if count == 0 { break }
@@ -22,7 +22,7 @@ for await count in queue.counts {  // or watch it
 // snippet.hide
 print("\(last) to go")
 // snippet.show
-for await _ in queue.idles {  // each time it happens
+for await _ in queue.idles {  // each time the queue becomes empty
     print("nothing to do")
     // snippet.hide
     break

@@ -1,5 +1,5 @@
 // snippet.hide
-// 13. Time
+// Delays, time limits and retries
 import Operations
 import Synchronization
 

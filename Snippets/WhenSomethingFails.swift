@@ -1,5 +1,5 @@
 // snippet.hide
-// 4. When something fails
+// Reacting to a failure
 import Operations
 
 struct NoConnection: Error, CustomStringConvertible {

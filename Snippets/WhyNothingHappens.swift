@@ -1,5 +1,5 @@
 // snippet.hide
-// 6. Why does nothing happen?
+// Finding out why nothing happens
 import Operations
 
 let queue = OperationQueue()
