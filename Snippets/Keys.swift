@@ -14,7 +14,7 @@ queue.isSuspended = true
 // snippet.show
 let url = "photo.jpg"
 let first = queue.add(.deduplicated(by: url)) { try await fetch(url) }
-let second = queue.add(.deduplicated(by: url)) { try await fetch(url) }  // returns the first operation
+let second = queue.add(.deduplicated(by: url)) { try await fetch(url) }  // returns `first`
 
 let search = queue.add("sea", .coalesced(by: "search")) { "sea" }
 let newer = queue.add("sepia", .coalesced(by: "search")) { "sepia" }  // cancels the earlier one
