@@ -1,5 +1,5 @@
 // The Go programs of the benchmarks. Arguments: workload, size, and a second number for some
-// workloads. Output: total nanoseconds (W1m: bytes an operation; W7: nanoseconds of each sample),
+// workloads. Output: total nanoseconds (W1m: bytes per operation; W7: nanoseconds of each sample),
 // or "-".
 //
 // Each piece of work is a goroutine. In a graph each goroutine has a channel that it closes at its
@@ -136,7 +136,7 @@ func resident() float64 {
 	return pages * float64(os.Getpagesize())
 }
 
-// Go cannot delay the start of goroutines, so they block immediately, with a stack each.
+// Go cannot delay the start of goroutines, so each goroutine blocks at once, on its own stack.
 func bytesQueued(count int) float64 {
 	gate := make(chan struct{})
 	marks := make([]byte, count)

@@ -1,5 +1,5 @@
 // The oneTBB programs of the benchmarks. Arguments: workload, size, and for W10 the number of
-// threads. Output: total nanoseconds (W1m: bytes an operation; W7: nanoseconds of each sample), or
+// threads. Output: total nanoseconds (W1m: bytes per operation; W7: nanoseconds of each sample), or
 // "-".
 //
 // Independent work uses task_group; graphs use flow::graph with a continue_node for each node. As

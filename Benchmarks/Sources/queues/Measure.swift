@@ -25,7 +25,7 @@ struct Measure: ParsableCommand {
     @Option(name: .customLong("n"), help: "The number of operations, where it can vary.")
     var size: Int?
 
-    @Flag(help: "Print one JSON object a line instead of tables.")
+    @Flag(help: "Print one JSON object per line instead of tables.")
     var json = false
 
     @Flag(help: "Print the workloads and exit.")

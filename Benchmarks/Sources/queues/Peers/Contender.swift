@@ -35,7 +35,7 @@ protocol Contender: Sendable {
     /// Returns the nanoseconds for each edge of a graph that is linked in order, then the ratios of
     /// other orders and of two threads to that time.
     func linked(_ graph: Graph) -> [Double]?
-    /// Measures `count` items that have to be found, or released, among items of their kind.
+    /// Measures finding or releasing each of `count` items among items of its kind.
     func grown(_ growth: Growth, _ count: Int) -> Duration?
     /// Runs a separate program with the workload's name as argument, and returns its figures.
     func external(_ arguments: [String]) throws -> [Double]?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A small program of ours in another language, built on demand.
+/// A small program in another language, from `Peers/`, built on demand.
 ///
 /// The program takes a workload's name and sizes as arguments, warms up, measures once and prints
 /// its figures, or `-` for a workload that it does not support.
@@ -35,7 +35,7 @@ struct ExternalPeer: Contender {
             throw Failure("there is no Go (apt-get install golang)")
         }
         return try build("go/main.go", with: "a newer Go") { source, program in
-            // Go's cache, too, stays inside the build folder.
+            // Go's cache stays inside the build folder, too.
             _ = try Child.run(
                 go, ["build", "-o", program, source],
                 environment: ["GOCACHE": cache.appendingPathComponent("go-cache").path])

@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 
-/// Workloads with items that have to be found, or released, among many of their kind.
+/// Workloads in which each item is found or released among many items of its kind.
 extension OperationsPeer {
     func grown(_ growth: Growth, _ count: Int) -> Duration? {
         switch growth {
@@ -24,7 +24,7 @@ extension OperationsPeer {
         }
     }
 
-    /// The duration without the time-out, which all waits share.
+    /// Returns the duration less the timeout that all waits share.
     private func timeouts(
         _ count: Int, _ wait: @escaping @Sendable () async -> Bool
     ) -> Duration {

@@ -9,15 +9,15 @@ extension OperationsPeer {
         for last in shuffled.indices.reversed() {
             shuffled.swapAt(last, random.next(below: last + 1))
         }
-        // The first run pays for the process's memory.
+        // The first run includes the time to get the process's memory.
         _ = link(graph, made: inOrder)
         let usual = link(graph, made: inOrder)
         let others = [
             link(graph, made: reversed), link(graph, made: reversed, fromEnd: true),
             link(graph, made: shuffled),
         ]
-        // And the first run of two threads pays for the memory that the allocator gives each of
-        // them.
+        // The first run of two threads includes the time in which the allocator gets memory for
+        // each thread.
         _ = linked(graph, made: reversed, byThreads: 2)
         let one = linked(graph, made: reversed, byThreads: 1)
         let two = linked(graph, made: reversed, byThreads: 2)
@@ -38,8 +38,8 @@ extension OperationsPeer {
     }
 
     private func linked(_ graph: Graph, made places: [Int], byThreads count: Int) -> Duration {
-        // Each thread reads arrays of its own: the reference counts of shared arrays would be what
-        // the threads contend for.
+        // Each thread reads arrays of its own. With shared arrays, the threads would contend for
+        // the reference counts of these arrays.
         let inputs = (0..<count).map { _ in
             (graph: graph.copy(), operations: operations(for: graph, made: places))
         }

@@ -28,8 +28,8 @@ struct TaskGroupPeer: Contender {
         return duration
     }
 
-    /// Tasks cannot be held back, so all threads of the pool are kept busy: all but one by a task
-    /// that blocks, and the last thread by the task that adds.
+    /// The start of a task cannot be delayed, so this method keeps all threads of the pool busy:
+    /// one thread runs the task that adds, and each other thread runs a task that blocks.
     func bytesQueued(_ count: Int) -> Double? {
         let marks = Marks(count: count)
         let began = DispatchSemaphore(value: 0)
@@ -87,8 +87,8 @@ struct TaskGroupPeer: Contender {
         return duration
     }
 
-    /// A task always begins; these tasks check whether they are cancelled. Some tasks begin before
-    /// the cancellation, because tasks cannot be held back.
+    /// A cancelled task begins all the same, so these tasks check whether they are cancelled. Some
+    /// tasks begin before the cancellation, because the start of a task cannot be delayed.
     func cancelled(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let duration = time {

@@ -1,4 +1,4 @@
-/// All tables as one: a line for each, with our median and every peer's ratio to it.
+/// One table of all results: a line for each, with our median and each peer's ratio to it.
 enum Summary {
     static func text(_ tables: [Table], peers: [Peer]) -> String {
         let others = peers.filter { $0 != .operations }

@@ -47,7 +47,7 @@ extension Table {
         return line + "\u{1B}[\(ratio < 1 ? 31 : 32)m\(text)\u{1B}[0m"
     }
 
-    /// The JSON for programs: one object a line.
+    /// The JSON for programs: one object per line.
     var json: String {
         rows.flatMap { row in
             zip(workload.metrics, row.spreads).map { metric, spread in

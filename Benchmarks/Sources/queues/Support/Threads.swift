@@ -2,7 +2,7 @@ import Dispatch
 
 import class Foundation.Thread
 
-/// Threads of our own, outside any peer's pool.
+/// Threads outside of every peer's pool.
 enum Threads {
     /// Runs a body on a new thread and waits for it.
     ///

@@ -3,7 +3,7 @@ extension Workload {
     /// made, and the edges added, in the order of the graph. The other figures are ratios to that
     /// time: operations made in reverse order, with edges added from the graph's beginning and from
     /// its end; operations made in random order; and two threads that link a graph each, made in
-    /// reverse, against one thread.
+    /// reverse, compared with one thread.
     static let linking = [
         linking("chain", Graph.chain), linking("random", Graph.random),
         linking("layers", Graph.layered),

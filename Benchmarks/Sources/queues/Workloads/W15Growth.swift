@@ -12,7 +12,7 @@ extension Workload {
     }
 }
 
-/// Items that have to be found, or released, among many of their kind.
+/// Items, each of which is found or released among many items of its kind.
 enum Growth: String, CaseIterable, Sendable {
     case operationTimeouts
     case queueTimeouts

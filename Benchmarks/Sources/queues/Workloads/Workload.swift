@@ -42,7 +42,7 @@ struct Workload: Sendable {
         let peer: Peer
         let contender: any Contender
 
-        /// The nanoseconds an operation, measured in this process or by an external program.
+        /// The nanoseconds per operation, measured in this process or by an external program.
         func perOperation(
             _ size: Int, _ external: [String], _ body: (any Contender) -> Duration?
         ) throws -> [Double]? {
