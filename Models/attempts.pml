@@ -1,26 +1,26 @@
-/* Attempts: who decides what follows on the end of a body, when a timeout, a deadline and a cancellation
- * come at the same time. Attempts.md. Operation+Attempts.swift,
- * AttemptController.swift, Operation+Outcome.swift (fail).
+/* Attempts: which thread decides what follows the end of a body, when a timeout, a deadline and a
+ * cancellation come at the same time. See Attempts.md.
  *
- * An operation may be tried twice; each attempt has a timeout, and all together have a deadline. Its body
- * succeeds or fails. A timer fires at any time after it was set, or, being cancelled, not at all; that it is
- * cancelled too late is always possible.
+ * An operation has up to two attempts. Each attempt has a timeout, and the operation has a
+ * deadline. The body succeeds or fails. A timer fires at any time after it was set, or never, if it
+ * was cancelled in time. A cancellation of a timer can always come too late.
  *
- * One atomic step is one hold of the lock of the operation or of its AttemptController, or one exchange of its word.
+ * One atomic step is one hold of the lock of the operation or of its AttemptController, or one
+ * exchange of the lifecycle state.
  */
 
 #define LIMIT  2                /* attempts */
 #define NONE   0
 
-mtype = { waiting, filed, executing, finished };
+mtype = { waiting, queued, executing, finished };
 mtype = { noExpiry, underWay, inherited, over };
-mtype = { byBody, byTimeout, byDeadline };      /* whose failure it is */
+mtype = { byBody, byTimeout, byDeadline };      /* the cause of the failure */
 
-/* The word */
-mtype phase = filed;
-bool  cancelled, failed, expired, held;
-/* The extras: the failure, told from earlier ones by the attempt that it belongs to */
-byte  failure = NONE;           /* 0: none; else its number */
+/* The lifecycle state */
+mtype phase = queued;
+bool  cancelled, failed, expired, onHold;
+/* The extras: the failure, with a number that distinguishes it from earlier ones */
+byte  failure = NONE;           /* 0: no failure; otherwise its number */
 byte  lastFailure;
 mtype failureIs;
 
@@ -29,20 +29,20 @@ byte  serial;
 bool  isBodyRunning, hasPassedDeadline;
 mtype expiry = noExpiry;
 
-/* What is counted to be checked */
+/* Counters that the assertions check */
 byte  decisions[LIMIT + 1];     /* by attempt */
-bool  deadlineCounts;           /* the failure of the deadline was taken down */
-bool  timerIsSet;               /* that which ends the hold */
+bool  isDeadlineRecorded;       /* the failure by the deadline was recorded */
+bool  timerIsSet;               /* the timer that ends the hold */
 byte  actors;
 
-inline file() {
+inline mayBeReady() {
     if
-    :: phase == waiting && (!held || cancelled) -> phase = filed
+    :: phase == waiting && (!onHold || cancelled) -> phase = queued
     :: else
     fi
 }
 
-/* Says that the work came to an error; the first one counts, and none after a cancellation. */
+/* Records a failure. The first failure counts, and none after a cancellation. */
 inline fail(why) {
     atomic {
         if
@@ -53,7 +53,7 @@ inline fail(why) {
             if
             :: !cancelled && !failed ->
                 failed = true;
-                deadlineCounts = (deadlineCounts || why == byDeadline)
+                isDeadlineRecorded = (isDeadlineRecorded || why == byDeadline)
             :: else
             fi
         :: else
@@ -61,36 +61,36 @@ inline fail(why) {
     }
 }
 
-#ifdef BREAK_STOPPED            /* another attempt also of one that was cancelled meanwhile */
+#ifdef BREAK_CANCELLED          /* another attempt follows even after a cancellation */
 #define isStopped  false
 #else
 #define isStopped  cancelled
 #endif
-#ifdef BREAK_FAILURE            /* another attempt whatever has come since that was decided */
-#define isAsItWas  true
+#ifdef BREAK_FAILURE            /* another attempt follows even after a new failure */
+#define isUnchanged  true
 #else
-#define isAsItWas  (!hasPassedDeadline && failure == seen)
+#define isUnchanged  (!hasPassedDeadline && failure == seenFailure)
 #endif
 
-/* The body is over: what follows is the caller's to decide. `attempt` is the one that this is about. */
+/* The body of `attempt` has ended, and the caller decides what follows. */
 inline decide(attempt) {
     decisions[attempt]++;
     assert(decisions[attempt] == 1);
-    seen = NONE;
+    seenFailure = NONE;
     goesBack = false;
     if
     :: cancelled
     :: else ->
-        seen = failure;         /* the predicate is asked without a lock */
+        seenFailure = failure;  /* the predicate is called without a lock */
         if
-        :: seen != NONE && !hasPassedDeadline && serial < LIMIT ->
+        :: seenFailure != NONE && !hasPassedDeadline && serial < LIMIT ->
             atomic {
                 if
-                :: phase == executing && !isStopped && isAsItWas ->
+                :: phase == executing && !isStopped && isUnchanged ->
                     assert(!cancelled);
                     goesBack = true;
                     phase = waiting;
-                    held = true;
+                    onHold = true;
                     failed = false;
                     expired = false;
                     failure = NONE
@@ -106,26 +106,27 @@ inline decide(attempt) {
     fi
 }
 
-/* The time of an attempt is over, perhaps. */
-proctype Timeout(byte mine) {
-    bool goesBack, isMine;
-    byte seen;
+/* The timeout of an attempt fires, or is cancelled. */
+proctype Timeout(byte timedAttempt) {
+    bool goesBack, mustAct;
+    byte seenFailure;
 
     if
     :: true                     /* cancelled in time */
     :: true ->
         atomic {
             if
-#ifdef BREAK_SERIAL             /* it stops whatever attempt is going on */
-            :: isBodyRunning && expiry == noExpiry -> expiry = underWay; isMine = true
+#ifdef BREAK_SERIAL             /* the timer stops any attempt that is running */
+            :: isBodyRunning && expiry == noExpiry -> expiry = underWay; mustAct = true
 #else
-            :: serial == mine && isBodyRunning && expiry == noExpiry -> expiry = underWay; isMine = true
+            :: serial == timedAttempt && isBodyRunning && expiry == noExpiry ->
+                expiry = underWay; mustAct = true
 #endif
             :: else
             fi
         }
         if
-        :: isMine ->
+        :: mustAct ->
             fail(byTimeout);
             if
             :: cancelled
@@ -133,21 +134,21 @@ proctype Timeout(byte mine) {
                 atomic {
                     if
                     :: phase == executing && failed && !cancelled && !expired ->
-                        assert(serial == mine);
+                        assert(serial == timedAttempt);
                         expired = true
                     :: else
                     fi
                 }
             fi;
             atomic {
-                isMine = (expiry == inherited);
+                mustAct = (expiry == inherited);
                 if
-                :: isMine -> expiry = noExpiry
+                :: mustAct -> expiry = noExpiry
                 :: else -> expiry = over
                 fi
             }
             if
-            :: isMine -> decide(mine)
+            :: mustAct -> decide(timedAttempt)
             :: else
             fi
         :: else
@@ -156,22 +157,22 @@ proctype Timeout(byte mine) {
     actors--
 }
 
-/* Workers that run it: each attempt may be on another thread, but one comes after the other. */
+/* The workers. Each attempt may be on another thread, but the attempts do not overlap. */
 proctype Worker() {
     bool goesBack;
-    byte seen;
+    byte seenFailure;
     mtype end;
 
     do
     :: phase == finished -> break
-    :: phase == filed ->
+    :: phase == queued ->
         atomic {
             if
             :: cancelled -> phase = finished
             :: else ->
-                /* starting; what the earlier attempt was told is forgotten */
+                /* The phase starting is left out. The expiry of an earlier attempt was cleared. */
                 phase = executing;
-                assert(!held && !expired && (failure == NONE || failureIs == byDeadline))
+                assert(!onHold && !expired && (failure == NONE || failureIs == byDeadline))
             fi
         }
         if
@@ -191,7 +192,7 @@ proctype Worker() {
         fi;
         atomic {
             isBodyRunning = false;
-#ifdef BREAK_INHERIT            /* it decides by itself, though a timer is still about to stop this attempt */
+#ifdef BREAK_INHERIT            /* the worker decides while a timer is about to stop the attempt */
             end = over;
 #else
             if
@@ -214,7 +215,7 @@ active proctype HoldTimer() {
     do
     :: timerIsSet ->
         timerIsSet = false;
-        atomic { held = false; file() }
+        atomic { onHold = false; mayBeReady() }
     :: phase == finished && !timerIsSet -> break
     od
 }
@@ -227,7 +228,7 @@ proctype Deadline() {
         fail(byDeadline);
         atomic {
             if
-            :: phase != finished -> cancelled = true; file()
+            :: phase != finished -> cancelled = true; mayBeReady()
             :: else
             fi
         }
@@ -239,7 +240,7 @@ proctype Deadline() {
 proctype Canceller() {
     atomic {
         if
-        :: phase != finished -> cancelled = true; file()
+        :: phase != finished -> cancelled = true; mayBeReady()
         :: else
         fi
     }
@@ -258,12 +259,12 @@ init {
 #endif
     }
     actors == 0;
-    /* It is over, nothing of what was taken down is lost, and a success is one. */
+    /* The operation has finished, no recorded failure is lost, and a success is a success. */
     assert(phase == finished);
-    assert(!deadlineCounts || (failed && failureIs == byDeadline));
+    assert(!isDeadlineRecorded || (failed && failureIs == byDeadline));
     assert(!failed || failure != NONE);
 #ifndef CANCEL
-    /* What the deadline has cancelled counts as failed. */
+    /* An operation that the deadline cancelled counts as failed. */
     assert(!cancelled || failed);
 #endif
     assert(!expired || failed)

@@ -1,109 +1,111 @@
-/* Batches: who runs an operation that a worker has claimed together with others.
+/* Batches: which thread runs an operation that a worker has claimed together with others. See
  * QueuesAndBatches.md.
  *
- * Two workers claim from one queue of width two, in batches of up to three, out of five operations: 0, 1
- * and 2 are there at the beginning; 0 makes 3 ready and 3 makes 4 ready (a chain, appended to the
- * worker's batch or filed). The monitor cuts whichever batch it likes, once or twice. Chosen by macros, to keep
- * the searches small:
- *   LATER      before its turn comes, operation 1 gets a dependency, which is over some time later and
- *              files it anew
- *   ATTENTION  something better comes, so an owner gives back the rest of its batch by itself
+ * Two workers claim from one queue of width two, in batches of up to three operations. Of five
+ * operations, 0, 1 and 2 are ready at the beginning. Operation 0 makes 3 ready, and 3 makes 4
+ * ready: a chain, which the worker appends to its batch or puts into the ready queue. The monitor
+ * thread reclaims the rest of either batch, once or twice. Chosen by macros, to keep the searches
+ * small:
+ *   LATER   operation 1 gets a dependency before its turn; the dependency finishes later, and
+ *           queues the operation anew
+ *   RECALL  a better operation becomes ready, so a worker returns the rest of its own batch
  *
- * The queue's lock is a variable here, not an atomic block, since much happens without it.
+ * The queue's lock is a variable and not an atomic block, because much happens without it.
  */
 
 #define OPERATIONS  5
 #define CAPACITY    3
 #define NONE        7
-#if defined(LATER) || defined(ATTENTION)
-#define CUTS        1
+#if defined(LATER) || defined(RECALL)
+#define RECLAIMS    1
 #else
-#define CUTS        2
+#define RECLAIMS    2
 #endif
 #define LATE        1           /* the operation that gets a late dependency */
 
-mtype = { waiting, filed, finished };
+mtype = { waiting, queued, finished };
 
-/* The words */
+/* The lifecycle states */
 mtype phase[OPERATIONS];
-bool  dependencyIsLeft;         /* of LATE */
+bool  hasDependency;            /* of LATE */
 bool  freed[OPERATIONS];
 #define touch(o)  assert(!freed[o])
 
 /* QueueState */
 bool  queueLocked;
-bool  inRing[OPERATIONS], inList[OPERATIONS];
-byte  slotsUsed;
+bool  inRing[OPERATIONS], inReadyQueue[OPERATIONS];
+byte  slotsInUse;
 
-/* Of each worker: its cursor, which is one atomic, and its entries */
+/* Of each worker: the cursor, which is one atomic, and the entries */
 byte  next[2], end[2];
-byte  entries[6];               /* three of each */
-bool  hasBatch[2];              /* under the queue's lock: the monitor may look at it */
-bool  attention;
+byte  entries[6];               /* three for each worker */
+bool  hasBatch[2];              /* guarded by the queue's lock: the batch is registered */
+bool  isRecalled;
 
-/* What is counted to be checked */
+/* Counters that the assertions check */
 byte  runs[OPERATIONS];
 
 #define entry(w, i)   entries[(w) * CAPACITY + (i)]
-#define take(lock)    atomic { !lock -> lock = true }
-#define leave(lock)   lock = false
+#define lock(bit)     atomic { !bit -> bit = true }
+#define unlock(bit)   bit = false
 #define successor(o)  (o == 0 -> 3 : (o == 3 -> 4 : NONE))
 #define allFinished   (phase[0] == finished && phase[1] == finished && phase[2] == finished \
                        && phase[3] == finished && phase[4] == finished)
 #define ringIsEmpty   (!inRing[0] && !inRing[1] && !inRing[2] && !inRing[3] && !inRing[4])
-#define isRunnable    (inList[0] || inList[1] || inList[2] || inList[3] || inList[4])
+#define isRunnable    (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2] || inReadyQueue[3] \
+                       || inReadyQueue[4])
 
-/* Back to the list, with the queue's lock held. */
-inline giveBack(o) {
+/* Puts an operation back into the ready queue. The caller holds the queue's lock. */
+inline putBack(o) {
     touch(o);
     assert(phase[o] != finished);
-    assert(inRing[o] && !inList[o]);
-    inList[o] = true
+    assert(inRing[o] && !inReadyQueue[o]);
+    inReadyQueue[o] = true
 }
 
 proctype Worker(byte me) {
-    byte o = NONE;              /* the operation in hand */
-    bool mine[OPERATIONS];      /* what has to be folded: the operations that it ran itself */
+    byte o = NONE;              /* the operation that the worker is about to run */
+    bool toRetire[OPERATIONS];  /* the operations that the worker ran, which must be retired */
     byte i, e;
     bool hasSlot;
 
     do
-    :: take(queueLocked);
-        /* One hold: fold, give the slot back, claim anew. */
+    :: lock(queueLocked);
+        /* One hold of the lock: retire the batch, return the width slot, claim the next batch. */
         atomic {
             if
             :: hasBatch[me] ->
                 hasBatch[me] = false;
-#ifdef BREAK_STRIKE             /* the fold goes by the entries, with those that could not be started */
+#ifdef BREAK_PUT_BACK           /* retires all entries, including operations that could not start */
                 for (i : 0 .. CAPACITY - 1) {
                     if
-                    :: i < next[me] && i < end[me] -> mine[entry(me, i)] = true
+                    :: i < next[me] && i < end[me] -> toRetire[entry(me, i)] = true
                     :: else
                     fi
                 }
 #endif
                 for (i : 0 .. OPERATIONS - 1) {
                     if
-                    :: mine[i] ->
+                    :: toRetire[i] ->
                         touch(i);
                         assert(phase[i] == finished && inRing[i]);
                         inRing[i] = false;
-                        freed[i] = true;        /* the ring kept it */
-                        mine[i] = false
+                        freed[i] = true;        /* the ring held the last reference */
+                        toRetire[i] = false
                     :: else
                     fi
                 }
-                assert(hasSlot && slotsUsed > 0);
+                assert(hasSlot && slotsInUse > 0);
                 hasSlot = false;
-                slotsUsed--
+                slotsInUse--
             :: else
             fi;
             e = 0;
             for (i : 0 .. OPERATIONS - 1) {
                 if
-                :: inList[i] && e < CAPACITY && slotsUsed < 2 ->
+                :: inReadyQueue[i] && e < CAPACITY && slotsInUse < 2 ->
                     touch(i);
-                    inList[i] = false;
+                    inReadyQueue[i] = false;
                     entry(me, e) = i;
                     e++
                 :: else
@@ -116,15 +118,15 @@ proctype Worker(byte me) {
                 end[me] = e;
                 hasBatch[me] = true;
                 hasSlot = true;
-                slotsUsed++;
-                assert(slotsUsed <= 2)
+                slotsInUse++;
+                assert(slotsInUse <= 2)
             :: else
             fi;
             e = 0;
-            leave(queueLocked)
+            unlock(queueLocked)
         }
         if
-        :: !hasSlot -> (isRunnable && slotsUsed < 2) || allFinished;
+        :: !hasSlot -> (isRunnable && slotsInUse < 2) || allFinished;
             if
             :: allFinished -> break
             :: else
@@ -136,13 +138,13 @@ proctype Worker(byte me) {
         do
         :: hasSlot ->
             if
-            :: attention ->     /* something better has come: the owner gives the rest back itself */
-                take(queueLocked);
+            :: isRecalled ->    /* a better operation is ready: the worker returns the rest */
+                lock(queueLocked);
                 atomic {
-                    attention = false;
+                    isRecalled = false;
                     for (i : 0 .. CAPACITY - 1) {
                         if
-                        :: next[me] <= i && i < end[me] -> giveBack(entry(me, i))
+                        :: next[me] <= i && i < end[me] -> putBack(entry(me, i))
                         :: else
                         fi
                     }
@@ -151,12 +153,13 @@ proctype Worker(byte me) {
                     :: end[me] > next[me] -> end[me] = next[me]
                     :: else
                     fi;
-                    leave(queueLocked)
+                    unlock(queueLocked)
                 }
             :: else
             fi;
-            /* It adds one to next; what was there before is its own, if it lies before the end. */
-#ifdef BREAK_CURSOR             /* next and end are two atomics */
+            /* The worker adds 1 to `next`. The entry at the old `next` is its own, if it is before
+             * `end`. */
+#ifdef BREAK_CURSOR             /* `next` and `end` are two atomics */
             i = next[me];
             if
             :: i >= end[me] -> i = 0; break
@@ -174,26 +177,28 @@ proctype Worker(byte me) {
             atomic {
                 touch(o);
                 if
-                :: phase[o] == filed && !(o == LATE && dependencyIsLeft) ->
+                :: phase[o] == queued && !(o == LATE && hasDependency) ->
                     phase[o] = finished;
                     runs[o]++;
                     assert(runs[o] == 1);
-                    mine[o] = true
-                :: phase[o] == filed && o == LATE && dependencyIsLeft ->
-                    phase[o] = waiting; /* struck out of the batch: who files it brings it anew */
+                    toRetire[o] = true
+                :: phase[o] == queued && o == LATE && hasDependency ->
+                    /* the worker strikes LATE from the batch; another thread queues it anew */
+                    phase[o] = waiting;
                     o = NONE
                 :: else -> o = NONE
                 fi;
                 i = 0
             }
 
-            /* What it made ready: appended without the lock, or filed. */
+            /* The successor is ready: append it without the lock, or put it into the ready
+             * queue. */
             if
             :: o != NONE && successor(o) != NONE ->
                 o = successor(o);
-                atomic { touch(o); assert(phase[o] == waiting); phase[o] = filed };
+                atomic { touch(o); assert(phase[o] == waiting); phase[o] = queued };
                 do
-#ifdef BREAK_RESET              /* an empty batch begins at the front again, without the lock */
+#ifdef BREAK_RESET              /* an empty batch starts at the front again, without the lock */
                 :: next[me] >= end[me] && hasBatch[me] ->
                     entry(me, 0) = o;
                     atomic { next[me] = 0; end[me] = 1 }
@@ -202,7 +207,8 @@ proctype Worker(byte me) {
                 :: end[me] < CAPACITY ->
                     e = end[me];
                     entry(me, e) = o;
-                    atomic {    /* a compare-and-swap: it fails if the monitor has cut */
+                    /* a compare-and-swap, which fails if the monitor thread has moved `end` */
+                    atomic {
                         if
                         :: end[me] == e -> end[me]++; e = 0; break
                         :: else -> e = 0
@@ -210,8 +216,8 @@ proctype Worker(byte me) {
                     }
 #endif
                 :: true ->
-                    take(queueLocked);
-                    atomic { giveBack(o); leave(queueLocked) }
+                    lock(queueLocked);
+                    atomic { putBack(o); unlock(queueLocked) }
                     break
                 od
             :: else
@@ -222,25 +228,25 @@ proctype Worker(byte me) {
     od
 }
 
-/* Finds that a batch has not moved, and cuts its end down to next. */
+/* Finds a batch that has not moved, and reclaims its rest by moving `end` to `next`. */
 active proctype Monitor() {
     byte w, n, e, i;
     byte copy[CAPACITY];
-    byte cuts = CUTS;
+    byte reclaims = RECLAIMS;
     do
-    :: cuts > 0 && !allFinished ->
-        cuts--;
+    :: reclaims > 0 && !allFinished ->
+        reclaims--;
         if
         :: w = 0
         :: w = 1
         fi;
-#ifndef BREAK_COPY_BEFORE_LOCK  /* cursor and entries are read before the lock keeps the batch in place */
-        take(queueLocked);
+#ifndef BREAK_COPY_BEFORE_LOCK  /* reads cursor and entries before it holds the lock */
+        lock(queueLocked);
 #endif
         if
         :: hasBatch[w] ->
             atomic { n = next[w]; e = end[w] }
-#ifndef BREAK_COPY_AFTER_CUT    /* the entries are read when the owner may append there already */
+#ifndef BREAK_COPY_AFTER_RECLAIM /* reads the entries when the owner may already reuse them */
             i = n;
             do
             :: i < e -> copy[i] = entry(w, i); i++
@@ -248,7 +254,7 @@ active proctype Monitor() {
             od;
 #endif
 #ifdef BREAK_COPY_BEFORE_LOCK
-            take(queueLocked);
+            lock(queueLocked);
 #endif
             atomic {            /* a compare-and-swap */
                 if
@@ -259,16 +265,16 @@ active proctype Monitor() {
             i = n;
             do
             :: i < e ->
-#ifdef BREAK_COPY_AFTER_CUT
+#ifdef BREAK_COPY_AFTER_RECLAIM
                 copy[i] = entry(w, i);
 #endif
-                atomic { giveBack(copy[i]); i++ }
+                atomic { putBack(copy[i]); i++ }
             :: else -> break
             od;
-            leave(queueLocked)
+            unlock(queueLocked)
         :: else ->
 #ifndef BREAK_COPY_BEFORE_LOCK
-            leave(queueLocked)
+            unlock(queueLocked)
 #else
             skip
 #endif
@@ -279,30 +285,32 @@ active proctype Monitor() {
 }
 
 #ifdef LATER
-/* A dependency of LATE: added late, if at all, and over some time later. */
+/* A dependency that is perhaps added to LATE, and that finishes later. */
 active proctype Dependency() {
-    bool isMine;
+    bool mustPutBack;
     if
-    :: atomic { phase[LATE] == filed && !freed[LATE] -> dependencyIsLeft = true };
-        take(queueLocked);
-        atomic {                /* it takes LATE out of the list, if it is there */
+    :: atomic { phase[LATE] == queued && !freed[LATE] -> hasDependency = true };
+        lock(queueLocked);
+        atomic {                /* takes LATE off the ready queue, if it is there */
             if
-            :: inList[LATE] && phase[LATE] == filed -> inList[LATE] = false; phase[LATE] = waiting
+            :: inReadyQueue[LATE] && phase[LATE] == queued ->
+                inReadyQueue[LATE] = false;
+                phase[LATE] = waiting
             :: else
             fi;
-            leave(queueLocked)
+            unlock(queueLocked)
         }
         atomic {
-            dependencyIsLeft = false;
+            hasDependency = false;
             if
-            :: phase[LATE] == waiting -> phase[LATE] = filed; isMine = true
+            :: phase[LATE] == waiting -> phase[LATE] = queued; mustPutBack = true
             :: else
             fi
         }
         if
-        :: isMine ->
-            take(queueLocked);
-            atomic { giveBack(LATE); leave(queueLocked) }
+        :: mustPutBack ->
+            lock(queueLocked);
+            atomic { putBack(LATE); unlock(queueLocked) }
         :: else
         fi
     :: true
@@ -310,9 +318,9 @@ active proctype Dependency() {
 }
 #endif
 
-#ifdef ATTENTION
-active proctype Better() {
-    attention = true
+#ifdef RECALL
+active proctype BetterOperation() {
+    isRecalled = true
 }
 #endif
 
@@ -321,15 +329,16 @@ init {
     atomic {
         for (i : 0 .. OPERATIONS - 1) {
             inRing[i] = true;
-            inList[i] = (i < 3);
-            phase[i] = (i < 3 -> filed : waiting)
+            inReadyQueue[i] = (i < 3);
+            phase[i] = (i < 3 -> queued : waiting)
         }
         i = 0;
         run Worker(0);
         run Worker(1)
     }
-    /* Each was run, once; the ring is empty, the slots are back. Who waits here for ever is an invalid end. */
-    allFinished && slotsUsed == 0 && ringIsEmpty;
+    /* Each operation ran once, the ring is empty, and the width slots are free. If not, this
+     * process waits here for ever, which is an invalid end state. */
+    allFinished && slotsInUse == 0 && ringIsEmpty;
     assert(!hasBatch[0] && !hasBatch[1]);
     assert(!isRunnable)
 }

@@ -1,61 +1,64 @@
-/* Cancelling several together, against workers: Cancellation.md.
+/* Cancelling several operations together, while workers run. See Cancellation.md.
  *
- * D is one of them, and not plain: its class may override `cancel()`. D waits for one dependency, which ends on a
- * thread of its own. Meanwhile D is doomed, its `cancel()` is called, and then, or in there, it is cancelled.
- * Somebody says again and again that D may be ready. A worker takes D when it is filed. The override of `isReady`
- * says yes.
+ * D is one of these operations, and its class may override `cancel()`. D waits for one dependency,
+ * which finishes on a thread of its own. Meanwhile D is marked cancellationPending, its `cancel()`
+ * is called, and after that call or inside it D is cancelled. Another thread announces several
+ * times that D may be ready. A worker takes D when D is queued. The override of `isReady` says yes.
  *
- * One atomic step is one compare-and-swap of D's word, or touches only what the queue's lock protects.
+ * One atomic step is one compare-and-swap of D's lifecycle state, or touches only data that the
+ * queue's lock guards.
  */
 
-mtype = { waiting, asking, filed, starting, executing, finished };
+mtype = { waiting, checkingReadiness, queued, starting, executing, finished };
 
-/* The word */
+/* The lifecycle state */
 mtype phase = waiting;
-bool  askAgain, dependencyIsLeft = true, doomed, cancelled;
+bool  askAgain, hasDependency = true, cancellationPending, cancelled;
 
-/* Whether D lies in the ready list of its queue */
-bool  listed;
+/* Whether D is in the ready queue */
+bool  inReadyQueue;
 
-/* What is counted to be checked */
-bool  cancelWasCalled, wasDoomedAtStart;
+/* Counters that the assertions check */
+bool  cancelWasCalled, wasPendingAtStart;
 byte  claims, starts, actors;
 
-#define awaitsCancel (doomed && !cancelled)
-#define isReady      (!dependencyIsLeft || cancelled)
+#define awaitsCancel (cancellationPending && !cancelled)
+#define isReady      (!hasDependency || cancelled)
 #define mayStart     (isReady && !awaitsCancel)
 
-/* An event after which D may be ready; inside an atomic step. */
+/* An event after which D may be ready. Part of an atomic step. */
 inline event() {
     if
-#ifdef BREAK_BRING              /* brought on although its cancel() is still to come */
-    :: phase == waiting && isReady -> phase = asking; mustAsk = true
+#ifdef BREAK_MAKE_READY         /* D becomes ready before its cancel() is called */
+    :: phase == waiting && isReady -> phase = checkingReadiness; mustCheck = true
 #else
-    :: phase == waiting && isReady && !awaitsCancel -> phase = asking; mustAsk = true
+    :: phase == waiting && isReady && !awaitsCancel -> phase = checkingReadiness; mustCheck = true
 #endif
-    :: phase == asking -> askAgain = true
+    :: phase == checkingReadiness -> askAgain = true
     :: else
     fi
 }
 
-inline ask() {
+inline checkReadiness() {
     do
-    :: mustAsk ->
-        atomic { isYes = isReady && !awaitsCancel;
-#ifdef BREAK_BRING
-            isYes = isReady
+    :: mustCheck ->
+        atomic { saysYes = isReady && !awaitsCancel;
+#ifdef BREAK_MAKE_READY
+            saysYes = isReady
 #endif
         }
         atomic {
             if
-            :: phase != asking -> mustAsk = false
-            :: phase == asking && isYes -> phase = filed; askAgain = false; mustAsk = false; bring = true
-            :: phase == asking && !isYes && askAgain -> askAgain = false
-            :: phase == asking && !isYes && !askAgain -> phase = waiting; mustAsk = false
+            :: phase != checkingReadiness -> mustCheck = false
+            :: phase == checkingReadiness && saysYes ->
+                phase = queued; askAgain = false; mustCheck = false; entersQueue = true
+            :: phase == checkingReadiness && !saysYes && askAgain -> askAgain = false
+            :: phase == checkingReadiness && !saysYes && !askAgain ->
+                phase = waiting; mustCheck = false
             fi
         }
         if
-        :: bring -> bring = false; file()
+        :: entersQueue -> entersQueue = false; putIntoReadyQueue()
         :: else
         fi
     :: else -> break
@@ -63,49 +66,49 @@ inline ask() {
 }
 
 /* Under the queue's lock. */
-inline file() {
+inline putIntoReadyQueue() {
     atomic {
         if
-        :: phase == filed && isReady -> listed = true
-        :: phase == filed && !isReady -> phase = waiting
+        :: phase == queued && isReady -> inReadyQueue = true
+        :: phase == queued && !isReady -> phase = waiting
         :: else
         fi
     }
 }
 
 proctype Worker() {
-    bool mustAsk, isYes, bring, goesBack;
+    bool mustCheck, saysYes, entersQueue, mustReturn;
 end_worker:
     do
-    :: atomic { listed -> listed = false; claims++; assert(claims <= 3) }
+    :: atomic { inReadyQueue -> inReadyQueue = false; claims++; assert(claims <= 3) }
         atomic {
             if
-#ifdef BREAK_AWAIT              /* one that is doomed leaves at once */
-            :: phase == filed && (mayStart || doomed) ->
+#ifdef BREAK_AWAIT              /* a marked operation may leave at once */
+            :: phase == queued && (mayStart || cancellationPending) ->
 #else
-            :: phase == filed && mayStart ->
+            :: phase == queued && mayStart ->
 #endif
-                phase = starting; wasDoomedAtStart = doomed && !cancelled
-            :: phase == filed && !mayStart -> goesBack = true
+                phase = starting; wasPendingAtStart = cancellationPending && !cancelled
+            :: phase == queued && !mayStart -> mustReturn = true
             :: else
             fi
         }
         if
-        :: goesBack ->
-            goesBack = false;
+        :: mustReturn ->
+            mustReturn = false;
             atomic {
                 if
-#ifdef BREAK_BACK               /* back to those that wait, whatever the word says by now */
-                :: phase == filed -> phase = waiting
+#ifdef BREAK_RETURN             /* back to waiting, whatever the state has become */
+                :: phase == queued -> phase = waiting
 #else
-                :: phase == filed && mayStart -> bring = true
-                :: phase == filed && !mayStart -> phase = waiting
+                :: phase == queued && mayStart -> entersQueue = true
+                :: phase == queued && !mayStart -> phase = waiting
 #endif
                 :: else
                 fi
             }
             if
-            :: bring -> bring = false; file()
+            :: entersQueue -> entersQueue = false; putIntoReadyQueue()
             :: else
             fi
         :: phase == starting ->
@@ -113,10 +116,10 @@ end_worker:
                 if
                 :: cancelled -> phase = finished; assert(cancelWasCalled)
 #ifdef BREAK_AWAIT
-                :: !cancelled && wasDoomedAtStart ->
+                :: !cancelled && wasPendingAtStart ->
                     cancelled = true; phase = finished; assert(cancelWasCalled)
 #endif
-                :: else -> phase = executing; starts++; assert(!wasDoomedAtStart)
+                :: else -> phase = executing; starts++; assert(!wasPendingAtStart)
                 fi
             }
             if
@@ -129,45 +132,45 @@ end_worker:
 }
 
 proctype Canceller() {
-    bool mustAsk, isYes, bring, mustMove;
+    bool mustCheck, saysYes, entersQueue, mustMove;
     atomic {
         if
-        :: phase != finished -> doomed = true
+        :: phase != finished -> cancellationPending = true
         :: else
         fi
     }
-    /* The override runs, for as long as it likes. */
+    /* The override runs for any time. */
     cancelWasCalled = true;
     atomic {
         if
         :: phase != finished && !cancelled ->
             cancelled = true;
             if
-            :: phase == filed -> mustMove = true
+            :: phase == queued -> mustMove = true
             :: else -> event()
             fi
         :: else
         fi
     }
-    /* To the list of those that need no slot, if it lies in the other: here they are one. */
-    ask();
+    /* D moves to the cancelled list, if it is in the ready queue. Here both are the same list. */
+    checkReadiness();
     actors--
 }
 
 proctype Dependency() {
-    bool mustAsk, isYes, bring;
-    atomic { dependencyIsLeft = false; event() }
-    ask();
+    bool mustCheck, saysYes, entersQueue;
+    atomic { hasDependency = false; event() }
+    checkReadiness();
     actors--
 }
 
 proctype Announcer(byte times) {
-    bool mustAsk, isYes, bring;
+    bool mustCheck, saysYes, entersQueue;
     do
     :: times > 0 ->
         times--;
         atomic { true -> event() }
-        ask()
+        checkReadiness()
     :: else -> break
     od;
     actors--
@@ -182,7 +185,7 @@ init {
         run Announcer(2)
     }
     actors == 0;
-    /* In the end it is over. */
+    /* In the end D has finished. */
     phase == finished;
     assert(starts <= 1)
 }

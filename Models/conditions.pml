@@ -1,58 +1,56 @@
-/* Conditions on edges: how the end of a dependency rejects a dependent.
- * DependencyEdges.md. Edges.swift, Operation+Dependencies.swift (connect, disconnect,
- * releaseSuccessors, detachFromDependencies), Rejection.swift, Operation+Outcome.swift (note, cancel).
+/* Conditions on edges: how the end of a dependency cancels a dependent. See DependencyEdges.md.
  *
- * D waits in a queue for T, and, if the Linker comes in time, for U; each edge asks how its dependency
- * must end, and E asks how D must end. T and U end in any way, on threads of their own. Meanwhile, each
- * chosen by a macro of its own:
- *   REMOVE      the edge from T to D is taken away
- *   DOOM        D is cancelled without a word, together with its whole queue
- *   DEPENDENTS  T is cancelled with all that depends on it
+ * D waits in a queue for T and, if the Linker comes in time, for U. Each edge has a condition on
+ * the end of its dependency, and E has a condition on the end of D. T and U end in any way, on
+ * threads of their own. Each macro adds one thread:
+ *   REMOVE      the edge from T to D is removed
+ *   CANCEL_ALL  D is cancelled without a reason, together with its whole queue
+ *   DEPENDENTS  T is cancelled together with all its dependents
  *
- * Who has a filed D in hands, and whose memory is there, is the business of finishing.pml: here a filed D
- * is taken by the worker at once, and all memory stays. One atomic step is one exchange of a word, or all
- * that is done in one hold of locks with no more than one such exchange that others could come before.
+ * finishing.pml covers the owner of a queued D, and the lifetime of its memory. Here the worker
+ * takes a queued D at once, and no memory is freed. One atomic step is one exchange of a lifecycle
+ * state, or one hold of locks that contains at most one such exchange.
  */
 
 #define T 0
 #define U 1
 
-mtype = { waiting, filed, executing, finished };        /* phases */
+mtype = { waiting, queued, executing, finished };       /* phases */
 mtype = { always, onSuccess, onFailure };               /* conditions */
-mtype = { succeeded, failed, cancelledAs };             /* how T and U end */
-mtype = { nothing, aFailure, another };                 /* reasons for a cancellation */
+mtype = { succeeded, failed, wasCancelled };            /* ends of T and U */
+mtype = { noReason, dueToFailure, otherReason };        /* reasons for a cancellation */
 
 /* T and U */
 bool  isFinished[2], hasConditions[2];
 mtype outcome[2];
 bool  isCancelledT;
-/* The edges to D: in the list of successors, and among D's dependencies */
-bool  linked[2], listed[2];
+/* The edges to D: in the list of successors, and in D's list of dependencies */
+bool  linked[2], dependsOn[2];
 mtype condition[2];
 
-/* D's word */
+/* D's lifecycle state */
 mtype phase = waiting;
 byte  count;
-bool  cancelled, doomed, failedUpstream;
+bool  cancelled, cancellationPending, failedUpstream;
 /* D's extras */
-mtype reason = nothing;
+mtype reason = noReason;
 
 /* E */
 mtype conditionOfE;
 bool  ranE, rejectedE;
 
-/* What is counted to be checked */
-bool  mustNotStart;             /* an edge has gone whose condition was not met */
-bool  mustNotStartNow;          /* T, which it was found behind, has been cancelled */
+/* Counters that the assertions check */
+bool  mustNotStart;             /* an edge with an unmet condition came off the list */
+bool  mustNotStartNow;          /* T was cancelled with D among its dependents */
 byte  starts, actors;
 
 #define isUnmet(i)   ((condition[i] == onSuccess && outcome[i] != succeeded) \
                       || (condition[i] == onFailure && outcome[i] != failed))
 
-/* An event after which D may be ready; inside an atomic step. */
+/* An event after which D may be ready. Part of an atomic step. */
 inline mayBeReady() {
     if
-    :: phase == waiting && (count == 0 || cancelled) -> phase = filed
+    :: phase == waiting && (count == 0 || cancelled) -> phase = queued
     :: else
     fi
 }
@@ -66,12 +64,13 @@ inline lower() {
     fi
 }
 
-/* Says why D is about to be cancelled; the first reason counts. */
-inline note(why) {
-#ifdef BREAK_REASON             /* the word says something else than the reason */
+/* Records the reason why D is about to be cancelled. The first reason counts. */
+inline recordReason(why) {
+#ifdef BREAK_REASON             /* the flag disagrees with the reason */
     atomic {
         if
-        :: why == aFailure && phase != executing && phase != finished && !cancelled && !doomed ->
+        :: why == dueToFailure && phase != executing && phase != finished && !cancelled &&
+           !cancellationPending ->
             failedUpstream = true
         :: else
         fi
@@ -79,12 +78,12 @@ inline note(why) {
 #endif
     atomic {
         if
-        :: !cancelled && reason == nothing ->
+        :: !cancelled && reason == noReason ->
             reason = why;
 #ifndef BREAK_REASON
             if
-            :: why == aFailure && phase != finished -> failedUpstream = true
-            :: why == aFailure && phase == finished -> reason = nothing
+            :: why == dueToFailure && phase != finished -> failedUpstream = true
+            :: why == dueToFailure && phase == finished -> reason = noReason
             :: else
             fi
 #endif
@@ -102,16 +101,16 @@ inline cancelD() {
     }
 }
 
-/* D does not start, because a dependency ended otherwise than it had to. */
+/* Cancels D, because the condition on a dependency is unmet. */
 inline reject(i) {
-#ifndef BREAK_TOO_LATE          /* also one that had started before the edge came */
+#ifndef BREAK_TOO_LATE          /* also cancels a D that began before the edge was linked */
     if
     :: phase == executing
     :: else ->
 #endif
         if
-        :: outcome[i] == failed && condition[i] == onSuccess -> note(aFailure)
-        :: else -> note(another)
+        :: outcome[i] == failed && condition[i] == onSuccess -> recordReason(dueToFailure)
+        :: else -> recordReason(otherReason)
         fi;
         assert(!(isTooLate && phase == executing));
         cancelD()
@@ -128,14 +127,14 @@ proctype Finish(byte me) {
         if
         :: outcome[me] = succeeded
         :: outcome[me] = failed
-        :: outcome[me] = cancelledAs
+        :: outcome[me] = wasCancelled
         fi;
         if
-        :: me == T && isCancelledT -> outcome[me] = cancelledAs
+        :: me == T && isCancelledT -> outcome[me] = wasCancelled
         :: else
         fi
     }
-    /* The edge is taken off the list. */
+    /* The edge comes off the list. */
     atomic {
         if
         :: linked[me] ->
@@ -146,7 +145,7 @@ proctype Finish(byte me) {
             fi;
             rejects = hasConditions[me] && isUnmet(me);
             isTooLate = (phase == executing);
-#ifdef BREAK_LOWER_FIRST        /* the count is lowered like any other, and D cancelled after that */
+#ifdef BREAK_LOWER_FIRST        /* lowers the count first, and then cancels D */
             lower()
 #else
             if
@@ -173,7 +172,7 @@ proctype Linker() {
     bool rejects, isTooLate;
 
     atomic {
-        listed[U] = true;
+        dependsOn[U] = true;
         if
         :: condition[U] = always
         :: condition[U] = onSuccess
@@ -182,12 +181,12 @@ proctype Linker() {
         if
         :: !isFinished[U] && phase != finished ->
             linked[U] = true;
-#ifndef BREAK_FLAG              /* the flag comes when the lock is free */
+#ifndef BREAK_FLAG              /* the flag is set after the lock was released */
             hasConditions[U] = (condition[U] != always);
 #endif
             count++;
-            if                  /* who has it in hands reads the word */
-            :: phase == filed && !cancelled -> phase = waiting
+            if                  /* a thread that owns D reads the state */
+            :: phase == queued && !cancelled -> phase = waiting
             :: else
             fi
         :: else ->
@@ -205,28 +204,28 @@ proctype Linker() {
     actors--
 }
 
-/* A worker takes D when it is filed, and is the one that ends it. */
+/* A worker takes D when D is queued, and ends D. */
 proctype Worker() {
     byte edge;
     bool unmet;
 
     atomic {
-        phase == filed && (count == 0 || cancelled || doomed) ->
+        phase == queued && (count == 0 || cancelled || cancellationPending) ->
         if
-        :: cancelled || doomed -> cancelled = true
+        :: cancelled || cancellationPending -> cancelled = true
         :: else ->
             assert(!mustNotStart && !mustNotStartNow);
             starts++;
             phase = executing
         fi
     }
-    /* Its end: then its edges are taken out of the lists, and E is told. */
+    /* The end of D: its edges come off the lists, then E is notified. */
     phase = finished;
     do
     :: edge <= U ->
         atomic {
             if
-            :: listed[edge] && linked[edge] -> linked[edge] = false; lower()
+            :: dependsOn[edge] && linked[edge] -> linked[edge] = false; lower()
             :: else
             fi;
             edge++
@@ -246,8 +245,8 @@ proctype Worker() {
 proctype Remover() {
     atomic {
         if
-#ifdef BREAK_REMOVED            /* an edge that was taken off the list already lowers the count again */
-        :: listed[T] ->
+#ifdef BREAK_REMOVED            /* lowers the count even if the edge was off the list */
+        :: dependsOn[T] ->
 #else
         :: linked[T] ->
 #endif
@@ -255,17 +254,17 @@ proctype Remover() {
             lower()
         :: else
         fi;
-        listed[T] = false;
+        dependsOn[T] = false;
         actors--
     }
 }
 #endif
 
-#ifdef DOOM
+#ifdef CANCEL_ALL
 proctype Canceller() {
     atomic {
         if
-        :: phase != finished -> doomed = true
+        :: phase != finished -> cancellationPending = true
         :: else
         fi
     }
@@ -281,14 +280,14 @@ proctype Canceller() {
         if
         :: linked[T] && phase != finished && phase != executing ->
             found = true;
-#ifndef BREAK_DOOM              /* each is cancelled when its turn comes, and not marked before */
-            doomed = true
+#ifndef BREAK_PENDING           /* marks no operation before the first is cancelled */
+            cancellationPending = true
 #endif
         :: else
         fi
     }
     if
-    :: found -> note(another)
+    :: found -> recordReason(otherReason)
     :: else
     fi;
     atomic {
@@ -310,7 +309,7 @@ proctype Canceller() {
 init {
     atomic {
         linked[T] = true;
-        listed[T] = true;
+        dependsOn[T] = true;
         if
         :: condition[T] = always
         :: condition[T] = onSuccess
@@ -319,7 +318,7 @@ init {
         hasConditions[T] = (condition[T] != always);
         if
         :: conditionOfE = onFailure
-#if !defined(DOOM) && !defined(DEPENDENTS)
+#if !defined(CANCEL_ALL) && !defined(DEPENDENTS)
         :: conditionOfE = onSuccess
 #endif
         fi;
@@ -333,16 +332,16 @@ init {
         actors++;
         run Remover();
 #endif
-#if defined(DOOM) || defined(DEPENDENTS)
+#if defined(CANCEL_ALL) || defined(DEPENDENTS)
         actors++;
         run Canceller();
 #endif
     }
-    /* In the end D is over, and whoever depends on it goes by what its reason says. */
+    /* In the end D has finished, and E decides by D's reason. */
     actors == 0;
     assert(phase == finished && count == 0 && !linked[T] && !linked[U]);
     assert(cancelled || starts == 1);
-    assert(!cancelled || failedUpstream == (reason == aFailure));
+    assert(!cancelled || failedUpstream == (reason == dueToFailure));
     assert(ranE != rejectedE);
-    assert(conditionOfE == onSuccess || ranE == (cancelled && reason == aFailure))
+    assert(conditionOfE == onSuccess || ranE == (cancelled && reason == dueToFailure))
 }

@@ -1,85 +1,86 @@
-/* What finishing.pml works on, and the steps that several of its threads take: D's references, its place in
- * the queue, its edges, its end.
- */
+/* The state of finishing.pml, and the steps that several of its threads take: the references to D,
+ * its place in the queue, its edges, its end. */
 
 #define T 0
 #define U 1
 
-mtype = { created, waiting, filed, executing, finished };
+mtype = { created, waiting, queued, executing, finished };
 
-/* T and U: their words */
+/* The lifecycle states of T and U */
 bool isFinished[2];
 bool locked[2];
 bool hasSuccessors[2];
-bool hasAudience[2];
-/* T's and U's list of successors: whether D's edge is linked */
+bool hasEndObservers[2];
+/* Whether D's edge is in the list of successors of T and of U */
 bool linked[2];
 
-/* T's extras */
+/* The extras of T */
 bool waiterIsRegistered;
 byte semaphore;                 /* of the waiter */
 bool hasCompletion;
 
-/* D: its word */
+/* The lifecycle state of D */
 mtype phase = created;
 bool  cancelled;
 byte  count;
 bool  lockedD;
-/* D's own list of dependencies, under its lock */
+/* D's dependencies, guarded by D's lock */
 bool  dependsOn[2];
 
-/* D: who holds it. Those who act on it from outside hold a reference, as any caller does. */
+/* The references to D. Each thread that acts on D from outside holds one, as any caller does. */
 byte  references;
-bool  letGo;                    /* by its owner, who never enqueued it */
+bool  wasAbandoned;             /* the owner released D without enqueuing it */
 bool  freed;
 #define touch  assert(!freed)
 
-/* T: its thread holds it until it has finished, and D keeps it */
+/* The references to T: one of its thread until T has finished, and one of D */
 byte  referencesT = 2;
-bool  dKeepsT = true, isDetached;       /* under D's lock */
+bool  dRetainsT = true, isDetached;     /* guarded by D's lock */
 bool  freedT;
 #define touchT  assert(!freedT)
 
 /* The queue */
 bool  queueLocked;
-bool  inRing, inList;
+bool  inRing, inReadyQueue;
 
-/* What is counted to be checked */
-byte  hands;                    /* who undertook to bring a filed D on, its place in the list included */
+/* Counters that the assertions check */
+byte  owners;                   /* threads responsible for a queued D */
 byte  lowered[2], linksMade[2];
 byte  starts, posts, completionsSet, completionsRun;
-byte  actors;                   /* threads outside that are still at it */
+byte  actors;                   /* outside threads that have not finished */
 
-#define take(lock)   atomic { !lock -> lock = true }
-#define leave(lock)  lock = false
+#define lock(bit)    atomic { !bit -> bit = true }
+#define unlock(bit)  bit = false
 
-/* From waiting, or from created by enqueueing: who does it is the only one to bring D on. */
-inline file() {
-    phase = filed;
-    hands++;
-    assert(hands == 1)
+/* From waiting, or from created when D is enqueued. The thread that makes this step is the only
+ * owner of D. */
+inline becomeQueued() {
+    phase = queued;
+    owners++;
+    assert(owners == 1)
 }
 
-/* A holder of a filed D may not go on with it: back, unless the last dependency has gone meanwhile. */
-#define mustGoBack  (phase == filed && count > 0 && !cancelled)
+/* The owner of a queued D may not start it: D waits again, unless its last dependency has
+ * finished. */
+#define mustWaitAgain  (phase == queued && count > 0 && !cancelled)
 
-/* Brings D, which the caller filed, to its queue's list. */
-inline bring() {
-    take(queueLocked);
+/* Puts D, which the caller has made queued, into the ready queue. */
+inline putIntoReadyQueue() {
+    lock(queueLocked);
     atomic {
         touch;
         if
-        :: mustGoBack -> phase = waiting; hands--; goesIn = false
-        :: phase == filed && !mustGoBack -> goesIn = true
-        :: phase != filed -> hands--; goesIn = false
+        :: mustWaitAgain -> phase = waiting; owners--; goesIn = false
+        :: phase == queued && !mustWaitAgain -> goesIn = true
+        :: phase != queued -> owners--; goesIn = false
         fi
     }
     atomic {
         if
-        :: goesIn -> assert(!inList); inList = true; goesIn = false
+        :: goesIn -> assert(!inReadyQueue); inReadyQueue = true; goesIn = false
         :: else
         fi;
-        leave(queueLocked)
+        unlock(queueLocked)
     }
 }
 
@@ -89,14 +90,14 @@ inline releaseT() {
     freedT = (referencesT == 0)
 }
 
-inline stopKeepingT() {
+inline stopRetainingT() {
     if
-    :: dKeepsT -> dKeepsT = false; dependsOn[T] = false; releaseT()
+    :: dRetainsT -> dRetainsT = false; dependsOn[T] = false; releaseT()
     :: else
     fi
 }
 
-/* Takes D's edges out of the lists of its dependencies, under their locks. */
+/* Takes D's edges off the lists of its dependencies, under their locks. */
 inline detach() {
     edge = T;
     do
@@ -104,25 +105,25 @@ inline detach() {
         touch;
         if
         :: !dependsOn[edge] -> skip
-#ifdef BREAK_DETACH_FINISHED    /* leaves out dependencies that say finished: their walk may still go on */
+#ifdef BREAK_DETACH_FINISHED    /* skips finished dependencies, whose threads may still walk */
         :: dependsOn[edge] && isFinished[edge] -> skip
         :: dependsOn[edge] && !isFinished[edge] ->
-#elif defined(BREAK_DETACH_UNLINKED)    /* leaves out edges that look unlinked, without the lock */
+#elif defined(BREAK_DETACH_UNLINKED)    /* skips edges that look unlinked, without the lock */
         :: dependsOn[edge] && !linked[edge] -> skip
         :: dependsOn[edge] && linked[edge] ->
 #else
         :: dependsOn[edge] ->
 #endif
             assert(edge != T || !freedT);
-            take(locked[edge]);
-            take(lockedD);
+            lock(locked[edge]);
+            lock(lockedD);
             atomic {
                 touch;
                 linked[edge] = false;
-                leave(lockedD)
+                unlock(lockedD)
             }
             assert(edge != T || !freedT);
-            leave(locked[edge])
+            unlock(locked[edge])
         fi;
         edge++
     :: else -> break
@@ -131,8 +132,8 @@ inline detach() {
     atomic { !lockedD -> isDetached = true }
 }
 
-/* Lets go of a reference to D; with the last one its deinit runs, which detaches it too. */
-inline release() {
+/* Releases a reference to D. The last release runs the deinit, which also detaches D. */
+inline releaseD() {
     atomic {
         touch;
         references--;
@@ -145,12 +146,12 @@ inline release() {
     :: isLast ->
         isLast = false;
         detach();
-        atomic { stopKeepingT(); freed = true }
+        atomic { stopRetainingT(); freed = true }
     :: else
     fi
 }
 
-/* The end of D, by its worker or by a subclass on another thread: the first one wins. */
+/* The end of D, by its worker or by a subclass on another thread. The first call wins. */
 inline finishD() {
     atomic {
         !lockedD ->
@@ -163,19 +164,19 @@ inline finishD() {
     if
     :: isFirst ->
         isFirst = false;
-        take(queueLocked);
+        lock(queueLocked);
         atomic {
             if
-            :: inList -> inList = false; hands--
+            :: inReadyQueue -> inReadyQueue = false; owners--
             :: else
             fi;
             inRing = false;
-            leave(queueLocked)
+            unlock(queueLocked)
         }
-#ifndef BREAK_DETACH            /* an early end leaves its edges where they are */
+#ifndef BREAK_DETACH            /* an early end leaves the edges in the lists */
         detach();
 #endif
-        release()               /* the ring's reference */
+        releaseD()              /* the reference of the ring */
     :: else
     fi
 }

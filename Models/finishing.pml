@@ -1,27 +1,28 @@
-/* Finishing: the end of an operation against everybody who wants to know of it.
- * LifecycleStates.md, DependencyEdges.md, Finishing.md and Lifetimes.md.
+/* Finishing: the end of an operation, while other threads wait for it, link to it or release it.
+ * See LifecycleStates.md, DependencyEdges.md, Finishing.md and Lifetimes.md.
  *
- * Two dependencies, T and U, finish on threads of their own. D depends on T from the beginning and, if
- * the Linker comes in time, on U. Its owner puts D into a queue or lets go of it. Meanwhile, each chosen
- * by a macro of its own to keep the searches small:
- *   WAITERS   a thread waits for T, another gives T a completion block
+ * Two dependencies, T and U, finish on threads of their own. D depends on T from the beginning and,
+ * if the Linker comes in time, on U. The owner of D enqueues D or releases it. Each macro adds one
+ * thread or two (one macro at a time keeps the searches small):
+ *   WAITERS   a thread waits for T, and another sets a completion block of T
  *   CANCEL    D is cancelled
- *   FOREIGN   D, a subclass, reports by itself that it has finished, whatever its phase
- *   REMOVE    the edge from T to D is taken away
- *   KEEP      E, which depends on D, is cancelled and finishes early, so D's dependencies may be let go of
+ *   FOREIGN   D is a subclass that reports its own end, in any phase
+ *   REMOVE    the edge from T to D is removed
+ *   KEEP      E, which depends on D, is cancelled and finishes early, so D may release its
+ *             dependencies
  *
- * One atomic step is one compare-and-swap of a word, or touches only what the held lock protects.
- * `touch` stands before every look into D's memory.
+ * One atomic step is one compare-and-swap of a lifecycle state, or touches only data that a held
+ * lock guards. `touch` stands before each access to the memory of D.
  */
 
 #include "finishing-state.pml"
 
 /* T or U finishes. */
 proctype Finish(byte me) {
-    bool hadSuccessors, hadAudience, toldWaiter, isMine, goesIn, isLast, runs;
+    bool hadSuccessors, hadEndObservers, wakesWaiter, isOwner, goesIn, isLast, runs;
     byte edge;
 
-    /* 1. The word becomes finished, while its lock is free. */
+    /* 1. The state becomes finished, while its lock bit is free. */
     atomic {
 #ifdef BREAK_LOCKFREE_FINISH
         true ->
@@ -30,35 +31,36 @@ proctype Finish(byte me) {
 #endif
         isFinished[me] = true;
         hadSuccessors = hasSuccessors[me];
-        hadAudience = hasAudience[me]
+        hadEndObservers = hasEndObservers[me]
     }
 
-    /* 3. Waiters are told. (2 is the queue's business: see batch.pml.) */
+    /* 3. The thread wakes the waiter. (Step 2 belongs to the queue: see batch.pml.) */
     if
-    :: hadAudience ->
-        take(locked[me]);
+    :: hadEndObservers ->
+        lock(locked[me]);
         atomic {
-            toldWaiter = waiterIsRegistered;
+            wakesWaiter = waiterIsRegistered;
             waiterIsRegistered = false;
-            leave(locked[me])
+            unlock(locked[me])
         }
         if
-        :: toldWaiter -> atomic { posts++; semaphore++ }
+        :: wakesWaiter -> atomic { posts++; semaphore++ }
         :: else
         fi
     :: else
     fi;
 
-    /* Then the dependents: edges are taken off, each dependent's count is lowered by one. */
+    /* Then the dependents: the thread takes each edge off the list, and lowers the count of the
+     * dependent by one. */
     if
     :: hadSuccessors ->
-        take(locked[me]);
+        lock(locked[me]);
         if
         :: linked[me] ->
-            touch;              /* the edge lies in D's memory */
+            touch;              /* the edge is in the memory of D */
             linked[me] = false;
-#ifdef BREAK_WALK_LOCK          /* the lock is let go of before the dependent is touched */
-            leave(locked[me]);
+#ifdef BREAK_WALK_LOCK          /* the lock is released before the dependent is touched */
+            unlock(locked[me]);
 #endif
             atomic {
                 touch;
@@ -70,12 +72,12 @@ proctype Finish(byte me) {
                 :: else
                 fi;
                 if
-                :: count == 0 && phase == waiting -> file(); isMine = true
+                :: count == 0 && phase == waiting -> becomeQueued(); isOwner = true
                 :: else
                 fi
             }
             if
-            :: isMine -> atomic { touch; references++ }
+            :: isOwner -> atomic { touch; references++ }
             :: else
             fi
         :: else
@@ -83,23 +85,23 @@ proctype Finish(byte me) {
 #ifdef BREAK_WALK_LOCK
         locked[me] = false;
 #else
-        leave(locked[me]);
+        unlock(locked[me]);
 #endif
         if
-        :: isMine -> bring(); release()
+        :: isOwner -> putIntoReadyQueue(); releaseD()
         :: else
         fi
     :: else
     fi;
 
-    /* 4. The completion block is taken out and run. */
+    /* 4. The thread takes the completion block out, and runs it. */
     if
-    :: hadAudience ->
-        take(locked[me]);
+    :: hadEndObservers ->
+        lock(locked[me]);
         atomic {
             runs = (me == T && hasCompletion);
             hasCompletion = (me == T -> false : hasCompletion);
-            leave(locked[me])
+            unlock(locked[me])
         }
         if
         :: runs -> completionsRun++
@@ -115,23 +117,23 @@ proctype Finish(byte me) {
     }
 }
 
-/* A dependency added late. */
+/* Adds a dependency late. */
 proctype Linker() {
-    bool isCounted, wasFiled, isLast;
+    bool isCounted, wasQueued, isLast;
     byte edge;
 
-    take(locked[U]);
-    take(lockedD);
+    lock(locked[U]);
+    lock(lockedD);
     atomic {
         if
         :: !isFinished[U] && phase != executing && phase != finished ->
             touch;
             isCounted = true;
-            wasFiled = (phase == filed);
+            wasQueued = (phase == queued);
             count++;
-#ifdef BREAK_UNFILE             /* a filed dependent goes back at once, though somebody has it in hands */
+#ifdef BREAK_LATE_DEPENDENCY  /* a queued dependent waits again at once, although it has an owner */
             if
-            :: wasFiled -> phase = waiting
+            :: wasQueued -> phase = waiting
             :: else
             fi
 #endif
@@ -143,89 +145,91 @@ proctype Linker() {
         atomic { dependsOn[U] = true; linked[U] = true; hasSuccessors[U] = true; linksMade[U]++ }
     :: else
     fi;
-    atomic { leave(lockedD); leave(locked[U]) }
+    atomic { unlock(lockedD); unlock(locked[U]) }
 
-    /* It takes D out of the list again. If it is not there, who has it reads the word. */
+    /* Takes D off the ready queue. If D is not there, its owner reads the state. */
     if
-    :: wasFiled ->
-        take(queueLocked);
+    :: wasQueued ->
+        lock(queueLocked);
         if
-        :: inList ->
+        :: inReadyQueue ->
             atomic {
                 touch;
                 if
-                :: mustGoBack -> phase = waiting; hands--; inList = false
+                :: mustWaitAgain -> phase = waiting; owners--; inReadyQueue = false
                 :: else
                 fi
             }
         :: else
         fi;
-        leave(queueLocked)
+        unlock(queueLocked)
     :: else
     fi;
-    release();
+    releaseD();
     actors--
 }
 
-/* Who made D enqueues it, or lets go of it. */
+/* The thread that made D enqueues D or releases it. */
 proctype Owner() {
-    bool isMine, goesIn, isLast;
+    bool isOwner, goesIn, isLast;
     byte edge;
     if
     :: true ->
-        take(queueLocked);
-        atomic {                /* place and phase in one hold: who files it must find it in the ring */
+        lock(queueLocked);
+        /* ring slot and phase in one hold: the thread that makes D queued must find it in the
+         * ring */
+        atomic {
             if
             :: phase == created ->
                 references++;
                 inRing = true;
                 phase = waiting;
                 if
-                :: count == 0 || cancelled -> file(); isMine = true
+                :: count == 0 || cancelled -> becomeQueued(); isOwner = true
                 :: else
                 fi
             :: else
             fi;
-            leave(queueLocked)
+            unlock(queueLocked)
         }
         if
-        :: isMine -> bring()
+        :: isOwner -> putIntoReadyQueue()
         :: else
         fi
-    :: letGo = true
+    :: wasAbandoned = true
     fi;
-    release();
+    releaseD();
     actors--
 }
 
-/* A worker takes D from the list. */
+/* A worker takes D from the ready queue. */
 active proctype Worker() {
-    bool has, isFirst, isLast, runs;
+    bool hasTaken, isFirst, isLast, runs;
     byte edge;
 end_idle:
     do
-    :: atomic { inList && !queueLocked -> queueLocked = true };
+    :: atomic { inReadyQueue && !queueLocked -> queueLocked = true };
         if
-        :: inList ->
+        :: inReadyQueue ->
             atomic {
-                inList = false;
-                has = true;
-#ifndef BREAK_CLAIM             /* it relies on the ring's reference */
+                inReadyQueue = false;
+                hasTaken = true;
+#ifndef BREAK_CLAIM             /* the worker relies on the ring's reference */
                 references++;
 #endif
             }
         :: else
         fi;
-        leave(queueLocked);
+        unlock(queueLocked);
         if
-        :: has ->
-            has = false;
+        :: hasTaken ->
+            hasTaken = false;
             atomic {
                 touch;
-                hands--;
+                owners--;
                 if
-                :: mustGoBack -> phase = waiting
-                :: phase == filed && !mustGoBack -> phase = executing; starts++; runs = true
+                :: mustWaitAgain -> phase = waiting
+                :: phase == queued && !mustWaitAgain -> phase = executing; starts++; runs = true
                 :: else
                 fi;
                 assert(!runs || count == 0 || cancelled);
@@ -236,7 +240,7 @@ end_idle:
             :: else
             fi;
 #ifndef BREAK_CLAIM
-            release()
+            releaseD()
 #endif
         :: else
         fi
@@ -246,20 +250,20 @@ end_idle:
 #ifdef WAITERS
 proctype Waiter() {
     bool registers;
-    take(locked[T]);
+    lock(locked[T]);
 #ifdef BREAK_WAITER             /* the check comes before the lock */
-    leave(locked[T]);
+    unlock(locked[T]);
     registers = !isFinished[T];
-    take(locked[T]);
+    lock(locked[T]);
 #else
     registers = !isFinished[T];
 #endif
     atomic {
         if
-        :: registers -> waiterIsRegistered = true; hasAudience[T] = true
+        :: registers -> waiterIsRegistered = true; hasEndObservers[T] = true
         :: else
         fi;
-        leave(locked[T])
+        unlock(locked[T])
     }
     if
     :: registers -> atomic { semaphore > 0 -> semaphore-- }
@@ -270,13 +274,13 @@ proctype Waiter() {
 }
 
 proctype CompletionSetter() {
-    take(locked[T]);
+    lock(locked[T]);
     atomic {
         if
-        :: !isFinished[T] -> hasCompletion = true; hasAudience[T] = true; completionsSet++
+        :: !isFinished[T] -> hasCompletion = true; hasEndObservers[T] = true; completionsSet++
         :: else
         fi;
-        leave(locked[T])
+        unlock(locked[T])
     }
     actors--
 }
@@ -284,7 +288,7 @@ proctype CompletionSetter() {
 
 #ifdef CANCEL
 proctype Canceller() {
-    bool isMine, goesIn, isLast;
+    bool isOwner, goesIn, isLast;
     byte edge;
     atomic {
         touch;
@@ -293,15 +297,15 @@ proctype Canceller() {
         :: else
         fi;
         if
-        :: phase == waiting -> file(); isMine = true
-        :: else                 /* filed: it only moves to another list, if it is in one */
+        :: phase == waiting -> becomeQueued(); isOwner = true
+        :: else  /* queued: D only moves to the cancelled list, if it is in the ready queue */
         fi
     }
     if
-    :: isMine -> bring()
+    :: isOwner -> putIntoReadyQueue()
     :: else
     fi;
-    release();
+    releaseD();
     actors--
 }
 #endif
@@ -312,19 +316,19 @@ proctype Subclass() {
     byte edge;
     if
     :: phase != created -> finishD()
-    :: letGo                    /* never enqueued: nothing that could end */
+    :: wasAbandoned             /* never enqueued: D has no end */
     fi;
-    release();
+    releaseD();
     actors--
 }
 #endif
 
 #ifdef REMOVE
 proctype Remover() {
-    bool isMine, goesIn, isLast;
+    bool isOwner, goesIn, isLast;
     byte edge;
-    take(locked[T]);
-    take(lockedD);
+    lock(locked[T]);
+    lock(lockedD);
     if
     :: linked[T] ->
         atomic {
@@ -335,48 +339,48 @@ proctype Remover() {
             assert(lowered[T] == 1 && count > 0);
             count--;
             if
-            :: count == 0 && phase == waiting -> file(); isMine = true
+            :: count == 0 && phase == waiting -> becomeQueued(); isOwner = true
             :: else
             fi
         }
     :: else
     fi;
-    atomic { leave(lockedD); leave(locked[T]) };
+    atomic { unlock(lockedD); unlock(locked[T]) };
     if
-    :: isMine -> bring()
+    :: isOwner -> putIntoReadyQueue()
     :: else
     fi;
-    release();
+    releaseD();
     actors--
 }
 #endif
 
 #ifdef KEEP
-/* When E has finished, D need not keep what it depended on: if D has finished, and has taken out its edges. */
+/* When E has finished, D need not retain its dependencies, if D has finished and is detached. */
 proctype EarlyDependent() {
     bool isLast;
     byte edge;
-    take(lockedD);
+    lock(lockedD);
     atomic {
         touch;
         if
-#ifdef BREAK_KEEP               /* whether or not D has finished */
-        :: true -> stopKeepingT()
+#ifdef BREAK_KEEP               /* even if D has not finished */
+        :: true -> stopRetainingT()
 #else
-        :: isDetached -> stopKeepingT()
+        :: isDetached -> stopRetainingT()
         :: else
 #endif
         fi;
-        leave(lockedD)
+        unlock(lockedD)
     }
-    release();
+    releaseD();
     actors--
 }
 #endif
 
 init {
     atomic {
-        /* D's owner made the first edge. */
+        /* The owner of D made the first edge. */
         dependsOn[T] = true;
         linked[T] = true;
         hasSuccessors[T] = true;
@@ -414,17 +418,18 @@ init {
         run EarlyDependent();
 #endif
     }
-    /* In the end all has been told, D has finished if it was enqueued, and nobody holds it. */
+    /* In the end every thread was notified, D has finished if it was enqueued, and no thread holds
+     * D. */
     actors == 0 && isFinished[T] && isFinished[U] && freed;
     timeout;
     atomic {
         assert(posts <= 1 && semaphore == 0 && !waiterIsRegistered);
         assert(completionsRun == completionsSet);
         assert(phase == created || phase == finished);
-        assert(!inRing && !inList && hands == 0);
+        assert(!inRing && !inReadyQueue && owners == 0);
         assert(!linked[T] && !linked[U]);
         assert(freedT);
-        /* Each edge lowered the count once, unless D's early end took the edge away. */
+        /* Each edge lowered the count once, unless an early end of D removed the edge. */
         assert(starts == 0 || cancelled || lowered[T] + lowered[U] == linksMade[T] + linksMade[U])
     }
 }

@@ -1,49 +1,49 @@
-/* Parking: how work reaches a thread. WorkerThreads.md.
+/* Parking: how a submitted item reaches a worker thread. See WorkerThreads.md.
  *
- * Two submitters hand in four items. Item i may be one that waits until item i + 1 has run: in a wait of
- * ours, which the pool is told of, or somewhere else (a sleep, a read), which only the monitor can find
- * out; or it waits with us and then sleeps until the last item has run. All mixtures are explored. So an
- * item that nobody comes for is not merely late: somebody waits for it for ever, and the search ends in an
- * invalid end state.
+ * Two threads submit four items. An item computes, or blocks: it waits for the next item in a wait
+ * of the library, which the pool knows of; or it sleeps until the next item has run (a sleep, a
+ * read), which only the monitor thread finds out; or it does the first, and then sleeps until the
+ * last item has run. The search covers every mixture. So an item that no worker takes is not merely
+ * late: another item waits for it for ever, and the search ends in an invalid end state.
  *
- * One atomic block is one hold of the pool's lock. There are no loops without progress (the monitor's
- * looks that change nothing are left out), so no fairness has to be assumed.
+ * One atomic block is one hold of the pool's lock. The model has no loop without progress (it
+ * leaves out the looks of the monitor thread that change nothing), so it needs no fairness.
  */
 
 #define CORES   2
 #define ITEMS   4
-#define THREADS 4       /* the most there may be: one for each item, should they all wait */
-#define WORKERS 5       /* names for threads: one more, because one may end */
+#define THREADS 4       /* the maximum: one for each item, if all items wait */
+#define WORKERS 5       /* the numbers of worker threads: one more, because one may end */
 
-mtype = { plain, waitsWithUs, sleepsElsewhere, waitsThenSleeps };
+mtype = { computes, waitsForItem, sleeps, waitsThenSleeps };
 
 mtype kind[ITEMS];
 bool  wasRun[ITEMS];
 
 /* PoolState */
 chan  pending = [ITEMS] of { byte };
-byte  atWork;           /* `active`: run something and are not known to be blocked */
-byte  foundAsleep;      /* counted by the monitor */
+byte  activeWorkers;    /* workers that run an item and are not known to be blocked */
+byte  asleep;           /* workers that the monitor thread has found asleep */
 bool  searching;
 bool  parked[WORKERS];  /* the list of parked workers */
-byte  threads;          /* the one that is being made included */
-bool  beingMade;        /* a thread was ordered and has not yet looked for work: one at a time */
-bool  threadIsWanted;   /* ordered from the monitor, who has not begun */
-bool  watching;         /* the monitor looks by itself, every few milliseconds */
+byte  threads;          /* includes the thread that is being made */
+bool  isThreadArriving; /* a new thread has not looked for work yet; one at a time */
+bool  isThreadOrdered;  /* the monitor thread has the order, and has not begun */
+bool  watching;         /* the monitor thread looks every few milliseconds */
 
-/* Outside the lock */
+/* Not guarded by the lock */
 byte  semaphore[WORKERS];
-bool  monitorCalled;    /* the monitor's semaphore */
-byte  asleepElsewhere;  /* what the processor clocks would tell */
-byte  named;            /* worker threads made so far */
+bool  isMonitorPosted;  /* the semaphore of the monitor thread */
+byte  sleeping;         /* workers that sleep, as their processor clocks would show */
+byte  threadsMade;      /* the number of worker threads made so far */
 byte  ended;
 
-#define limit           (CORES + foundAsleep)
+#define limit           (CORES + asleep)
 #define isWorkPending   (len(pending) > 0)
-#define mayTakeWork     (isWorkPending && atWork < limit)
-#define needsWatching   (foundAsleep > 0 || (isWorkPending && atWork >= limit))
+#define mayTakeWork     (isWorkPending && activeWorkers < limit)
+#define needsWatching   (asleep > 0 || (isWorkPending && activeWorkers >= limit))
 
-#ifdef BREAK_SEMAPHORE  /* a post that comes before the wait is forgotten */
+#ifdef BREAK_SEMAPHORE  /* a post that comes before the wait is lost */
 bool waits[WORKERS];
 #define post(w)  if :: waits[w] -> semaphore[w]++ :: else fi
 #else
@@ -52,12 +52,13 @@ bool waits[WORKERS];
 
 #define wake(w)  parked[w] = false; post(w)
 
-/* "If active < limit and nobody searches, one parked worker is taken off the list and its semaphore is
- * posted, or a thread is made if none is parked. If active >= limit, the monitor is woken to watch." */
-inline applyTheRule() {
+/* The rule of WorkerThreads.md: if active < limit and no worker searches, take one parked worker
+ * off the list and post its semaphore, or order a thread if none is parked. If active >= limit,
+ * wake the monitor thread to watch. */
+inline balance() {
     if
     :: mayTakeWork && !searching ->
-        if      /* parked workers are alike, so it does not matter which */
+        if      /* parked workers are alike, so any of them will do */
         :: parked[0] -> wake(0)
         :: !parked[0] && parked[1] -> wake(1)
         :: !parked[0] && !parked[1] && parked[2] -> wake(2)
@@ -65,42 +66,43 @@ inline applyTheRule() {
         :: !parked[0] && !parked[1] && !parked[2] && !parked[3] && parked[4] -> wake(4)
         :: else ->
             if
-            :: !beingMade && threads < THREADS ->
+            :: !isThreadArriving && threads < THREADS ->
                 threads++;
-                beingMade = true;
-                threadIsWanted = true;
-                monitorCalled = true
+                isThreadArriving = true;
+                isThreadOrdered = true;
+                isMonitorPosted = true
             :: else
             fi
         fi
-    :: needsWatching && !watching -> monitorCalled = true
+    :: needsWatching && !watching -> isMonitorPosted = true
     :: else
     fi
 }
 
 proctype Submitter(byte first) {
-    atomic { pending!first; applyTheRule() }
-    atomic { pending!(first + 2); applyTheRule() }
+    atomic { pending!first; balance() }
+    atomic { pending!(first + 2); balance() }
 }
 
 proctype Worker(byte me) {
     byte item;
     bool hasBegun, hasRun, hasSearched;
 
-look:   /* one hold: the item that was run is over, or the search is; then look, and else search or park */
+/* One hold of the lock: the item or the search has ended. Then take an item, search, or park. */
+look:
     atomic {
         if
-        :: !hasBegun -> hasBegun = true; beingMade = false
+        :: !hasBegun -> hasBegun = true; isThreadArriving = false
         :: else
         fi;
         if
-        :: hasRun -> hasRun = false; atWork--
+        :: hasRun -> hasRun = false; activeWorkers--
         :: else
         fi;
         if
         :: hasSearched ->
             searching = false;
-#ifdef BREAK_RECHECK    /* the searcher parks without looking again */
+#ifdef BREAK_RECHECK    /* the searcher parks without a second look */
             hasSearched = false;
             parked[me] = true;
             goto park
@@ -121,7 +123,7 @@ look:   /* one hold: the item that was run is over, or the search is; then look,
                 goto search
             fi
         fi;
-#ifdef BREAK_LIMIT      /* it saw that it may, and takes in another hold without asking again */
+#ifdef BREAK_LIMIT      /* the worker checks the limit, and takes the item in another hold */
     }
     atomic {
         if
@@ -129,48 +131,48 @@ look:   /* one hold: the item that was run is over, or the search is; then look,
         :: else
         fi;
 #endif
-        /* Take the oldest. */
+        /* Take the oldest item. */
         pending?item;
-        assert(atWork < limit);         /* more than the limit only by coming back from a wait */
-        atWork++;
-#if defined(BREAK_REST)                 /* who takes work does not look after the rest */
+        assert(activeWorkers < limit);  /* only workers that return from a wait exceed the limit */
+        activeWorkers++;
+#if defined(BREAK_TAKE)  /* a worker that takes an item ignores the remaining items */
         skip;
-#elif defined(BREAK_REST_WOKEN)         /* only who has searched does, not who was woken or was busy */
-        if :: hasSearched -> applyTheRule() :: else fi;
+#elif defined(BREAK_TAKE_WOKEN)         /* only a worker that has searched looks at them */
+        if :: hasSearched -> balance() :: else fi;
 #else
-        applyTheRule();
+        balance();
 #endif
         hasSearched = false
     }
 
-    /* Run it. */
+    /* Run the item. */
     if
-    :: kind[item] == plain
-    :: kind[item] == waitsWithUs || kind[item] == waitsThenSleeps ->
+    :: kind[item] == computes
+    :: kind[item] == waitsForItem || kind[item] == waitsThenSleeps ->
         atomic {
-            atWork--;
-#ifndef BREAK_BLOCK     /* nobody makes up for a worker that waits */
-            applyTheRule()
+            activeWorkers--;
+#ifndef BREAK_BLOCK     /* a worker that waits is not replaced */
+            balance()
 #endif
         }
         wasRun[item + 1];
         atomic {
-            atWork++;
-#ifndef BREAK_COMEBACK  /* coming back, the rule is not applied */
-            applyTheRule()
+            activeWorkers++;
+#ifndef BREAK_UNBLOCK   /* a worker that returns from a wait does not apply the rule */
+            balance()
 #endif
         };
         if
         :: kind[item] == waitsThenSleeps -> goto sleep
         :: else
         fi
-    :: kind[item] == sleepsElsewhere ->
-sleep:  asleepElsewhere++;
+    :: kind[item] == sleeps ->
+sleep:  sleeping++;
         if
-        :: kind[item] == sleepsElsewhere -> wasRun[item + 1]
+        :: kind[item] == sleeps -> wasRun[item + 1]
         :: else -> wasRun[ITEMS - 1]
         fi;
-        asleepElsewhere--
+        sleeping--
     fi;
     atomic {
         assert(!wasRun[item]);
@@ -180,7 +182,9 @@ sleep:  asleepElsewhere++;
         goto look
     }
 
-search: /* it polls the hint, sees something or gives up: either way it takes the lock again */
+/* The worker polls the hint, and sees an item or gives up. In both cases it takes the lock
+ * again. */
+search:
     goto look;
 
 park:
@@ -191,7 +195,8 @@ end_parked:
     if
     :: atomic { semaphore[me] > 0 -> semaphore[me]-- }
     :: atomic {
-        /* Five seconds have passed. Who was taken off the list meanwhile is relied on, and stays. */
+        /* Five seconds have passed. A worker that was taken off the list meanwhile is about to be
+         * posted, so it must not end. */
         threads > CORES && ended == 0 ->
 #ifndef BREAK_TIMEOUT
         if
@@ -219,23 +224,23 @@ active proctype Monitor() {
 end_monitor:
     do
     :: atomic {
-        monitorCalled ->
-        monitorCalled = false;
+        isMonitorPosted ->
+        isMonitorPosted = false;
         watching = needsWatching;
         if
-        :: threadIsWanted ->
-            threadIsWanted = false;
-            run Worker(named);
-            named++
+        :: isThreadOrdered ->
+            isThreadOrdered = false;
+            run Worker(threadsMade);
+            threadsMade++
         :: else
         fi
        }
-    :: atomic { watching && (asleepElsewhere != foundAsleep || !needsWatching) ->
-        count = asleepElsewhere }
-        /* The clocks were read without the lock, so the count may be old by now. */
+    :: atomic { watching && (sleeping != asleep || !needsWatching) ->
+        count = sleeping }
+        /* The clocks were read without the lock, so the count may be out of date. */
         atomic {
-            foundAsleep = count;
-            applyTheRule();
+            asleep = count;
+            balance();
             watching = needsWatching;
             count = 0
         }
@@ -247,9 +252,9 @@ init {
     atomic {
         for (i : 0 .. ITEMS - 1) {
             if
-            :: kind[i] = plain
-            :: i < ITEMS - 1 -> kind[i] = waitsWithUs
-            :: i < ITEMS - 1 -> kind[i] = sleepsElsewhere
+            :: kind[i] = computes
+            :: i < ITEMS - 1 -> kind[i] = waitsForItem
+            :: i < ITEMS - 1 -> kind[i] = sleeps
             :: i < ITEMS - 2 -> kind[i] = waitsThenSleeps
             fi
         }
@@ -257,7 +262,8 @@ init {
         run Submitter(0);
         run Submitter(1)
     }
-    /* Every item is run in the end: who waits here for ever is an invalid end state. */
+    /* Every item runs in the end. Otherwise this process waits here for ever, which is an invalid
+     * end state. */
     wasRun[0] && wasRun[1] && wasRun[2] && wasRun[3];
     assert(!isWorkPending)
 }

@@ -1,22 +1,23 @@
-/* Ranks: no cycle is closed unnoticed. TopologicalOrder.md.
+/* Ranks: every cycle is reported when it is closed. See TopologicalOrder.md.
  *
- * Three operations, 0, 1 and 2, and threads that add edges among them. An edge runs from a
- * dependency to its dependent, and ranks must not fall along an edge that has been checked. An edge
- * that disagrees is unchecked, and left out of all searches, until its own search has moved
- * operations. A search marks what it visits; it gives up where another one has marked something,
- * and tries again with a lock, under which it waits instead.
+ * Threads add edges among three operations, 0, 1 and 2. An edge runs from a dependency to its
+ * dependent. Ranks must not fall along a checked edge. An edge that disagrees with the ranks stays
+ * unchecked, and no search follows it, until its own search has moved operations. A search marks
+ * the operations that it visits. A search that meets the mark of another search gives up, takes the
+ * lock `contention`, and begins again. With that lock it waits for marks.
  *
- * By default three threads add 0 -> 1, 1 -> 2 and 2 -> 0, with all ways to lay the ranks over them,
- * which together are a cycle: exactly one thread must notice. The others:
- * TWO: the edge 1 -> 2 is there; one thread adds 1 -> 0, another one 2 -> 1, which closes a cycle.
- *   With BREAK_UNCHECKED: the first follows the second's edge before that was checked, and moves 2
- *   below 1.
- * FIVE: a cycle of 0 and 1 was reported and broken, and of it 1 -> 0 is left, against the ranks; 1
- *   -> 2 is there, too. The edge that is left is looked at again while 2 -> 1 is added, which
- *   closes a cycle. With BREAK_UNCHECKED this is how, in five steps, a cycle was closed unnoticed.
- * AGAIN: the cycle of 0 and 1 is closed and reported, and then broken; the edge that closed it is
- *   part of a cycle that two threads close after that. With BREAK_LEFT_OUT searches go on to leave
- *   that edge out.
+ * By default three threads add 0 -> 1, 1 -> 2 and 2 -> 0, which together form a cycle. The ranks
+ * are in any order. Exactly one thread must report the cycle. Other scenarios, by macros:
+ *   TWO    The edge 1 -> 2 exists. One thread adds 1 -> 0, another adds 2 -> 1, which closes a
+ *          cycle. With BREAK_UNCHECKED the first search follows the other thread's edge before it
+ *          is checked, and moves 2 below 1.
+ *   FIVE   A cycle of 0 and 1 was reported and broken. Its edge 1 -> 0 remains, against the ranks;
+ *          1 -> 2 exists, too. A thread checks the remaining edge while another adds 2 -> 1, which
+ *          closes a cycle. With BREAK_UNCHECKED no thread reports that cycle, after
+ *          five steps.
+ *   AGAIN  The cycle of 0 and 1 is closed and reported, then broken. The edge that closed it is
+ *          part of a second cycle, which two threads close. With BREAK_LEFT_OUT the later searches
+ *          do not follow that edge.
  */
 
 #define N 3
@@ -25,15 +26,15 @@
 #define CHECKED   2
 
 byte rank[N];
-byte marker[N];                 /* the search that has marked it, or 0 */
-byte edge[9];                   /* from * N + to; changes under the locks of both */
+byte marker[N];                 /* the search that has marked the operation, or 0 */
+byte edge[9];                   /* from * N + to; both locks guard it */
 bool locked[N];
-bool contention;                /* the lock of searches that have met another one */
-byte noticed;
-byte threadsAtIt;
+bool contention;                /* the lock of searches that have met a mark */
+byte reported;
+byte unfinishedThreads;
 
 #define kind(f, t)    edge[(f) * N + (t)]
-#ifdef BREAK_UNCHECKED          /* searches follow edges that nobody has checked */
+#ifdef BREAK_UNCHECKED          /* searches follow unchecked edges, too */
 #define follows(f, t) (kind(f, t) != NONE)
 #else
 #define follows(f, t) (kind(f, t) == CHECKED)
@@ -49,8 +50,8 @@ inline lockBoth(f, t) {
     fi
 }
 
-/* Where a search begins. (That a search must not read past a rank that another one has marked
- * takes more than three operations to show.) */
+/* A search begins. (The rule that a search must not read past a rank with another mark needs more
+ * than three operations to show an effect.) */
 inline begin(o) {
     if
     :: isPatient -> atomic { marker[o] == 0 -> marker[o] = me }
@@ -63,7 +64,7 @@ inline begin(o) {
     fi
 }
 
-/* Looks from `o`, whose lock is held, at the third operation. `isUp`: along the edges. */
+/* Looks at the third operation from `o`, whose lock is held. `isUp`: along the edges. */
 inline lookAtThird(isUp) {
     atomic {
         isBeyond = (isUp -> (rank[third] > rank[from]) : (rank[third] < rank[to]));
@@ -79,8 +80,8 @@ inline lookAtThird(isUp) {
     }
 }
 
-/* The edges of one operation, in one hold of its lock; once more if another search is in the way
- * and this one waits. */
+/* Walks the edges of one operation in one hold of its lock; once more if another search has marked
+ * the operation, and this search waits. */
 inline walk(o, other, isUp) {
     do
     :: lock(o);
@@ -131,12 +132,13 @@ inline unmark() {
     fi
 }
 
-/* The ranks of what is marked are nobody else's to read, so it does not matter when each is stored. */
+/* No other thread uses the rank of a marked operation, so the order of the stores does not
+ * matter. */
 inline moveUp() {
     atomic {
         spacing = (bound == 0 -> 4 : (bound - rank[from]) / (isVisited -> 3 : 2));
         if
-        :: spacing == 0 ->       /* no room: all of them to the same rank */
+        :: spacing == 0 ->       /* no space between the ranks: all get the same rank */
             rank[to] = rank[from];
             if
             :: isVisited && rank[third] < rank[from] -> rank[third] = rank[from]
@@ -174,7 +176,7 @@ inline moveDown() {
     }
 }
 
-/* The edge closes a cycle, and stays: all that comes after it moves up to one rank. */
+/* The edge closes a cycle, and stays. All operations after the edge move up to one rank. */
 inline level() {
     isVisited = false;
     walkUp();
@@ -210,7 +212,7 @@ inline attempt() {
     :: isContended
     :: !isContended && rank[from] < rank[to] -> isOver = true
     :: else ->
-        /* Which of the two sides is the smaller one does not matter here. */
+        /* Either side may be the smaller one. */
         if
         :: walkUp(); isUpward = true
         :: walkDown(); isUpward = false
@@ -218,12 +220,12 @@ inline attempt() {
         if
         :: isContended
         :: !isContended && closes ->
-#ifndef BREAK_LEFT_OUT          /* the edge stays unchecked, after its cycle was broken, too */
+#ifndef BREAK_LEFT_OUT          /* the edge stays unchecked, even after its cycle was broken */
             level();
 #endif
             if
             :: isContended
-            :: else -> noticed++; isOver = true
+            :: else -> reported++; isOver = true
             fi
         :: else ->
             if
@@ -244,7 +246,7 @@ inline attempt() {
     :: else
     fi;
     unmark();
-#ifdef BREAK_UNMARK_FIRST       /* the edge is checked only when others may move things again */
+#ifdef BREAK_UNMARK_FIRST       /* the edge is checked after the marks were taken back */
     if
     :: isOver -> markChecked()
     :: else
@@ -277,7 +279,7 @@ inline lock_contention() {
 inline add() {
     lockBoth(from, to);
     atomic { isInOrder = (marker[from] == 0); low = rank[from] };
-#ifdef BREAK_MARKED             /* the quick path does not look at marks */
+#ifdef BREAK_MARKED             /* the fast path ignores marks */
     isInOrder = true;
 #endif
     atomic {
@@ -288,7 +290,8 @@ inline add() {
     };
     if
     :: isInOrder && low >= high && !hasSuccessors(to) ->
-        /* Alone at the end: moved at once, unless a search has marked it meanwhile. */
+        /* The dependent has no dependents: it moves at once, unless a search has marked it
+         * meanwhile. */
         atomic {
             if
             :: marker[to] == 0 && rank[to] == high -> rank[to] = low + 4
@@ -312,16 +315,16 @@ proctype Adder(byte from, to, me) {
     bool isInOrder, isContended, isPatient, isOver, closes, isVisited, isUpward, isBeyond;
 
     add();
-    threadsAtIt--
+    unfinishedThreads--
 }
 
-/* Looks at an unchecked edge that is there. */
+/* Checks an existing unchecked edge. */
 proctype Checker(byte from, to, me) {
     byte third = N - from - to, bound, spacing;
     bool isContended, isPatient, isOver, closes, isVisited, isUpward, isBeyond;
 
     check();
-    threadsAtIt--
+    unfinishedThreads--
 }
 
 init {
@@ -330,25 +333,25 @@ init {
         rank[0] = 60; rank[1] = 120; rank[2] = 180;
 #ifdef TWO
         kind(1, 2) = CHECKED;
-        threadsAtIt = 2;
+        unfinishedThreads = 2;
         run Adder(1, 0, 1);
         run Adder(2, 1, 2);
 #elif defined(FIVE)
         kind(1, 2) = CHECKED;
         kind(1, 0) = UNCHECKED;
-        threadsAtIt = 2;
+        unfinishedThreads = 2;
         run Checker(1, 0, 1);
         run Adder(2, 1, 2);
 #elif defined(AGAIN)
         kind(0, 1) = CHECKED;
-        threadsAtIt = 1;
+        unfinishedThreads = 1;
         run Adder(1, 0, 1)
     };
     atomic {
-        threadsAtIt == 0 && noticed == 1 ->
+        unfinishedThreads == 0 && reported == 1 ->
         kind(0, 1) = NONE;
         expected = 2;
-        threadsAtIt = 2;
+        unfinishedThreads = 2;
         run Adder(0, 2, 2);
         run Adder(2, 1, 3);
 #else
@@ -360,16 +363,16 @@ init {
         :: rank[0] = 180; rank[1] = 60; rank[2] = 120
         :: rank[0] = 180; rank[2] = 60
         fi;
-        threadsAtIt = 3;
+        unfinishedThreads = 3;
         run Adder(0, 1, 1);
         run Adder(1, 2, 2);
         run Adder(2, 0, 3);
 #endif
     }
-    threadsAtIt == 0;
-    assert(noticed == expected);
+    unfinishedThreads == 0;
+    assert(reported == expected);
     assert(!contention && marker[0] == 0 && marker[1] == 0 && marker[2] == 0);
-    /* Every edge has its place. */
+    /* Every edge is checked, and agrees with the ranks. */
     assert(kind(0, 1) != UNCHECKED && kind(1, 2) != UNCHECKED && kind(2, 0) != UNCHECKED);
     assert(kind(1, 0) != UNCHECKED && kind(2, 1) != UNCHECKED && kind(0, 2) != UNCHECKED);
     assert(!(kind(0, 1) && rank[0] > rank[1]) && !(kind(1, 0) && rank[1] > rank[0]));

@@ -1,120 +1,125 @@
-/* Readiness: asking an overridden `isReady`. LifecycleStates.md.
+/* Readiness: calling an overridden `isReady`. See LifecycleStates.md.
  *
- * The operation waits for one dependency; its class overrides `isReady` to return a variable of its own, if
- * `super` says yes. Two threads set that variable, each several times, and report each change with
- * `didChangeValue`; a third enqueues the operation; the dependency ends; with CANCEL, the operation is cancelled
- * as well. With ALONE the override does not ask `super`. With OWN there is no override, and another dependency is
- * added late: then the operation is never filed with a dependency left.
+ * The operation waits for one dependency. Its class overrides `isReady`: the override returns a
+ * variable of the user if `super` says yes. Two threads set the variable several times, and report
+ * each change with `didChangeValue`. A third thread enqueues the operation. The dependency finishes
+ * on a fourth. Chosen by macros:
+ *   CANCEL  the operation is cancelled, too
+ *   ALONE   the override does not call `super`
+ *   OWN     the class has no override, and another dependency is added late: the operation must
+ *           never be queued with an unfinished dependency
  *
- * The variable is the user's, an ordinary one. What a thread writes reaches the others at some time
- * later, at the latest with that thread's next compare-and-swap (its store buffer is emptied then): so
- * the model also shows which events must be compare-and-swaps, even if they change nothing.
+ * The user's variable is an ordinary one. Other threads see a write at some later time, at the
+ * latest after the writer's next compare-and-swap, which empties its store buffer. So the model
+ * also shows which events must be a compare-and-swap even if they change no bit.
  */
 
-mtype = { created, waiting, asking, filed };
+mtype = { created, waiting, checkingReadiness, queued };
 
-/* The word */
+/* The lifecycle state */
 mtype phase = created;
 bool  askAgain;
-bool  dependencyIsLeft = true;
+bool  hasDependency = true;
 bool  cancelled;
 bool  insists;
 
-/* The user's variable, and what the two threads have written that nobody else sees yet */
+/* The user's variable, and the writes of the two threads that no other thread sees yet */
 bool  answer;
 bool  isBuffered[2], buffered[2];
 
-/* What is counted to be checked */
-byte  askers, filings;
-byte  threadsAtIt;
+/* Counters that the assertions check */
+byte  callers, timesQueued;
+byte  unfinishedThreads;
 
-/* A compare-and-swap by thread `me` empties its buffer first. */
+/* A compare-and-swap by the thread `me` empties its store buffer first. */
 #define cas(me)  if :: isBuffered[me] -> answer = buffered[me]; isBuffered[me] = false :: else fi
 
-#define isReady  (!dependencyIsLeft || cancelled)
+#define isReady  (!hasDependency || cancelled)
 
-/* An event after which the operation may be ready. Whoever moves it to asking asks; if it is asking
- * already, askAgain tells the one who does. What is announced may be ready in spite of dependencies. */
+/* An event after which the operation may be ready. The thread that moves the phase to
+ * checkingReadiness calls `isReady`. If the phase is checkingReadiness already, askAgain notifies
+ * the calling thread. An announced change may make the operation ready in spite of dependencies. */
 inline event(isAnnounced) {
     if
-    :: phase == waiting && (isReady || isAnnounced) -> phase = asking; mustAsk = true
-    :: phase == asking ->
-#ifndef BREAK_ASKAGAIN          /* who asks is not told of what came in between */
+    :: phase == waiting && (isReady || isAnnounced) -> phase = checkingReadiness; mustCheck = true
+    :: phase == checkingReadiness ->
+#ifndef BREAK_ASKAGAIN          /* the calling thread does not learn of events during its call */
         askAgain = true
 #endif
     :: else
     fi
 }
 
-/* With no lock held. The loop ends because there are only so many events. */
-inline ask() {
+/* Without a lock. The loop ends because the number of events is limited. */
+inline checkReadiness() {
     do
-    :: mustAsk ->
-        atomic { askers++; assert(askers == 1); wasReady = isReady }
+    :: mustCheck ->
+        atomic { callers++; assert(callers == 1); wasReady = isReady }
         if
-        :: cancelled -> isYes = true    /* an override cannot hold it back */
+        :: cancelled -> saysYes = true  /* an override cannot hold a cancelled operation back */
         :: else ->
 #ifdef ALONE
-            isYes = answer
+            saysYes = answer
 #else
-            isYes = isReady;
+            saysYes = isReady;
 #ifndef OWN
             if
-            :: isYes -> isYes = answer
+            :: saysYes -> saysYes = answer
             :: else
             fi
 #endif
 #endif
         fi;
-        askers--;
+        callers--;
         atomic {
-            assert(phase == asking);
+            assert(phase == checkingReadiness);
             if
-            :: isYes && isReady -> phase = filed; filings++; askAgain = false; mustAsk = false
-#ifdef BREAK_INSIST             /* a yes is taken for that of an override, whatever has come in between */
-            :: isYes && !isReady ->
+            :: saysYes && isReady ->
+                phase = queued; timesQueued++; askAgain = false; mustCheck = false
+#ifdef BREAK_INSIST             /* a yes always counts as the override's own */
+            :: saysYes && !isReady ->
 #else
-            :: isYes && !isReady && (wasReady || askAgain) -> askAgain = false
-            :: isYes && !isReady && !wasReady && !askAgain ->
+            :: saysYes && !isReady && (wasReady || askAgain) -> askAgain = false
+            :: saysYes && !isReady && !wasReady && !askAgain ->
 #endif
-                insists = true; phase = filed; filings++; mustAsk = false
-#ifdef BREAK_GOING_BACK         /* back to waiting, whether or not askAgain was set */
-            :: !isYes -> phase = waiting; askAgain = false; mustAsk = false
+                insists = true; phase = queued; timesQueued++; mustCheck = false
+#ifdef BREAK_STILL_NOT_READY    /* back to waiting, even if askAgain was set */
+            :: !saysYes -> phase = waiting; askAgain = false; mustCheck = false
 #else
-            :: !isYes && askAgain -> askAgain = false
-            :: !isYes && !askAgain -> phase = waiting; mustAsk = false
+            :: !saysYes && askAgain -> askAgain = false
+            :: !saysYes && !askAgain -> phase = waiting; mustCheck = false
 #endif
             fi;
-            isYes = false
+            saysYes = false
         }
     :: else -> break
     od
 }
 
-/* A thread that changes the answer: `first`, and back, and so on; and reports it each time. */
+/* Sets the variable to `first`, then to the opposite, and so on, and reports each change. */
 proctype Changer(byte me; bool first; byte times) {
-    bool mustAsk, isYes, wasReady, value;
+    bool mustCheck, saysYes, wasReady, value;
     value = first;
     do
     :: times > 0 ->
         times--;
         atomic { cas(me); buffered[me] = value; isBuffered[me] = true; value = !value }
         if
-#ifdef BREAK_SET_ALREADY        /* a flag that is set already is not set once more */
-        :: phase == asking && askAgain -> skip
+#ifdef BREAK_ALREADY_SET        /* an event does not set a flag that is set */
+        :: phase == checkingReadiness && askAgain -> skip
 #endif
-#ifdef BREAK_NOTHING_TO_DO      /* a word that says "not yet" is only read */
-        :: phase == created || (phase == waiting && dependencyIsLeft) -> skip
+#ifdef BREAK_ONLY_READ          /* an event only reads a state that is not ready */
+        :: phase == created || (phase == waiting && hasDependency) -> skip
 #endif
         :: atomic { true -> cas(me); event(true) }
         fi;
-        ask()
+        checkReadiness()
     :: else -> break
     od;
-    threadsAtIt--
+    unfinishedThreads--
 }
 
-/* The processor empties the buffers when it likes. */
+/* The processor empties the store buffers at any time. */
 active proctype Memory() {
 end_memory:
     do
@@ -124,62 +129,64 @@ end_memory:
 }
 
 proctype Enqueuer() {
-    bool mustAsk, isYes, wasReady;
-    atomic { phase = asking; mustAsk = true };
-    ask();
-    threadsAtIt--
+    bool mustCheck, saysYes, wasReady;
+    atomic { phase = checkingReadiness; mustCheck = true };
+    checkReadiness();
+    unfinishedThreads--
 }
 
 proctype Dependency() {
-    bool mustAsk, isYes, wasReady;
-    atomic { dependencyIsLeft = false; event(false) };
-    ask();
+    bool mustCheck, saysYes, wasReady;
+    atomic { hasDependency = false; event(false) };
+    checkReadiness();
 #ifdef OWN
-    /* Another one is added, and ends. One that is filed goes back, and is asked. */
+    /* Another dependency is added, and finishes. If the operation was queued, it waits again, and
+     * its `isReady` is called again. */
     atomic {
-        dependencyIsLeft = true;
+        hasDependency = true;
         if
-        :: phase == filed -> phase = waiting; filings--; event(true)
+        :: phase == queued -> phase = waiting; timesQueued--; event(true)
         :: else
         fi
     };
-    ask();
-    atomic { dependencyIsLeft = false; event(false) };
-    ask();
+    checkReadiness();
+    atomic { hasDependency = false; event(false) };
+    checkReadiness();
 #endif
-    threadsAtIt--
+    unfinishedThreads--
 }
 
 #ifdef CANCEL
 proctype Canceller() {
-    bool mustAsk, isYes, wasReady;
+    bool mustCheck, saysYes, wasReady;
     atomic { cancelled = true; event(false) };
-    ask();
-    threadsAtIt--
+    checkReadiness();
+    unfinishedThreads--
 }
 #endif
 
 init {
     atomic {
-        threadsAtIt = 4;
+        unfinishedThreads = 4;
         run Changer(0, true, 3);
         run Changer(1, false, 4);
         run Enqueuer();
         run Dependency();
 #ifdef CANCEL
-        threadsAtIt++;
+        unfinishedThreads++;
         run Canceller()
 #endif
     }
-    threadsAtIt == 0 && !isBuffered[0] && !isBuffered[1];
-    /* It is filed once if it is ready in the end, or was found ready before; and else it waits. */
-    assert(filings <= 1);
-    assert(phase == filed || phase == waiting);
+    unfinishedThreads == 0 && !isBuffered[0] && !isBuffered[1];
+    /* The operation was queued once if it is ready in the end, or was found ready earlier.
+     * Otherwise it waits. */
+    assert(timesQueued <= 1);
+    assert(phase == queued || phase == waiting);
     assert(!askAgain);
-    assert((phase == filed) == (filings == 1));
+    assert((phase == queued) == (timesQueued == 1));
 #ifdef OWN
-    assert(filings == 1 && !insists)
+    assert(timesQueued == 1 && !insists)
 #else
-    assert(!(answer || cancelled) || filings == 1)
+    assert(!(answer || cancelled) || timesQueued == 1)
 #endif
 }

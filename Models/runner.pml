@@ -1,15 +1,16 @@
-/* Async bodies: a task that runs several of a batch, one after the other, until one suspends.
- * RunningAsyncBodies.md. AsyncRunner.swift (run, goOn), TaskRun.swift (AsyncBody, begin(in:), cancel)
- * and QueueState.part, as they are with one `hasParted` of each runner and `endPlain` for those in the batch.
+/* Async bodies: one task runs the operations of a batch, one after the other, until a body
+ * suspends. See RunningAsyncBodies.md.
  *
- * A worker has three operations in a batch, of a queue of width one; their bodies suspend or not. What is
- * given back is run by a second worker. The monitor may cut the batch. Who resumes a task is some other
- * thread, at once or later. Chosen by macros:
- *   WIDE     the queue has a width of two: an operation that is suspended may take the other slot, and leave the
- *            rest in the batch
+ * A worker has three operations in a batch, of a queue of width one. Each body suspends or does
+ * not. A second worker runs the operations that are returned to the ready queue. The monitor thread
+ * may reclaim the rest of the batch. A suspended task is resumed on another thread, at once or
+ * later. Chosen by macros:
+ *   WIDE     the queue has width two: an operation that suspends may take the other width slot, and
+ *            leave the rest in the batch
  *   CANCEL   operation 0 is cancelled at any time
  *
- * One atomic step is one hold of the queue's lock or of an AsyncBody's, or one exchange of a word or cursor.
+ * One atomic step is one hold of the lock of the queue or of an AsyncBody, or one exchange of a
+ * lifecycle state or of the cursor.
  */
 
 #define OPERATIONS 3
@@ -21,58 +22,58 @@
 #define WIDTH      1
 #endif
 
-mtype = { filed, executing, finished };
+mtype = { queued, executing, finished };
 
-/* The words */
+/* The lifecycle states */
 mtype phase[OPERATIONS];
-bool  alone[OPERATIONS], holdsSlot[OPERATIONS], cancelled[OPERATIONS];
+bool  claimedAlone[OPERATIONS], holdsSlot[OPERATIONS], cancelled[OPERATIONS];
 
 /* The queue */
-bool  inRing[OPERATIONS], inList[OPERATIONS];
+bool  inRing[OPERATIONS], inReadyQueue[OPERATIONS];
 byte  running;
-#define atWork ((phase[0] == executing) + (phase[1] == executing) + (phase[2] == executing))
+#define executingCount ((phase[0] == executing) + (phase[1] == executing) + (phase[2] == executing))
 
-/* The batch: its entries are the operations, by number */
+/* The batch. Its entries are the operations, in order. */
 byte  next, end;
-bool  hasSlot, isBatch;         /* it is there until it is folded */
-bool  isOut[OPERATIONS];        /* went out of it */
+bool  hasSlot, isRegistered;    /* isRegistered: until the batch is retired */
+bool  isDetached[OPERATIONS];   /* was detached from the batch */
 
-/* The runners, by number: each is one task */
-byte  runners;                  /* how many there have been */
+/* The runners. Each is one task. */
+byte  runners;                  /* how many runners were made */
 bool  hasParted[RUNNERS];
-byte  suspended[RUNNERS];       /* the operation in whose body it waits */
-/* Of each its AsyncBody */
+byte  suspended[RUNNERS];       /* the operation whose body is suspended */
+/* The AsyncBody of each runner */
 byte  operationOf[RUNNERS], cancellers[RUNNERS];
-bool  isSpoilt[RUNNERS], isTaskCancelled[RUNNERS], hasEnded[RUNNERS];
+bool  isMarkedCancelled[RUNNERS], isTaskCancelled[RUNNERS], hasEnded[RUNNERS];
 
-/* TaskRun: in which runner an operation is */
+/* TaskRun: the runner that runs the operation */
 byte  runIn[OPERATIONS];
 
-/* What is counted to be checked */
+/* Counters that the assertions check */
 byte  bodies[OPERATIONS], ends[OPERATIONS];
 
-/* Somebody cancels the task of a runner, if it runs this operation. */
+/* Cancels the task of a runner, if the task runs this operation. */
 inline cancelBody(r, o) {
     atomic {
         if
-        :: operationOf[r] == o -> isSpoilt[r] = true; cancellers[r]++; cancels = true
+        :: operationOf[r] == o -> isMarkedCancelled[r] = true; cancellers[r]++; cancels = true
         :: else
         fi
     }
     if
     :: cancels ->
         cancels = false;
-        assert(!hasEnded[r]);   /* the task must be there */
+        assert(!hasEnded[r]);   /* the task must exist */
         isTaskCancelled[r] = true;
         cancellers[r]--
     :: else
     fi
 }
 
-/* The task of a runner comes to its end. */
+/* Ends the task of a runner. */
 inline endBody(r) {
     operationOf[r] = NONE;
-#ifndef BREAK_CANCELLERS        /* it ends though somebody is cancelling it */
+#ifndef BREAK_CANCELLERS        /* the task ends while a thread cancels it */
     cancellers[r] == 0;
 #endif
     hasEnded[r] = true
@@ -87,7 +88,7 @@ inline finish(o) {
     }
 }
 
-/* The body begins. */
+/* Begins the body. */
 inline beginBody(r, o) {
     runIn[o] = r;
     if
@@ -101,7 +102,7 @@ inline beginBody(r, o) {
     }
 }
 
-/* The owner takes the next of the batch. */
+/* The owner takes the next operation of the batch. */
 inline takeNext() {
     atomic {
         if
@@ -114,16 +115,16 @@ inline takeNext() {
 active proctype Worker() {
     byte o, r;
     byte i;
-    bool cancels, goesOn, parts;
+    bool cancels, continues, suspends;
 
-    isBatch;
+    isRegistered;
     takeNext();
     do
     :: o != NONE ->
-        /* A new runner, for this operation and those that come after it. */
+        /* A new runner, for this operation and the ones that follow. */
         atomic {
             phase[o] = executing;
-            assert(hasSlot && atWork <= WIDTH);
+            assert(hasSlot && executingCount <= WIDTH);
             r = runners;
             runners++;
             operationOf[r] = o
@@ -132,52 +133,52 @@ active proctype Worker() {
         :: true ->
             beginBody(r, o);
             if
-            :: true ->          /* it suspends: the call that made the task returns */
+            :: true ->          /* it suspends: running the job returns to the worker */
                 suspended[r] = o;
-                parts = true;
+                suspends = true;
                 break
             :: true             /* it returns */
             fi;
             runIn[o] = NONE;
-            atomic { assert(!alone[o] && isBatch) }
+            atomic { assert(!claimedAlone[o] && isRegistered) }
             finish(o);
             takeNext();
             if
             :: o == NONE -> break
             :: else
             fi;
-#ifdef BREAK_SPOILT             /* whether it is spoilt is looked at some time before it goes on */
-            goesOn = !isSpoilt[r];
+#ifdef BREAK_MARK               /* checks the mark some time before the next operation begins */
+            continues = !isMarkedCancelled[r];
             if
-            :: goesOn -> phase[o] = executing; operationOf[r] = o
+            :: continues -> phase[o] = executing; operationOf[r] = o
             :: else -> break
             fi
 #else
             atomic {
-                goesOn = !isSpoilt[r];
+                continues = !isMarkedCancelled[r];
                 if
-                :: goesOn -> operationOf[r] = o
+                :: continues -> operationOf[r] = o
                 :: else
                 fi
             }
             atomic {
                 if
-                :: goesOn -> phase[o] = executing; assert(hasSlot && atWork <= WIDTH)
+                :: continues -> phase[o] = executing; assert(hasSlot && executingCount <= WIDTH)
                 :: else -> break
                 fi
             }
 #endif
         od;
         if
-        :: parts ->
-            parts = false;
-#ifdef BREAK_FLAG_FIRST         /* the task may go on before the operation is out of the batch */
+        :: suspends ->
+            suspends = false;
+#ifdef BREAK_FLAG_FIRST         /* the task may continue before its operation is detached */
             hasParted[r] = true;
 #endif
             atomic {
                 o = next - 1;
                 if
-#ifdef BREAK_OWN_SLOT           /* it takes a slot, also if there is none */
+#ifdef BREAK_OWN_SLOT           /* takes a width slot even if none is free */
                 :: next < end ->
 #else
                 :: next < end && running < WIDTH ->
@@ -187,37 +188,37 @@ active proctype Worker() {
                 :: else ->
                     for (i : 0 .. OPERATIONS - 1) {
                         if
-                        :: next <= i && i < end -> inList[i] = true
+                        :: next <= i && i < end -> inReadyQueue[i] = true
                         :: else
                         fi
                     }
                     i = 0;
                     end = next;
-#ifdef BREAK_SLOT               /* the batch keeps its slot, and gives it back */
+#ifdef BREAK_SLOT               /* the batch keeps its width slot, and returns it later */
                     holdsSlot[o] = false
 #else
                     holdsSlot[o] = hasSlot;
                     hasSlot = false
 #endif
                 fi;
-                alone[o] = true;
-                isOut[o] = true
+                claimedAlone[o] = true;
+                isDetached[o] = true
             }
             hasParted[r] = true;
-            /* The worker goes on with the rest. */
+            /* The worker continues with the rest. */
             takeNext()
         :: else -> endBody(r)
         fi
     :: else -> break
     od;
-    /* What it has run leaves with the batch. */
+    /* Retire the batch. */
     atomic {
         for (i : 0 .. OPERATIONS - 1) {
             if
-#ifdef BREAK_FOLD_PARTED        /* those that went out of the batch leave with it */
+#ifdef BREAK_RETIRE_DETACHED    /* retires operations that were detached */
             :: i < next ->
 #else
-            :: i < next && !isOut[i] ->
+            :: i < next && !isDetached[i] ->
 #endif
                 assert(phase[i] == finished && inRing[i]);
                 inRing[i] = false
@@ -225,7 +226,7 @@ active proctype Worker() {
             fi
         }
         i = 0;
-        isBatch = false;
+        isRegistered = false;
         if
         :: hasSlot -> running--; hasSlot = false
         :: else
@@ -233,7 +234,7 @@ active proctype Worker() {
     }
 }
 
-/* A thread on which a suspended task goes on. */
+/* A thread on which a suspended task continues. */
 proctype Resumer(byte r) {
     byte o;
 
@@ -241,12 +242,12 @@ end_idle:
     suspended[r] != NONE;
     o = suspended[r];
     runIn[o] = NONE;
-#ifndef BREAK_PARTING           /* it does not wait until the worker has parted from it */
+#ifndef BREAK_PARTING           /* does not wait until the worker has parted from the task */
     hasParted[r];
 #endif
     finish(o);
     atomic {
-        assert(alone[o]);
+        assert(claimedAlone[o]);
         inRing[o] = false;
         if
         :: holdsSlot[o] -> running--
@@ -256,24 +257,24 @@ end_idle:
     endBody(r)
 }
 
-/* Runs what is given back. */
+/* Runs the operations that were returned to the ready queue. */
 active proctype Other() {
     byte o;
 
 end_idle:
     do
     :: atomic {
-            running < WIDTH && (inList[0] || inList[1] || inList[2]) ->
+            running < WIDTH && (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2]) ->
             if
-            :: inList[0] -> o = 0
-            :: inList[1] -> o = 1
-            :: inList[2] -> o = 2
+            :: inReadyQueue[0] -> o = 0
+            :: inReadyQueue[1] -> o = 1
+            :: inReadyQueue[2] -> o = 2
             fi;
-            inList[o] = false;
-            assert(phase[o] == filed);
+            inReadyQueue[o] = false;
+            assert(phase[o] == queued);
             running++;
             phase[o] = executing;
-            assert(atWork <= WIDTH)
+            assert(executingCount <= WIDTH)
         }
         atomic { bodies[o]++; assert(bodies[o] == 1) }
         finish(o);
@@ -285,10 +286,10 @@ active proctype Monitor() {
     byte i;
     if
     :: atomic {
-            isBatch ->
+            isRegistered ->
             for (i : 0 .. OPERATIONS - 1) {
                 if
-                :: next <= i && i < end -> inList[i] = true
+                :: next <= i && i < end -> inReadyQueue[i] = true
                 :: else
                 fi
             }
@@ -324,7 +325,7 @@ init {
     byte i;
     atomic {
         for (i : 0 .. OPERATIONS - 1) {
-            phase[i] = filed;
+            phase[i] = queued;
             inRing[i] = true;
             runIn[i] = NONE;
             suspended[i] = NONE;
@@ -333,11 +334,11 @@ init {
         }
         i = 0;
         end = OPERATIONS;
-        isBatch = true;
+        isRegistered = true;
         hasSlot = true;
         running = 1
     }
-    /* Each body has run once and each operation has left; all slots are back. */
-    !inRing[0] && !inRing[1] && !inRing[2] && !isBatch && running == 0;
+    /* Each body has run once, each operation has left, and all width slots are returned. */
+    !inRing[0] && !inRing[1] && !inRing[2] && !isRegistered && running == 0;
     assert(bodies[0] == 1 && bodies[1] == 1 && bodies[2] == 1)
 }

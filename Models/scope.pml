@@ -1,22 +1,22 @@
-/* Scopes: when a scope is over, what ends it early, and what is added at that moment.
- * ScopesAndWindows.md. QueueScope.swift,
- * OperationQueue+Scheduling.swift (tryEnqueue), Operation+Outcome.swift (fail), Operation+LifeCycle.swift
- * (finish).
+/* Scopes: when a scope ends, what ends it early, and what happens to an operation that is added at
+ * that moment. See ScopesAndWindows.md.
  *
- * Operation 0 is in the scope's queue, and may fail; some other thread adds operation 1, which, if an ending
- * comes, goes on until it is cancelled. The task of the scope waits for the end. Chosen by macros:
- *   DEADLINE  the failure of 0 is taken down by a timer, and not by its own work
- *   CANCEL    the task of the scope is cancelled at any time before that
+ * Operation 0 is in the scope's queue, and may fail. Another thread adds operation 1. If the scope
+ * ends early, operation 1 runs until it is cancelled. The task of the scope waits for the end.
+ * Chosen by macros:
+ *   DEADLINE  a timer, and not the body, records the failure of 0
+ *   CANCEL    the task of the scope is cancelled at any time before the end
  *
- * One atomic step is one hold of the scope's lock or of the queue's, or one event of an operation's word.
+ * One atomic step is one hold of the scope's lock or of the queue's lock, or one event of a
+ * lifecycle state.
  */
 
-mtype = { away, ready, executing, finished };
+mtype = { notAdded, ready, executing, finished };
 mtype = { noEnding, byFailure, byTask };
 
-/* The words */
+/* The lifecycle states */
 mtype phase[2];
-bool  cancelled[2], doomed[2], failed;          /* it is 0 that fails */
+bool  cancelled[2], cancellationPending[2], failed; /* only operation 0 fails */
 
 /* The queue */
 bool  inQueue[2];
@@ -26,9 +26,9 @@ mtype ending = noEnding;
 byte  additions;
 bool  isOver;
 
-/* What is counted to be checked */
+/* Counters that the assertions check */
 bool  comesAfterEnding;         /* operation 1 was announced after the ending */
-bool  isQuiet;                  /* no ending comes any more */
+bool  isEndingExcluded;         /* no ending can follow */
 bool  isRefused;
 byte  actors;
 
@@ -41,10 +41,11 @@ inline cancel(o) {
     }
 }
 
-/* Ends the scope early; the first does. It cancels what is in the queue, but for `except`. */
+/* Ends the scope early. The first call counts, and cancels the operations in the queue except
+ * `except`. */
 inline end(why, except) {
-#ifdef BREAK_LIST_FIRST         /* the list is made before the ending can be seen */
-    atomic { listed[0] = inQueue[0] && except != 0; listed[1] = inQueue[1] }
+#ifdef BREAK_LIST_FIRST         /* lists the operations before the ending is visible */
+    atomic { toCancel[0] = inQueue[0] && except != 0; toCancel[1] = inQueue[1] }
 #endif
     atomic {
         if
@@ -55,22 +56,22 @@ inline end(why, except) {
     if
     :: isFirst ->
 #ifndef BREAK_LIST_FIRST
-        atomic { listed[0] = inQueue[0] && except != 0; listed[1] = inQueue[1] }
+        atomic { toCancel[0] = inQueue[0] && except != 0; toCancel[1] = inQueue[1] }
 #endif
         if
-        :: listed[0] -> doomed[0] = true
+        :: toCancel[0] -> cancellationPending[0] = true
         :: else
         fi;
         if
-        :: listed[1] -> doomed[1] = true
+        :: toCancel[1] -> cancellationPending[1] = true
         :: else
         fi;
         if
-        :: listed[0] -> cancel(0)
+        :: toCancel[0] -> cancel(0)
         :: else
         fi;
         if
-        :: listed[1] -> cancel(1)
+        :: toCancel[1] -> cancel(1)
         :: else
         fi
     :: else
@@ -78,37 +79,38 @@ inline end(why, except) {
     isFirst = false
 }
 
-/* The work, or a timer, says that operation 0 has come to an error. */
+/* The body, or a timer, reports that operation 0 has failed. */
 inline fail() {
     atomic {
         if
-        :: phase[0] != finished && !cancelled[0] && (phase[0] == executing || !doomed[0]) ->
-            failed = true; tells = true
+        :: phase[0] != finished && !cancelled[0] &&
+           (phase[0] == executing || !cancellationPending[0]) ->
+            failed = true; notifies = true
         :: else
         fi
     }
     if
-    :: tells && phase[0] != finished -> end(byFailure, 0)       /* it is still in its queue */
+    :: notifies && phase[0] != finished -> end(byFailure, 0)    /* 0 is still in its queue */
     :: else
     fi
 }
 
-/* An operation's work, and its end. */
+/* The body of an operation, and its end. */
 proctype Work(byte o) {
-    bool isFirst, listed[2], tells;
+    bool isFirst, toCancel[2], notifies;
 
     atomic {
         phase[o] == ready || (o == 1 && isRefused) ->
         if
         :: phase[o] != ready -> goto done
-        :: cancelled[o] || doomed[o] -> cancelled[o] = true
+        :: cancelled[o] || cancellationPending[o] -> cancelled[o] = true
         :: else ->
             assert(o == 0 || !comesAfterEnding);
             phase[o] = executing
         fi
     }
     if
-    :: phase[o] == executing && o == 1 -> (cancelled[1] || isQuiet)
+    :: phase[o] == executing && o == 1 -> (cancelled[1] || isEndingExcluded)
     :: else
     fi;
 #ifndef DEADLINE
@@ -118,7 +120,7 @@ proctype Work(byte o) {
     fi;
 #endif
     phase[o] = finished;
-#ifndef BREAK_TOLD              /* only who takes the failure down tells the scope of it */
+#ifndef BREAK_NOTIFY            /* only the thread that records the failure notifies the scope */
     if
     :: o == 0 && failed -> end(byFailure, 0)
     :: else
@@ -127,7 +129,7 @@ proctype Work(byte o) {
     atomic {
         inQueue[o] = false;
 #ifndef CANCEL
-        isQuiet = (isQuiet || (o == 0 && !failed))
+        isEndingExcluded = (isEndingExcluded || (o == 0 && !failed))
 #endif
     }
 done:
@@ -143,7 +145,7 @@ proctype Adder() {
         :: else ->
             seen = ending;
             comesAfterEnding = (ending != noEnding);
-#ifndef BREAK_ANNOUNCE          /* the scope does not know that an addition is under way */
+#ifndef BREAK_ANNOUNCE          /* the scope does not count additions */
             additions++
 #endif
         fi
@@ -162,7 +164,7 @@ proctype Adder() {
             additions--
 #endif
         }
-#ifndef BREAK_LOOK_AFTER        /* nobody looks whether the scope has ended meanwhile */
+#ifndef BREAK_LOOK_AFTER        /* does not check for an ending after the addition */
         if
         :: seen != noEnding -> cancel(1)
         :: else
@@ -174,7 +176,7 @@ proctype Adder() {
 
 #ifdef DEADLINE
 proctype Timer() {
-    bool isFirst, listed[2], tells;
+    bool isFirst, toCancel[2], notifies;
     if
     :: phase[0] != finished -> fail(); cancel(0)
     :: true
@@ -185,7 +187,7 @@ proctype Timer() {
 
 #ifdef CANCEL
 proctype Canceller() {
-    bool isFirst, listed[2];
+    bool isFirst, toCancel[2];
     end(byTask, 2);
     actors--
 }
@@ -195,7 +197,7 @@ proctype Scope() {
     bool wasEmpty;
     do
     :: !inQueue[0] && !inQueue[1] ->
-#ifdef BREAK_EMPTY              /* the queue is looked at before, and the additions after */
+#ifdef BREAK_EMPTY              /* checks the queue first, and the additions later */
         wasEmpty = !inQueue[0] && !inQueue[1];
         isOver = (additions == 0 && wasEmpty);
 #else
@@ -214,7 +216,7 @@ proctype Scope() {
 init {
     atomic {
         phase[0] = ready;
-        phase[1] = away;
+        phase[1] = notAdded;
         inQueue[0] = true;
         actors = 4;
         run Work(0);
@@ -230,7 +232,8 @@ init {
         run Canceller()
 #endif
     }
-    /* It is over when all that came into it is; operation 1 was in time, or was refused. */
+    /* The scope ends when all of its operations have ended. Operation 1 was added in time, or was
+     * refused. */
     isOver && phase[0] == finished && phase[1] == finished;
     assert(!inQueue[0] && !inQueue[1] && additions == 0)
 }

@@ -1,23 +1,23 @@
-/* Timers: how what is due at a moment is called. Timers.md.
+/* Timers: how the pool calls an action at a moment. See Timers.md.
  *
- * Two threads add an action each, at any moments and at any time; the first may cancel its own again. The monitor
- * sleeps up to the moment that he has set, or until he is woken. The clock goes on whenever it likes, and ends behind
- * all moments. So an action that nobody comes for is not merely late: it is waited for for ever, and the search ends
- * in an invalid end state.
+ * Two threads add one action each, at any time and for any moment. The first thread may cancel its
+ * action. The monitor thread sleeps until the moment that it has set, or until it is woken. The
+ * clock advances at any time, and ends after all moments. So an action that is not called is not
+ * merely late: its thread waits for ever, and the search ends in an invalid end state.
  *
- * One atomic block is one hold of the list's lock, or of the timer's.
+ * One atomic block is one hold of the lock of the list or of the timer.
  */
 
 #define ACTIONS 2
 #define NEVER   9
-#define LAST    3       /* the clock stops there */
+#define LAST    3       /* the last time of the clock */
 
 byte now = 1;
-byte nextVisit = NEVER; /* when the monitor comes by himself, or was called for */
-bool posted;            /* the monitor's semaphore */
+byte nextVisit = NEVER; /* when the monitor thread comes by itself, or was called to come */
+bool posted;            /* the semaphore of the monitor thread */
 
 byte moment[ACTIONS];   /* NEVER: not on the list */
-bool isThere[ACTIONS];  /* the timer has its action */
+bool hasAction[ACTIONS]; /* the timer holds its action */
 byte calls[ACTIONS];
 bool isOver[ACTIONS];   /* called, or cancelled */
 chan submitted = [ACTIONS] of { byte };
@@ -33,7 +33,7 @@ proctype Adder(byte me) {
     :: at = 3
     fi;
     atomic {
-        isThere[me] = true;
+        hasAction[me] = true;
         moment[me] = at;
         mustPost = at < nextVisit;
         if
@@ -41,7 +41,7 @@ proctype Adder(byte me) {
         :: else
         fi
     }
-#ifndef BREAK_POST      /* nobody tells the monitor that he would come too late */
+#ifndef BREAK_POST      /* does not wake a monitor thread that would come too late */
     if
     :: mustPost -> posted = true
     :: else
@@ -49,8 +49,8 @@ proctype Adder(byte me) {
 #endif
     if
     :: me == 0 ->
-        atomic { hasTaken = isThere[me]; isThere[me] = false }
-#ifdef BREAK_CANCEL     /* whoever cancels does not look whether a worker has the action */
+        atomic { hasTaken = hasAction[me]; hasAction[me] = false }
+#ifdef BREAK_CANCEL     /* a cancellation ignores that a worker has the action */
         hasTaken = true;
 #endif
         if
@@ -59,25 +59,25 @@ proctype Adder(byte me) {
         fi
     :: true
     fi;
-    /* Whoever is waited for comes. */
+    /* The action is called or cancelled. */
     isOver[me];
     assert(calls[me] + hasTaken == 1)
 }
 
 active proctype Monitor() {
     byte earliest;
-    byte until = NEVER; /* how long he sleeps: he does not see what others write meanwhile */
+    byte until = NEVER; /* the end of the sleep, which does not see later writes */
 end_monitor:
     do
     :: atomic { (posted || now >= until) -> posted = false }
-        /* What is due. */
+        /* Take the due timers. */
         do
         :: atomic { moment[0] <= now -> moment[0] = NEVER; submitted!0 }
         :: atomic { moment[1] <= now -> moment[1] = NEVER; submitted!1 }
         :: else -> break
         od;
-        /* When to come again. */
-#ifdef BREAK_TWO_HOLDS  /* what is added in between sees the old moment */
+        /* Set the next visit. */
+#ifdef BREAK_TWO_HOLDS  /* an action that is added in between sees the old visit */
         atomic { earliest = first }
         atomic { nextVisit = earliest; until = earliest; earliest = 0 }
 #else
@@ -92,7 +92,7 @@ active proctype Worker() {
 end_worker:
     do
     :: submitted?action ->
-        atomic { hasTaken = isThere[action]; isThere[action] = false }
+        atomic { hasTaken = hasAction[action]; hasAction[action] = false }
         if
         :: hasTaken -> calls[action]++; isOver[action] = true
         :: else
