@@ -4,13 +4,13 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// Barriers: rows Q10, B6–B8.
+/// Barriers: rows Q10 and B6–B8.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BarrierContractTests {
     @Test(
-        "Q10: a barrier runs after all before it, alone, and before all behind it",
+        "Q10: a barrier runs alone, after all earlier operations and before all later ones",
         arguments: [1, 4, -1])
-    func aBarrierSeparates(width: Int) async {
+    func barrierSeparatesEarlierFromLaterOperations(width: Int) async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = width
         let (order, inside) = (Recorder<Int>(), Occupancy())
@@ -36,11 +36,11 @@ struct BarrierContractTests {
         #expect(inside.highest <= (width < 0 ? 200 : width))
     }
 
-    @Test("Q10: nothing behind a barrier starts while it runs, nor what runs before it ends after")
-    func nothingOverlapsABarrier() async {
+    @Test("Q10: earlier operations end before a barrier runs, and later ones start after its end")
+    func noOperationOverlapsABarrier() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 4
-        let (before, barrierBegan, goOn) = (Signal(), Signal(), Signal())
+        let (before, barrierBegan, proceed) = (Signal(), Signal(), Signal())
         let finished = Tally()
         let seen = Recorder<Int>()
         for _ in 0..<3 {
@@ -52,23 +52,23 @@ struct BarrierContractTests {
         queue.addBarrierBlock {
             seen.record(finished.value)
             barrierBegan.send()
-            goOn.wait()
+            proceed.wait()
             seen.record(finished.value)
         }
         for _ in 0..<3 { queue.addOperation { finished.increment() } }
         for _ in 0..<3 { before.send() }
         await onThread { _ = barrierBegan.wait() }
-        // Others get on meanwhile.
+        // Another queue runs its operations meanwhile.
         await OperationQueue().addOperations(
             (0..<20).map { _ in Operation() }, waitUntilFinished: true)
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(seen.events == [3, 3])
         #expect(finished.value == 6)
     }
 
-    @Test("Q10: no priority overtakes a barrier")
-    func noPriorityOvertakesABarrier() async {
+    @Test("Q10: no priority lets an operation overtake a barrier")
+    func noPriorityLetsAnOperationOvertakeABarrier() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -84,8 +84,8 @@ struct BarrierContractTests {
         #expect(order.events == ["first", "barrier", "behind"])
     }
 
-    @Test("Q10, O27: what is before a barrier starts also if its priority changes afterwards")
-    func aPriorityThatChangesBeforeABarrier() async {
+    @Test("Q10, O27: an operation before a barrier still starts if its priority changes")
+    func priorityChangeKeepsAnOperationBeforeItsBarrier() async {
         let queue = suspendedQueue()
         let order = Recorder<String>()
         let first = BlockOperation { order.record("first") }
@@ -98,8 +98,8 @@ struct BarrierContractTests {
         #expect(order.events == ["first", "barrier"])
     }
 
-    @Test("Q10: a barrier waits for what before it is not ready yet")
-    func aBarrierWaitsForTheUnready() async {
+    @Test("Q10: a barrier waits for earlier operations that are not ready")
+    func barrierWaitsForEarlierOperationsThatAreNotReady() async {
         let queue = OperationQueue()
         let order = Recorder<String>()
         let gate = Operation()
@@ -115,8 +115,8 @@ struct BarrierContractTests {
         #expect(order.events == ["first", "barrier", "behind"])
     }
 
-    @Test("Q10: barriers one after the other run in their order")
-    func barriersInARow() async {
+    @Test("Q10: consecutive barriers run in the order added")
+    func barriersRunInTheOrderAdded() async {
         let queue = OperationQueue()
         let order = Recorder<Int>()
         for index in 0..<100 { queue.addBarrierBlock { order.record(index) } }
@@ -125,7 +125,7 @@ struct BarrierContractTests {
     }
 
     @Test("Q10: a barrier is in neither operations nor operationCount")
-    func aBarrierIsNotListed() async {
+    func barrierIsNotListed() async {
         let queue = suspendedQueue()
         queue.addBarrierBlock {}
         #expect(queue.operationCount == 0)
@@ -138,12 +138,12 @@ struct BarrierContractTests {
         await queue.drain()
     }
 
-    @Test("Q10: cancelAllOperations drops a barrier's block, and lets go of what it captured")
-    func cancellingAllDropsBarriers() async {
+    @Test("Q10: cancelAllOperations drops a barrier's block and releases its captures")
+    func cancelAllDropsBarriersAndTheirCaptures() async {
         let queue = suspendedQueue()
-        let (runs, gone) = (Tally(), Tally())
+        let (runs, releases) = (Tally(), Tally())
         do {
-            let token = Token(gone)
+            let token = Token(releases)
             queue.addOperation { runs.increment() }
             queue.addBarrierBlock {
                 withExtendedLifetime(token) {}
@@ -157,11 +157,11 @@ struct BarrierContractTests {
         await queue.drain()
         #expect(runs.value == 0)
         #expect(after.value == 1)
-        #expect(await comesTrue { gone.value == 1 })
+        #expect(await comesTrue { releases.value == 1 })
     }
 
-    @Test("Q10, Q4: a cancelled operation behind a barrier leaves at once")
-    func theCancelledPassABarrier() async {
+    @Test("Q10, Q4: a cancelled operation behind a barrier leaves its queue at once")
+    func cancelledOperationBehindABarrierLeavesAtOnce() async {
         let queue = suspendedQueue()
         queue.addOperation {}
         queue.addBarrierBlock {}
@@ -174,8 +174,8 @@ struct BarrierContractTests {
         await queue.drain()
     }
 
-    @Test("B6: a barrier on an idle suspended queue waits until the queue goes on")
-    func aSuspendedQueueHoldsABarrier() async {
+    @Test("B6: a barrier in an idle, suspended queue waits until the queue resumes")
+    func suspendedQueueHoldsABarrier() async {
         let queue = suspendedQueue()
         let runs = Tally()
         queue.addBarrierBlock { runs.increment() }
@@ -187,7 +187,7 @@ struct BarrierContractTests {
         #expect(runs.value == 1)
     }
 
-    @Test("B7, Q10: waits include a barrier, also when the queue has nothing else")
+    @Test("B7, Q10: a wait includes a barrier, even if the queue has nothing else")
     func waitsIncludeABarrier() async {
         for _ in 0..<500 {
             let queue = OperationQueue()
@@ -198,8 +198,8 @@ struct BarrierContractTests {
         }
     }
 
-    @Test("B7: a barrier runs on the underlying queue, and what comes behind does not overlap it")
-    func aBarrierOnAnUnderlyingQueue() async {
+    @Test("B7: a barrier runs on the underlying queue, and later operations do not overlap it")
+    func barrierRunsOnTheUnderlyingQueue() async {
         let key = DispatchSpecificKey<Int>()
         let underlying = DispatchQueue(label: "underlying", attributes: .concurrent)
         underlying.setSpecific(key: key, value: 7)
@@ -218,7 +218,7 @@ struct BarrierContractTests {
     }
 
     @Test("B8: a barrier of the main queue runs on the main thread")
-    func aBarrierOnTheMainQueue() async {
+    func mainQueueBarrierRunsOnTheMainThread() async {
         let runs = Tally()
         OperationQueue.main.addBarrierBlock {
             MainActor.assertIsolated()
@@ -228,8 +228,8 @@ struct BarrierContractTests {
         #expect(runs.value == 1)
     }
 
-    @Test("Q10: current inside a barrier is its queue, which a barrier may add to")
-    func aBarrierMayAddToItsQueue() async {
+    @Test("Q10: inside a barrier, current is its queue, and the barrier may add to it")
+    func barrierMayAddToItsQueue() async {
         let queue = OperationQueue()
         let order = Recorder<String>()
         queue.addBarrierBlock {
@@ -241,7 +241,7 @@ struct BarrierContractTests {
     }
 
     @Test("Q14: addBarrierBlock can be overridden")
-    func addBarrierBlockIsOpen() async {
+    func addBarrierBlockCanBeOverridden() async {
         final class Watching: OperationQueue, @unchecked Sendable {
             let barriers = Tally()
             override func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {

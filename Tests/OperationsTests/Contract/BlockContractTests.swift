@@ -6,8 +6,8 @@ import Testing
 /// Operations made of blocks: rows BO1–BO5.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BlockContractTests {
-    @Test("BO1: blocks run at the same time also when it is started by hand")
-    func blocksRunAtTheSameTimeByHand() async {
+    @Test("BO1: blocks run concurrently, also if the operation is started by hand")
+    func blocksRunConcurrentlyWhenStartedByHand() async {
         let (arrived, all, timedOut) = (Tally(), Signal(), Tally())
         let operation = BlockOperation()
         for _ in 0..<5 {
@@ -23,8 +23,8 @@ struct BlockContractTests {
         #expect(timedOut.value == 0)
     }
 
-    @Test("BO1: blocks take no slots: one operation of many blocks fits a serial queue")
-    func blocksTakeNoSlots() async {
+    @Test("BO1: an operation of several blocks takes one slot and so fits a serial queue")
+    func severalBlocksTakeOneSlot() async {
         let queue = serialQueue()
         let (arrived, all, timedOut) = (Tally(), Signal(), Tally())
         let operation = BlockOperation()
@@ -42,8 +42,8 @@ struct BlockContractTests {
         #expect(timedOut.value == 0)
     }
 
-    @Test("BO2: a block may be added until it starts, also in a queue or after a cancellation")
-    func blocksMayBeAddedUntilTheStart() async {
+    @Test("BO2: a block may be added until the operation starts, also in a queue or if cancelled")
+    func blocksMayBeAddedUntilTheOperationStarts() async {
         let queue = suspendedQueue()
         let runs = Tally()
         let (waiting, cancelled) = (BlockOperation {}, BlockOperation {})
@@ -57,8 +57,8 @@ struct BlockContractTests {
         #expect(runs.value == 1)
     }
 
-    @Test("BO2: adding a block while it executes stops the program")
-    func addingABlockWhileItExecutes() async {
+    @Test("BO2: adding a block to an executing operation stops the program")
+    func addingABlockToAnExecutingOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = BlockOperation()
@@ -70,8 +70,8 @@ struct BlockContractTests {
             result, says: "'filter' (executing)", "takes no more blocks: add them before it starts")
     }
 
-    @Test("BO2: adding a block to one that was cancelled and finished stops the program")
-    func addingABlockToACancelledOneThatFinished() async {
+    @Test("BO2: adding a block to a cancelled, finished operation stops the program")
+    func addingABlockToACancelledFinishedOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = BlockOperation {}
@@ -83,8 +83,8 @@ struct BlockContractTests {
         expect(result, says: "'filter'", "takes no more blocks")
     }
 
-    @Test("BO3: executionBlocks has all blocks in the order added, and they can be called")
-    func executionBlocksAreTheBlocks() {
+    @Test("BO3: executionBlocks lists all blocks in the order added, and they can be called")
+    func executionBlocksListsAllBlocksInOrder() {
         let order = Recorder<Int>()
         let operation = BlockOperation { order.record(0) }
         for index in 1..<5 { operation.addExecutionBlock { order.record(index) } }
@@ -93,8 +93,8 @@ struct BlockContractTests {
         #expect(!operation.isFinished)
     }
 
-    @Test("BO3: without blocks it finishes at once in a queue, and its completion block runs")
-    func withoutBlocksInAQueue() async {
+    @Test("BO3: an operation without blocks finishes in a queue, and its completion block runs")
+    func operationWithoutBlocksFinishesInAQueue() async {
         let queue = OperationQueue()
         let operation = BlockOperation()
         await withCheckedContinuation { continuation in
@@ -104,8 +104,8 @@ struct BlockContractTests {
         #expect(operation.isFinished)
     }
 
-    @Test("BO4: cancelled by its first block, with one thread to run on, it still runs them all")
-    func cancelledByItsFirstBlock() async {
+    @Test("BO4: an operation that its first block cancels still runs all its blocks")
+    func blockThatCancelsItsOperationSkipsNoOtherBlock() async {
         let runs = Tally()
         let operation = BlockOperation()
         operation.addExecutionBlock { [unowned operation] in
@@ -118,8 +118,8 @@ struct BlockContractTests {
         #expect(runs.value == 101)
     }
 
-    @Test("BO5: the blocks are kept after the end, and main() by hand runs them again each time")
-    func theBlocksAreKept() async {
+    @Test("BO5: blocks remain after the end, and each call of main() runs them again")
+    func blocksRemainAfterTheEndAndMainRunsThemAgain() async {
         let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         operation.addExecutionBlock { runs.increment() }

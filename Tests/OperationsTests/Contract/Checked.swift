@@ -1,6 +1,6 @@
 import Operations
 
-/// The throwing twins by one name each, so that a change of theirs is a change of this file only.
+/// Short names for the throwing twins, so that renaming a twin changes this file only.
 enum Checked {
     typealias Misuse = OperationMisuse
 
@@ -30,7 +30,7 @@ enum Checked {
         try queue.setMaxConcurrentOperationCountChecked(width)
     }
 
-    /// What the error says; nil if nothing was thrown.
+    /// Returns the description of the error that `body` throws, or nil if `body` throws nothing.
     static func message(_ body: () throws -> Void) -> String? {
         do {
             try body()

@@ -3,9 +3,10 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// The throwing twins of everything that traps: decision 3, M8, and O4, O17, O18, Q1, Q6, Q16, BO2.
+/// The throwing twins of all calls that trap: decision 3, and rows M8, O4, O17, O18, Q1, Q6, Q16
+/// and BO2.
 ///
-/// After each error everything must be as if the call had not been made.
+/// A call that throws must change nothing.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CheckedContractTests {
     private func expect(
@@ -16,8 +17,8 @@ struct CheckedContractTests {
         }
     }
 
-    @Test("O4: starting what is not ready throws, and it can be started when it is")
-    func startingTheUnready() throws {
+    @Test("O4: starting an unready operation throws, and it can be started once it is ready")
+    func startingAnUnreadyOperationThrows() throws {
         let (download, filter) = (named("download"), named("filter"))
         filter.addDependency(download)
         expect(Checked.message { try Checked.start(filter) }, says: "'filter'", "'download'")
@@ -27,8 +28,8 @@ struct CheckedContractTests {
         #expect(filter.isFinished)
     }
 
-    @Test("O4: starting what is in a queue throws, and the queue starts it")
-    func startingTheEnqueued() async {
+    @Test("O4: starting an operation that is in a queue throws, and the queue still starts it")
+    func startingAnEnqueuedOperationThrows() async {
         let queue = suspendedQueue()
         let filter = named("filter")
         queue.addOperation(filter)
@@ -38,8 +39,8 @@ struct CheckedContractTests {
         #expect(filter.isFinished)
     }
 
-    @Test("O4: starting what executes throws, inside itself and on another thread")
-    func startingTheExecuting() async {
+    @Test("O4: starting an executing operation throws, inside the operation and on another thread")
+    func startingAnExecutingOperationThrows() async {
         let messages = Recorder<String?>()
         let filter = BlockOperation()
         filter.name = "filter"
@@ -57,8 +58,9 @@ struct CheckedContractTests {
         for message in messages.events { expect(message, says: "'filter'", "executing") }
     }
 
-    @Test("O3, O6: starting what has finished does nothing; what was cancelled finishes")
-    func startingTheFinishedAndTheCancelled() throws {
+    @Test(
+        "O3, O6: starting a finished operation does nothing; starting a cancelled one finishes it")
+    func startingAFinishedOrCancelledOperationIsAllowed() throws {
         let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         try Checked.start(operation)
@@ -70,13 +72,13 @@ struct CheckedContractTests {
         #expect(cancelled.isFinished)
     }
 
-    @Test("O4: of many threads that start one operation, one does and the others get the error")
-    func startingFromManyThreads() async {
+    @Test("O4: if many threads start one operation, one succeeds and the others get the error")
+    func oneOfManyConcurrentStartsSucceeds() async {
         for _ in 0..<100 {
-            let (runs, errors, goOn) = (Tally(), Tally(), Signal())
+            let (runs, errors, proceed) = (Tally(), Tally(), Signal())
             let operation = BlockOperation {
                 runs.increment()
-                goOn.wait()
+                proceed.wait()
             }
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
@@ -85,7 +87,7 @@ struct CheckedContractTests {
                             guard Checked.message({ try Checked.start(operation) }) != nil else {
                                 return
                             }
-                            if errors.increment() == 3 { goOn.send() }
+                            if errors.increment() == 3 { proceed.send() }
                         }
                     }
                 }
@@ -95,8 +97,8 @@ struct CheckedContractTests {
         }
     }
 
-    @Test("Q1: adding what is in a queue, executes or has finished throws")
-    func addingWhatCannotBeAdded() async throws {
+    @Test("Q1: adding an operation that is in a queue, executes or has finished throws")
+    func addingAnOperationThatIsNotNewThrows() async throws {
         let (queue, other) = (suspendedQueue(), OperationQueue())
         let (enqueued, finished, executing) = (named("a"), named("b"), StateKeepingOperation())
         executing.name = "c"
@@ -113,7 +115,7 @@ struct CheckedContractTests {
         await queue.drain()
     }
 
-    @Test("Q1: an array is added whole or not at all; one given twice counts as an error")
+    @Test("Q1: an array is added whole or not at all; an operation listed twice is an error")
     func arraysAreAllOrNothing() async throws {
         let (queue, other) = (OperationQueue(), suspendedQueue())
         let (a, b, taken) = (named("a"), named("b"), named("taken"))
@@ -131,8 +133,8 @@ struct CheckedContractTests {
         await other.drain()
     }
 
-    @Test("Q1, Q2: what was cancelled may be added")
-    func addingTheCancelled() async throws {
+    @Test("Q1, Q2: a cancelled operation may be added")
+    func addingACancelledOperationIsAllowed() async throws {
         let queue = OperationQueue()
         let operation = Operation()
         operation.cancel()
@@ -141,16 +143,16 @@ struct CheckedContractTests {
         #expect(operation.isFinished)
     }
 
-    @Test("O17: depending on itself throws")
-    func dependingOnItself() {
+    @Test("O17: making an operation depend on itself throws")
+    func selfDependencyThrows() {
         let filter = named("filter")
         expect(Checked.message { try Checked.addDependency(filter, to: filter) }, says: "'filter'")
         #expect(filter.dependencies == [])
         #expect(filter.isReady)
     }
 
-    @Test("O18, decision 3: an edge that closes a cycle is refused, named in full, and not there")
-    func closingACycle() async throws {
+    @Test("O18, decision 3: an edge that closes a cycle is rejected, and the error names the cycle")
+    func edgeThatClosesACycleThrows() async throws {
         let (download, decode, resize) = (named("download"), named("decode"), named("resize"))
         try Checked.addDependency(download, to: decode)
         try Checked.addDependency(decode, to: resize)
@@ -163,13 +165,13 @@ struct CheckedContractTests {
     }
 
     @Test(
-        "O18: of random edges those that close a cycle are refused, and no others",
+        "O18: of random edges, only those that close a cycle are rejected",
         arguments: contractSeeds)
-    func randomEdges(seed: UInt64) async throws {
+    func onlyEdgesThatCloseACycleAreRejected(seed: UInt64) async throws {
         var random = SeededGenerator(state: seed)
         for _ in 0..<20 {
             let operations = (0..<20).map { named("\($0)") }
-            /// `reaches[a]` has all that `a` waits for, itself included.
+            /// `reaches[a]` contains all operations that `a` waits for, and `a` itself.
             var reaches = operations.indices.map { Set([$0]) }
             for _ in 0..<100 {
                 let from = Int.random(in: operations.indices, using: &random)
@@ -184,13 +186,13 @@ struct CheckedContractTests {
                     reaches[index].formUnion(reaches[to])
                 }
             }
-            // If one of them had closed a cycle, this would not end.
+            // This would not end if an accepted edge closed a cycle.
             await OperationQueue().addOperations(operations, waitUntilFinished: true)
         }
     }
 
-    @Test("BO2: a block that comes too late throws, and does not run")
-    func addingABlockTooLate() {
+    @Test("BO2: adding a block after the start throws, and the block does not run")
+    func addingABlockAfterTheStartThrows() {
         let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         operation.name = "filter"
@@ -203,9 +205,8 @@ struct CheckedContractTests {
     }
 
     @Test(
-        "BO2: against a start at the same time, each accepted block runs once, each refused one never"
-    )
-    func addingBlocksAgainstAStart() async {
+        "BO2: of blocks added during a start, each accepted one runs once and no rejected one runs")
+    func blocksAddedDuringAStartRunOnceOrAreRejected() async {
         for _ in 0..<500 {
             let (runs, accepted) = (Tally(), Tally())
             let operation = BlockOperation()
@@ -221,8 +222,10 @@ struct CheckedContractTests {
         }
     }
 
-    @Test("Q6: a negative width throws, and the width stays", arguments: [-2, -100, Int.min])
-    func aNegativeWidth(width: Int) throws {
+    @Test(
+        "Q6: a negative width throws and leaves the width unchanged",
+        arguments: [-2, -100, Int.min])
+    func negativeWidthThrowsAndChangesNothing(width: Int) throws {
         let queue = OperationQueue()
         queue.name = "Download queue"
         try Checked.setWidth(3, of: queue)
@@ -234,8 +237,8 @@ struct CheckedContractTests {
         #expect(queue.maxConcurrentOperationCount == -1)
     }
 
-    @Test("Decision 3: errors of one kind about the same are equal, of different kinds are not")
-    func errorsAreComparable() throws {
+    @Test("Decision 3: errors about the same misuse have equal kinds; others have different kinds")
+    func errorKindsAreComparable() throws {
         func error(_ body: () throws -> Void) -> Checked.Misuse? {
             do { try body() } catch { return error as? Checked.Misuse }
             return nil

@@ -11,7 +11,7 @@ import Musl
 import Glibc
 #endif
 
-/// What large amounts are divided by where code runs slowly.
+/// The divisor of large test sizes in builds whose code runs slowly.
 #if THREAD_SANITIZER
 let slowness = 20
 #elseif DEBUG
@@ -20,28 +20,30 @@ let slowness = 10
 let slowness = 1
 #endif
 
-/// An operation that does nothing, known by a name.
+/// Makes an operation that does nothing and has a name.
 func named(_ name: String) -> Operation {
     let operation = Operation()
     operation.name = name
     return operation
 }
 
-/// Counts its own end.
+/// Increments a tally when it is released.
 final class Token: Sendable {
-    private let gone: Tally
-    init(_ gone: Tally) { self.gone = gone }
-    deinit { gone.increment() }
+    private let releases: Tally
+    init(_ releases: Tally) { self.releases = releases }
+    deinit { releases.increment() }
 }
 
-/// Seeds of random tests: two fixed ones and two new ones each time. A failure prints its seed.
+/// The seeds of random tests: two fixed seeds, and two new seeds for each run. A failure prints its
+/// seed.
 let contractSeeds: [UInt64] = {
     var generator = SystemRandomNumberGenerator()
     return [1, 2] + (0..<2).map { _ in generator.next() }
 }()
 
-/// Ends the process in four minutes: for exit tests of code that would hang if it were wrong, with
-/// the status that makes the test fail.
+/// Ends the process after four minutes with a status that makes its exit test fail.
+///
+/// For exit tests of code that hangs if it is wrong.
 func endSoon(_ status: Int32 = EXIT_SUCCESS) {
     startTestThread {
         _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 240)

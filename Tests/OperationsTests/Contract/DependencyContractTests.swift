@@ -3,11 +3,11 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// Dependencies at the edges of their contract: rows O11–O18 and B1.
+/// Dependencies at the limits of their contract: rows O11–O18 and B1.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DependencyContractTests {
-    @Test("O13: a dependency added while it executes, or after it has finished, has no effect")
-    func aDependencyThatComesTooLate() async {
+    @Test("O13: a dependency added to an executing or finished operation has no effect")
+    func dependencyAddedAfterTheStartHasNoEffect() async {
         let (late, later) = (Operation(), Operation())
         let operation = BlockOperation()
         operation.addExecutionBlock { [unowned operation] in operation.addDependency(late) }
@@ -16,7 +16,7 @@ struct DependencyContractTests {
         operation.addDependency(later)
         operation.start()
         #expect(operation.isFinished)
-        // Neither of the edges may do harm when its dependency ends.
+        // Neither edge may have an effect when its dependency finishes.
         late.start()
         later.start()
         #expect(operation.isFinished)
@@ -24,14 +24,14 @@ struct DependencyContractTests {
     }
 
     @Test("O13: a dependency added to a ready operation that waits for a slot is honoured")
-    func aDependencyAddedBehindARunningOperation() async {
+    func dependencyAddedToAReadyOperationIsHonoured() async {
         let queue = serialQueue()
         let other = OperationQueue()
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let order = Recorder<String>()
         let first = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         queue.addOperation(first)
         let dependency = BlockOperation { order.record("dependency") }
@@ -40,7 +40,7 @@ struct DependencyContractTests {
         await onThread { _ = began.wait() }
         operation.addDependency(dependency)
         #expect(!operation.isReady)
-        goOn.send()
+        proceed.send()
         await first.waitUntilFinished()
         let overtakes = BlockOperation { order.record("overtakes") }
         queue.addOperation(overtakes)
@@ -50,8 +50,8 @@ struct DependencyContractTests {
         #expect(order.events == ["overtakes", "dependency", "operation"])
     }
 
-    @Test("O11: a cancelled dependency that nobody starts holds its dependents back")
-    func aCancelledDependencyInNoQueueHoldsBack() async {
+    @Test("O11: a cancelled dependency that nothing starts holds its dependents back")
+    func cancelledDependencyInNoQueueHoldsDependentsBack() async {
         let queue = OperationQueue()
         let (dependency, dependent) = (Operation(), Operation())
         dependent.addDependency(dependency)
@@ -75,8 +75,8 @@ struct DependencyContractTests {
         #expect(ran.value == 9)
     }
 
-    @Test("O14: a graph over four queues, one of them the main queue, runs in its order")
-    func dependenciesReachAcrossManyQueues() async {
+    @Test("O14: a graph over four queues, one of them the main queue, runs in dependency order")
+    func dependenciesHoldAcrossManyQueues() async {
         let queues = [OperationQueue(), serialQueue(), OperationQueue(), OperationQueue.main]
         let order = Recorder<Int>()
         let operations = (0..<200).map { index in BlockOperation { order.record(index) } }
@@ -90,8 +90,8 @@ struct DependencyContractTests {
         #expect(order.events == Array(0..<200))
     }
 
-    @Test("O16: removing one of two unfinished dependencies does not make it ready")
-    func removingOneOfTwo() {
+    @Test("O16: removing one of two unfinished dependencies does not make an operation ready")
+    func removingOneOfTwoDependenciesDoesNotMakeReady() {
         let (a, b, operation) = (Operation(), Operation(), Operation())
         operation.addDependency(a)
         operation.addDependency(b)
@@ -104,11 +104,11 @@ struct DependencyContractTests {
         #expect(operation.isReady)
     }
 
-    @Test("O16: removing what is no dependency changes nothing")
-    func removingAStranger() {
-        let (a, stranger, operation) = (Operation(), Operation(), Operation())
+    @Test("O16: removing an operation that is not a dependency changes nothing")
+    func removingAnUnrelatedOperationChangesNothing() {
+        let (a, unrelated, operation) = (Operation(), Operation(), Operation())
         operation.addDependency(a)
-        operation.removeDependency(stranger)
+        operation.removeDependency(unrelated)
         #expect(operation.dependencies == [a])
         #expect(!operation.isReady)
         a.start()
@@ -116,9 +116,9 @@ struct DependencyContractTests {
         #expect(operation.isReady)
     }
 
-    @Test("O18: removing an edge breaks a cycle, as cancelling a member does")
-    func aCycleIsBreakable() async {
-        // In a process of its own: findings go to one handler for all.
+    @Test("O18: removing an edge breaks a cycle")
+    func removingAnEdgeBreaksACycle() async {
+        // This test runs in a process of its own, because one handler receives all findings.
         await #expect(processExitsWith: .success) {
             let findings = Tally()
             OperationsDiagnostics.handler = { _ in findings.increment() }
@@ -139,7 +139,7 @@ struct DependencyContractTests {
 
     /// Every edge leads from a later to an earlier operation, so that there are no cycles.
     @Test(
-        "O9, O13, O16, B1: random changes leave isReady as a simple model says",
+        "O9, O13, O16, B1: after random changes, isReady agrees with a simple model",
         arguments: contractSeeds)
     func randomChangesAgreeWithTheModel(seed: UInt64) {
         var random = SeededGenerator(state: seed)
@@ -172,7 +172,7 @@ struct DependencyContractTests {
                     #expect(
                         operations[index].isFinished == finished.contains(index),
                         "seed \(seed), step \(step), operation \(index)")
-                    // What readiness means after the end is not promised for edges added later.
+                    // After the end, `isReady` is unspecified if an edge is added.
                     guard !finished.contains(index) else { continue }
                     #expect(
                         operations[index].isReady == isReady(index),
@@ -183,7 +183,7 @@ struct DependencyContractTests {
     }
 
     @Test(
-        "O13, O16, B1: random changes in a suspended queue are all honoured when it goes on",
+        "O13, O16, B1: random changes in a suspended queue are honoured when the queue resumes",
         arguments: contractSeeds)
     func randomChangesInAQueueAreHonoured(seed: UInt64) async {
         var random = SeededGenerator(state: seed)

@@ -2,8 +2,8 @@ import Operations
 import TestSupport
 import Testing
 
-/// Why is this not running? Each reason is named, and the names of all that it depends on: O11,
-/// O18, O32, Q6, Q9, Q10, and decision 2.
+/// Explanations of why an operation does not run. They give the reason and the names of all
+/// operations behind it: rows O11, O18, O32, Q6, Q9 and Q10, and decision 2.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExplainContractTests {
     private func expect(
@@ -12,7 +12,7 @@ struct ExplainContractTests {
     ) {
         for word in words {
             #expect(
-                explanation.description.contains(word), "said: \(explanation)",
+                explanation.description.contains(word), "explanation: \(explanation)",
                 sourceLocation: sourceLocation)
         }
     }
@@ -23,13 +23,13 @@ struct ExplainContractTests {
         return queue
     }
 
-    @Test("One that is in no queue")
-    func inNoQueue() {
+    @Test("The explanation says that an operation is in no queue")
+    func explanationSaysThatAnOperationIsInNoQueue() {
         expect(named("filter").explain(), says: "'filter'", "in no queue")
     }
 
-    @Test("O11: one that waits for an operation that is in no queue, cancelled or not")
-    func waitingForOneInNoQueue() {
+    @Test("O11: the explanation names a dependency that is in no queue, cancelled or not")
+    func explanationNamesADependencyInNoQueue() {
         let queue = suspended(named: "Filters")
         let (download, filter) = (named("download"), named("filter"))
         filter.addDependency(download)
@@ -40,14 +40,14 @@ struct ExplainContractTests {
         queue.cancelAllOperations()
     }
 
-    @Test("One that waits for an operation that executes in another queue")
-    func waitingForOneThatExecutes() async {
+    @Test("The explanation names a dependency that executes in another queue")
+    func explanationNamesAnExecutingDependency() async {
         let (downloads, filters) = (OperationQueue(), OperationQueue())
         downloads.name = "Downloads"
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let download = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         download.name = "download"
         let filter = named("filter")
@@ -57,13 +57,13 @@ struct ExplainContractTests {
         await onThread { _ = began.wait() }
         expect(filter.explain(), says: "'filter'", "'download'", "executing", "Downloads")
         expect(download.explain(), says: "'download'", "executing", "Downloads")
-        goOn.send()
+        proceed.send()
         await filters.drain()
         expect(filter.explain(), says: "'filter'", "finished")
     }
 
-    @Test("Q9: one in a suspended queue")
-    func inASuspendedQueue() async {
+    @Test("Q9: the explanation says that the queue is suspended")
+    func explanationSaysThatTheQueueIsSuspended() async {
         let queue = suspended(named: "Filters")
         let filter = named("filter")
         queue.addOperation(filter)
@@ -73,16 +73,16 @@ struct ExplainContractTests {
         await queue.drain()
     }
 
-    @Test("Q6: one that waits for a slot, with the names of those that have them")
-    func waitingForASlot() async {
+    @Test("Q6: the explanation names the operations that hold the slots")
+    func explanationNamesTheOperationsThatHoldTheSlots() async {
         let queue = OperationQueue()
         queue.name = "Filters"
         queue.maxConcurrentOperationCount = 2
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         for name in ["sepia", "blur"] {
             let operation = BlockOperation {
                 began.send()
-                goOn.wait()
+                proceed.wait()
             }
             operation.name = name
             queue.addOperation(operation)
@@ -92,13 +92,13 @@ struct ExplainContractTests {
         queue.addOperation(filter)
         expect(filter.explain(), says: "'filter'", "2 of 2", "'sepia'", "'blur'")
         expect(queue.explain(), says: "Filters", "2 of 2", "'sepia'", "'blur'")
-        goOn.send()
-        goOn.send()
+        proceed.send()
+        proceed.send()
         await queue.drain()
     }
 
-    @Test("Q6: one in a queue of width zero")
-    func inAQueueOfWidthZero() async {
+    @Test("Q6: the explanation says that the width of the queue is zero")
+    func explanationSaysThatTheWidthIsZero() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 0
         let filter = named("filter")
@@ -108,13 +108,13 @@ struct ExplainContractTests {
         await queue.drain()
     }
 
-    @Test("O32: one whose isReady override says no")
-    func heldBackByAnOverride() async {
-        final class Never: Operation, @unchecked Sendable {
+    @Test("O32: the explanation mentions an isReady override that returns false")
+    func explanationMentionsAnIsReadyOverride() async {
+        final class NeverReady: Operation, @unchecked Sendable {
             override var isReady: Bool { false }
         }
         let queue = OperationQueue()
-        let filter = Never()
+        let filter = NeverReady()
         filter.name = "filter"
         queue.addOperation(filter)
         expect(filter.explain(), says: "'filter'", "isReady")
@@ -122,8 +122,8 @@ struct ExplainContractTests {
         await queue.drain()
     }
 
-    @Test("Q10: one behind a barrier")
-    func behindABarrier() async {
+    @Test("Q10: the explanation mentions the barrier before an operation")
+    func explanationMentionsABarrier() async {
         let queue = OperationQueue()
         let gate = Operation()
         let first = named("first")
@@ -137,8 +137,8 @@ struct ExplainContractTests {
         await queue.drain()
     }
 
-    @Test("O18: members of a cycle, named in full")
-    func inACycle() async {
+    @Test("O18: the explanation names all members of a cycle")
+    func explanationNamesAllMembersOfACycle() async {
         await #expect(processExitsWith: .success) {
             OperationsDiagnostics.handler = { _ in }
             let (download, decode) = (named("download"), named("decode"))
@@ -150,8 +150,8 @@ struct ExplainContractTests {
         }
     }
 
-    @Test("A queue with nothing in it says so; one with work counts what it holds")
-    func queues() async {
+    @Test("The explanation of a queue says that it is empty, or counts its operations")
+    func queueExplanationCountsItsOperations() async {
         let queue = suspended(named: "Filters")
         expect(queue.explain(), says: "Filters", "empty")
         for name in ["sepia", "blur"] { queue.addOperation(named(name)) }
@@ -161,7 +161,7 @@ struct ExplainContractTests {
     }
 
     @Test("A long chain is explained without recursion")
-    func aLongChain() async {
+    func longChainIsExplainedWithoutRecursion() async {
         let length = 200_000 / slowness
         let explanation = await onThread(stackSize: 256 * 1024) {
             var last = named("first")

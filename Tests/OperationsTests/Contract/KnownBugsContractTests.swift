@@ -12,14 +12,14 @@ import Musl
 import Glibc
 #endif
 
-/// What is wrong or slow elsewhere and must not be here: rows B1–B20, and of P1–P8 what can be
-/// counted and so cannot fail by a slow machine.
+/// Bugs and costs of other implementations that this one must not have: rows B1–B20, and the parts
+/// of rows P1–P8 that can be counted, so that no test fails because a machine is slow.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct KnownBugsContractTests {
     // MARK: Bugs
 
-    @Test("B1: removing a finished dependency of a cancelled operation upsets no count")
-    func removingAFinishedDependencyOfACancelledOperation() async {
+    @Test("B1: removing a finished dependency from a cancelled operation corrupts no counter")
+    func removingAFinishedDependencyCorruptsNoCounter() async {
         let (finished, unfinished, operation) = (Operation(), Operation(), Operation())
         operation.addDependency(finished)
         operation.addDependency(unfinished)
@@ -35,7 +35,7 @@ struct KnownBugsContractTests {
     }
 
     @Test("B1: a dependency removed at the moment it finishes leaves the dependent ready")
-    func removingADependencyAsItFinishes() async {
+    func dependencyRemovedAsItFinishesLeavesDependentReady() async {
         let (first, second) = (OperationQueue(), OperationQueue())
         for _ in 0..<1_000 {
             let (dependency, operation) = (BlockOperation {}, BlockOperation {})
@@ -48,26 +48,26 @@ struct KnownBugsContractTests {
         await first.drain()
     }
 
-    @Test("B2: a dependent that was cancelled, finished and freed does its dependency no harm")
-    func aDependentThatIsGoneEarly() async {
-        let gone = Tally()
+    @Test("B2: a dependent that was cancelled, finished and released does not harm its dependency")
+    func releasedDependentDoesNotHarmItsDependency() async {
+        let releases = Tally()
         let queue = OperationQueue()
         let dependency = Operation()
         for _ in 0..<100 {
-            let token = Token(gone)
+            let token = Token(releases)
             let dependent = BlockOperation { withExtendedLifetime(token) {} }
             dependent.addDependency(dependency)
             queue.addOperation(dependent)
             dependent.cancel()
         }
         await queue.drain()
-        #expect(await comesTrue { gone.value == 100 })
+        #expect(await comesTrue { releases.value == 100 })
         dependency.start()
         #expect(dependency.isFinished)
     }
 
-    @Test("B2: dependents are freed while their dependency finishes")
-    func dependentsAreFreedAsTheirDependencyFinishes() async {
+    @Test("B2: dependents may be released while their dependency finishes")
+    func dependentsMayBeReleasedAsTheirDependencyFinishes() async {
         for _ in 0..<300 {
             let dependency = BlockOperation {}
             var dependents = (0..<20).map { _ in Operation() }
@@ -78,8 +78,8 @@ struct KnownBugsContractTests {
         }
     }
 
-    @Test("B4: the queue goes on after an operation finished before the queue started it")
-    func theQueueGoesOnAfterAnEarlyEnd() async {
+    @Test("B4: a queue continues after an operation finished before the queue started it")
+    func queueContinuesAfterAnOperationFinishesEarly() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let runs = Tally()
@@ -99,8 +99,8 @@ struct KnownBugsContractTests {
         #expect(runs.value == 40)
     }
 
-    @Test("B9: cancelAllOperations marks a whole chain before its first member lets go of the next")
-    func cancellingWhileTheFirstEnds() async {
+    @Test("B9: cancelAllOperations cancels a whole chain before its first member releases the next")
+    func cancelAllReachesDependentsBeforeTheFirstEnds() async {
         let (queue, gate, ran) = (OperationQueue(), Operation(), Tally())
         let begun = Signal()
         let first = BlockOperation {
@@ -121,8 +121,8 @@ struct KnownBugsContractTests {
         #expect(ran.value == 0)
     }
 
-    @Test("B9: cancelAllOperations against a running chain never lets a later member start")
-    func cancellingARunningChain() async {
+    @Test("B9: after cancelAllOperations, a running chain starts no later member")
+    func cancelAllOfARunningChainStartsNoLaterMember() async {
         for round in 0..<500 {
             let queue = OperationQueue()
             let cancelled = Atomic(false)
@@ -136,16 +136,15 @@ struct KnownBugsContractTests {
             await queue.addOperations(operations, waitUntilFinished: false)
             await operations[round % 10].waitUntilFinished()
             queue.cancelAllOperations()
-            // At most the one that had begun may still be about to look.
+            // Only the operation that had already begun may still have to read the flag.
             cancelled.store(true, ordering: .releasing)
             await queue.drain()
             #expect(late.value <= 1)
         }
     }
 
-    @Test(
-        "B11: a changed priority counts in a serial queue also where a quality of service was set")
-    func aPriorityChangedBesideAQualityOfService() async {
+    @Test("B11: a changed priority counts in a serial queue, also if a quality of service is set")
+    func changedPriorityCountsDespiteAQualityOfService() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -162,7 +161,7 @@ struct KnownBugsContractTests {
     }
 
     @Test("B15: a quality of service set after the first operation reaches the blocks added later")
-    func aLateQualityOfService() async {
+    func laterQueueQualityOfServiceReachesLaterBlocks() async {
         let queue = suspendedQueue()
         queue.addOperation {}
         queue.qualityOfService = .utility
@@ -172,11 +171,9 @@ struct KnownBugsContractTests {
         await queue.drain()
     }
 
-    @Test(
-        "B17: edges added and removed in opposite directions at the same time end without a deadlock"
-    )
-    func mirroredEdges() async {
-        // In a process of its own: the cycles that this makes are reported to one handler for all.
+    @Test("B17: concurrently adding and removing edges in opposite directions does not deadlock")
+    func concurrentOppositeEdgesDoNotDeadlock() async {
+        // This test runs in a process of its own, because one handler receives all findings.
         await #expect(processExitsWith: .success) {
             endSoon(EXIT_FAILURE)
             OperationsDiagnostics.handler = { _ in }
@@ -197,8 +194,9 @@ struct KnownBugsContractTests {
         }
     }
 
-    @Test("B17, O18: an edge that closes a cycle again and again leaves nothing behind that grows")
-    func aCycleThatComesAndGoes() async {
+    @Test(
+        "B17, O18: a cycle that closes repeatedly is reported each time and leaves nothing behind")
+    func repeatedlyClosedCycleIsReportedEachTime() async {
         await #expect(processExitsWith: .success) {
             endSoon(EXIT_FAILURE)
             let findings = Tally()
@@ -214,8 +212,8 @@ struct KnownBugsContractTests {
         }
     }
 
-    @Test("O18, P1: a cycle that stands somewhere does not slow the building of other graphs")
-    func buildingBesideACycle() async {
+    @Test("O18, P1: an existing cycle does not slow the building of other graphs")
+    func existingCycleDoesNotSlowOtherGraphs() async {
         await #expect(processExitsWith: .success) {
             endSoon(EXIT_FAILURE)
             OperationsDiagnostics.handler = { _ in }
@@ -233,7 +231,7 @@ struct KnownBugsContractTests {
     }
 
     @Test("B17: every property can be read and set while operations run")
-    func propertiesFromEveryThread() async {
+    func everyPropertyIsAccessibleWhileOperationsRun() async {
         let queue = OperationQueue()
         let operations = (0..<200).map { _ in BlockOperation {} }
         await withTaskGroup(of: Void.self) { group in
@@ -255,7 +253,7 @@ struct KnownBugsContractTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test("B20: announcing a change of any key path does no harm")
+    @Test("B20: announcing a change of any key path is harmless")
     func everyKeyPathMayBeAnnounced() async {
         let queue = suspendedQueue()
         let operation = Operation()
@@ -278,51 +276,51 @@ struct KnownBugsContractTests {
 
     // MARK: Growth
 
-    /// Knows how often it was asked.
-    private final class Asked: Operation, @unchecked Sendable {
-        let questions: Tally
-        init(_ questions: Tally) { self.questions = questions }
+    /// Counts the reads of its `isReady`.
+    private final class ReadCountingOperation: Operation, @unchecked Sendable {
+        let reads: Tally
+        init(_ reads: Tally) { self.reads = reads }
         override var isReady: Bool {
-            questions.increment()
+            reads.increment()
             return super.isReady
         }
     }
 
     @Test(
-        "P1: a chain asks isReady of each operation a few times, however long it is",
+        "P1: a chain reads isReady of each operation a few times, however long it is",
         arguments: [100, 10_000])
-    func aChainAsksLinearly(length: Int) async {
-        let questions = Tally()
+    func readsOfIsReadyAreLinearInAChain(length: Int) async {
+        let reads = Tally()
         let queue = OperationQueue()
-        let operations = (0..<length).map { _ in Asked(questions) }
+        let operations = (0..<length).map { _ in ReadCountingOperation(reads) }
         for (later, earlier) in zip(operations.dropFirst(), operations) {
             later.addDependency(earlier)
         }
         await queue.addOperations(operations, waitUntilFinished: true)
-        #expect(questions.value <= 8 * length)
+        #expect(reads.value <= 8 * length)
     }
 
     @Test(
-        "P2: enqueueing and releasing what one operation holds back asks isReady a few times each",
+        "P2: enqueueing and releasing many dependents reads isReady of each one a few times",
         arguments: [100, 10_000])
-    func aFanAsksLinearly(width: Int) async {
-        let questions = Tally()
+    func readsOfIsReadyAreLinearInAFanOut(width: Int) async {
+        let reads = Tally()
         let queue = OperationQueue()
         let root = Operation()
         for _ in 0..<width {
-            let operation = Asked(questions)
+            let operation = ReadCountingOperation(reads)
             operation.addDependency(root)
             queue.addOperation(operation)
         }
         root.start()
         await queue.drain()
-        #expect(questions.value <= 8 * width)
+        #expect(reads.value <= 8 * width)
     }
 
-    /// All of them wait for each other; it ends only if each gets a thread, and at once, not one a
-    /// second.
-    @Test("P7: two hundred operations that block all get a thread")
-    func manyBlockedOperations() async {
+    /// All operations wait for each other. The test ends in time only if each of them gets a thread
+    /// at once, and not one thread per second.
+    @Test("P7: each of two hundred blocked operations gets a thread")
+    func everyBlockedOperationGetsAThread() async {
         let (arrived, all, timedOut) = (Tally(), Signal(), Tally())
         let queue = OperationQueue()
         for _ in 0..<200 {
@@ -337,8 +335,8 @@ struct KnownBugsContractTests {
         #expect(timedOut.value == 0)
     }
 
-    @Test("P8: operations that wait for children of children, in queues of their own, all finish")
-    func nestedWaits() async {
+    @Test("P8: operations that wait for nested children in other queues all finish")
+    func nestedWaitsInSeveralQueuesEnd() async {
         let runs = Tally()
         let queues = (0..<4).map { _ in OperationQueue() }
         @Sendable func descend(_ level: Int) {

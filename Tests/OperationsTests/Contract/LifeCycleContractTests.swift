@@ -8,8 +8,9 @@ import Testing
 /// Starting, running and ending: rows O1–O10, O19–O22, O28–O35 and decision 4.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct LifeCycleContractTests {
-    @Test("O1, O2, decision 4: a dependent finds its dependency finished and gone from its queue")
-    func aDependentFindsItsDependencyGone() async {
+    @Test(
+        "O1, O2, decision 4: a dependency has finished and left its queue when a dependent starts")
+    func dependentStartsAfterItsDependencyHasLeftTheQueue() async {
         let (first, second) = (OperationQueue(), OperationQueue())
         let seen = Recorder<Bool>()
         for _ in 0..<500 {
@@ -27,8 +28,8 @@ struct LifeCycleContractTests {
         #expect(seen.events == Array(repeating: true, count: 500))
     }
 
-    @Test("O2, decision 4: a completion block finds the operation gone and its slot free")
-    func aCompletionBlockFindsTheOperationGone() async {
+    @Test("O2, decision 4: an operation has left its queue when its completion block runs")
+    func completionBlockRunsAfterTheOperationHasLeft() async {
         let queue = serialQueue()
         let seen = Recorder<Bool>()
         for _ in 0..<200 {
@@ -44,7 +45,7 @@ struct LifeCycleContractTests {
         #expect(seen.events == Array(repeating: true, count: 200))
     }
 
-    @Test("O2, O19: dependents, waits and the next of a serial queue do not wait for it")
+    @Test("O2, O19: dependents, waits and the next operation do not wait for a completion block")
     func nothingWaitsForACompletionBlock() async {
         let (serial, other) = (serialQueue(), OperationQueue())
         let (nextRan, dependentRan, waitReturned) = (Signal(), Signal(), Signal())
@@ -68,8 +69,8 @@ struct LifeCycleContractTests {
         #expect(wasInTime)
     }
 
-    @Test("O6: a cancelled operation is never executing, nor runs main, in a queue or by hand")
-    func aCancelledOperationIsNeverExecuting() async {
+    @Test("O6: a cancelled operation is never executing and never runs main, in a queue or by hand")
+    func cancelledOperationIsNeverExecuting() async {
         final class Watching: Operation, @unchecked Sendable {
             let trace = Recorder<String>()
             override var isFinished: Bool {
@@ -101,15 +102,15 @@ struct LifeCycleContractTests {
     }
 
     @Test("O7, Q18: current is the main queue on the main thread, inside start() and outside")
-    @MainActor func currentOnTheMainThread() {
+    @MainActor func currentIsTheMainQueueOnTheMainThread() {
         #expect(OperationQueue.current === OperationQueue.main)
         let seen = Recorder<Bool>()
         BlockOperation { seen.record(OperationQueue.current === OperationQueue.main) }.start()
         #expect(seen.events == [true])
     }
 
-    @Test("O9: cancelled in a queue it leaves although its dependencies have not finished")
-    func aCancelledOperationWaitsForNothing() async {
+    @Test("O9: a cancelled operation leaves its queue although its dependencies have not finished")
+    func cancelledOperationDoesNotWaitForDependencies() async {
         let queue = OperationQueue()
         let ran = Tally()
         let (never, operation) = (Operation(), BlockOperation { ran.increment() })
@@ -143,12 +144,12 @@ struct LifeCycleContractTests {
         #expect(completions.value == 1)
     }
 
-    @Test("O20: the completion block is dropped before it runs, and what it captured after")
-    func theCompletionBlockIsDropped() async {
-        let gone = Tally()
+    @Test("O20: the completion block is removed before it runs, and its captures are released")
+    func completionBlockIsRemovedBeforeItRuns() async {
+        let releases = Tally()
         let wasDropped: Bool = await withCheckedContinuation { continuation in
             let operation = Operation()
-            let token = Token(gone)
+            let token = Token(releases)
             operation.completionBlock = {
                 withExtendedLifetime(token) {}
                 continuation.resume(returning: operation.completionBlock == nil)
@@ -156,11 +157,11 @@ struct LifeCycleContractTests {
             operation.start()
         }
         #expect(wasDropped)
-        #expect(await comesTrue { gone.value == 1 })
+        #expect(await comesTrue { releases.value == 1 })
     }
 
     @Test("O21: a completion block set inside main runs")
-    func aCompletionBlockSetInsideMainRuns() async {
+    func completionBlockSetInsideMainRuns() async {
         await withCheckedContinuation { continuation in
             let operation = BlockOperation()
             operation.addExecutionBlock { [unowned operation] in
@@ -171,25 +172,25 @@ struct LifeCycleContractTests {
     }
 
     @Test("O21: a completion block set after the end is never called")
-    func aCompletionBlockSetAfterTheEndIsNotCalled() async {
-        let (calls, gone) = (Tally(), Tally())
+    func completionBlockSetAfterTheEndIsNotCalled() async {
+        let (calls, releases) = (Tally(), Tally())
         do {
             let operation = Operation()
             operation.start()
-            let token = Token(gone)
+            let token = Token(releases)
             operation.completionBlock = {
                 withExtendedLifetime(token) {}
                 calls.increment()
             }
         }
-        #expect(await comesTrue { gone.value == 1 })
+        #expect(await comesTrue { releases.value == 1 })
         #expect(calls.value == 0)
     }
 
     @Test(
-        "O28: a readiness that changed is noticed, however the key is written",
+        "O28: a change of readiness is noticed for each spelling of its key",
         arguments: ["isReady", "ready", "keyPath"])
-    func everySpellingOfReadyIsUnderstood(key: String) async {
+    func everySpellingOfTheReadyKeyIsRecognised(key: String) async {
         final class Conditional: Operation, @unchecked Sendable {
             let condition = Atomic(false)
             override var isReady: Bool { super.isReady && condition.load(ordering: .acquiring) }
@@ -210,7 +211,7 @@ struct LifeCycleContractTests {
     }
 
     @Test(
-        "O33: isAsynchronous changes nothing in a queue: a worker runs it, and main's end is its end",
+        "O33: queues ignore isAsynchronous: a worker runs main, and the operation ends with main",
         arguments: [false, true])
     func queuesIgnoreIsAsynchronous(isAsynchronous: Bool) async {
         final class Claims: Operation, @unchecked Sendable {
@@ -231,8 +232,8 @@ struct LifeCycleContractTests {
         #expect(!Operation().isAsynchronous && !Operation().isConcurrent)
     }
 
-    @Test("O34: current is the operation's queue also under a nested DispatchQueue.sync")
-    func currentUnderANestedSync() async {
+    @Test("O34: current is the queue of the operation also inside a nested DispatchQueue.sync")
+    func currentIsUnchangedInsideANestedDispatchSync() async {
         let queue = OperationQueue()
         let seen = Recorder<Bool>()
         let dispatch = DispatchQueue(label: "nested")
@@ -245,10 +246,8 @@ struct LifeCycleContractTests {
         #expect(seen.events == [true, true])
     }
 
-    @Test(
-        "O34: current is the innermost operation's queue, and the outer one again after a wait inside"
-    )
-    func currentInsideAnOperationOfAnotherQueue() async {
+    @Test("O34: current is the queue of the innermost operation, and the outer one after a wait")
+    func currentIsTheQueueOfTheInnermostOperation() async {
         let (outer, inner) = (OperationQueue(), OperationQueue())
         let seen = Recorder<Bool>()
         await onThread {
@@ -263,8 +262,8 @@ struct LifeCycleContractTests {
         #expect(seen.events == [true, true, true])
     }
 
-    @Test("O35: an operation whose async body threw is finished and lets its dependents go on")
-    func aThrowingBodyEndsTheOperation() async {
+    @Test("O35: an operation whose async body throws finishes, and its dependents run")
+    func operationFinishesWhenItsBodyThrows() async {
         struct Failure: Error {}
         let ran = Tally()
         let failing = AsyncOperation { throw Failure() }

@@ -2,28 +2,28 @@ import Operations
 import TestSupport
 import Testing
 
-/// What is kept and what is let go of: rows O15, P6, B3, B19.
+/// Retaining and releasing: rows O15, P6, B3 and B19.
 ///
-/// Stacks are small here, so that any recursion over a graph ends the process.
+/// The tests use threads with small stacks, so that recursion over a graph ends the process.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct MemoryContractTests {
     private static let smallStack = 256 * 1024
 
-    /// Counts its own end.
+    /// Increments a tally when it is released.
     private final class Counted: Operation, @unchecked Sendable {
-        let gone: Tally
-        init(_ gone: Tally) { self.gone = gone }
-        deinit { gone.increment() }
+        let releases: Tally
+        init(_ releases: Tally) { self.releases = releases }
+        deinit { releases.increment() }
     }
 
     @Test("P6: releasing a chain of a million finished operations does not overflow the stack")
-    func releasingAFinishedChain() async {
-        let gone = Tally()
+    func releasingAFinishedChainDoesNotOverflowTheStack() async {
+        let releases = Tally()
         let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var operations: [Operation] = []
             for _ in 0..<length {
-                let next = Counted(gone)
+                let next = Counted(releases)
                 if let last = operations.last { next.addDependency(last) }
                 operations.append(next)
             }
@@ -32,57 +32,57 @@ struct MemoryContractTests {
             operations = []
             withExtendedLifetime(last) {}
         }
-        #expect(gone.value == length)
+        #expect(releases.value == length)
     }
 
     @Test(
         "P6: releasing a chain of a million operations that never ran does not overflow the stack")
-    func releasingAnUnfinishedChain() async {
-        let gone = Tally()
+    func releasingAnUnstartedChainDoesNotOverflowTheStack() async {
+        let releases = Tally()
         let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
-            var last = Counted(gone)
+            var last = Counted(releases)
             for _ in 1..<length {
-                let next = Counted(gone)
+                let next = Counted(releases)
                 next.addDependency(last)
                 last = next
             }
         }
-        #expect(gone.value == length)
+        #expect(releases.value == length)
     }
 
     @Test(
         "P6: a graph of a million operations with random edges is released",
         arguments: contractSeeds.suffix(1))
-    func releasingAGraph(seed: UInt64) async {
-        let gone = Tally()
+    func randomGraphIsReleased(seed: UInt64) async {
+        let releases = Tally()
         let count = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
             var random = SeededGenerator(state: seed)
             var operations: [Operation] = []
             operations.reserveCapacity(count)
             for index in 0..<count {
-                let operation = Counted(gone)
+                let operation = Counted(releases)
                 if index > 0 {
-                    // Near ones make it deep, far ones wide.
+                    // Near dependencies make the graph deep, and far ones make it wide.
                     operation.addDependency(operations[index - 1 - Int(random.next() % 8) % index])
                     operation.addDependency(operations[Int(random.next() % UInt64(index))])
                 }
                 operations.append(operation)
             }
         }
-        #expect(gone.value == count, "seed \(seed)")
+        #expect(releases.value == count, "seed \(seed)")
     }
 
-    @Test("P6: a graph that ran in a queue is released, completion blocks and closures included")
-    func releasingAGraphThatRan() async {
-        let gone = Tally()
+    @Test("P6: a graph that ran in a queue is released with its completion blocks and closures")
+    func graphThatRanIsReleasedWithItsClosures() async {
+        let releases = Tally()
         let count = 100_000 / slowness
         do {
             let queue = OperationQueue()
             var operations: [Operation] = []
             for index in 0..<count {
-                let token = Token(gone)
+                let token = Token(releases)
                 let operation = BlockOperation { withExtendedLifetime(token) {} }
                 if index > 0 { operation.addDependency(operations[index / 2]) }
                 operation.completionBlock = { withExtendedLifetime(operation) {} }
@@ -90,19 +90,19 @@ struct MemoryContractTests {
             }
             await queue.addOperations(operations, waitUntilFinished: true)
         }
-        #expect(await comesTrue { gone.value == count })
+        #expect(await comesTrue { releases.value == count })
     }
 
-    @Test("P6: in a chain that goes on for ever early operations are freed while it goes on")
-    func aRollingChainDoesNotGrow() async {
-        let gone = Tally()
+    @Test("P6: an endless chain releases its early operations while it runs")
+    func endlessChainReleasesItsEarlyOperations() async {
+        let releases = Tally()
         let length = 200_000 / slowness
         let queue = OperationQueue()
-        var previous = Counted(gone)
+        var previous = Counted(releases)
         weak let first = previous
         queue.addOperation(previous)
         for index in 1..<length {
-            let next = Counted(gone)
+            let next = Counted(releases)
             next.addDependency(previous)
             queue.addOperation(next)
             previous = next
@@ -110,19 +110,19 @@ struct MemoryContractTests {
         }
         await queue.drain()
         #expect(await comesTrue { first == nil })
-        // The last operations are kept for their dependents, and a worker may not have released
-        // all of its batch yet.
-        #expect(await comesTrue { gone.value >= length - 10 })
+        // Dependents retain the last operations, and a worker may not have released all of its
+        // batch yet.
+        #expect(await comesTrue { releases.value >= length - 10 })
         #expect(previous.isFinished && previous.dependencies.count == 1)
     }
 
-    @Test("O15: the dependencies of one that has just finished are there to fetch inputs from")
-    func inputsAreThereToFetch() async {
+    @Test("O15: an operation that has just finished still has the dependencies to read inputs from")
+    func finishedOperationRetainsItsDependencies() async {
         let queue = OperationQueue()
-        let gone = Tally()
+        let releases = Tally()
         let operation = Operation()
         do {
-            let inputs = (0..<3).map { _ in Counted(gone) }
+            let inputs = (0..<3).map { _ in Counted(releases) }
             for input in inputs { operation.addDependency(input) }
             await queue.addOperations(inputs, waitUntilFinished: true)
         }
@@ -131,35 +131,35 @@ struct MemoryContractTests {
         #expect(operation.dependencies.count == 3)
         let areFinished = operation.dependencies.allSatisfy(\.isFinished)
         #expect(areFinished)
-        #expect(gone.value == 0)
+        #expect(releases.value == 0)
     }
 
     @Test(
-        "B3: a completion block that holds its own operation keeps nothing alive, cancelled or not")
-    func aCompletionBlockThatHoldsItsOperation() async {
-        let gone = Tally()
+        "B3: a completion block that captures its own operation retains nothing, cancelled or not")
+    func completionBlockThatCapturesItsOperationIsReleased() async {
+        let releases = Tally()
         do {
             let queue = OperationQueue()
-            let operations = (0..<100).map { _ in Counted(gone) }
+            let operations = (0..<100).map { _ in Counted(releases) }
             for operation in operations {
                 operation.completionBlock = { withExtendedLifetime(operation) {} }
             }
             for operation in operations.prefix(50) { operation.cancel() }
             await queue.addOperations(operations, waitUntilFinished: true)
         }
-        #expect(await comesTrue { gone.value == 100 })
+        #expect(await comesTrue { releases.value == 100 })
     }
 
-    @Test("B19: a cycle is freed once a member was cancelled and the queue has drained")
-    func aBrokenCycleIsFreed() async {
-        // In a process of its own: the finding goes to one handler for all.
+    @Test("B19: a cycle is released once a member is cancelled and the queue has drained")
+    func brokenCycleIsReleased() async {
+        // This test runs in a process of its own, because one handler receives all findings.
         await #expect(processExitsWith: .success) {
             OperationsDiagnostics.handler = { _ in }
-            let gone = Tally()
+            let releases = Tally()
             do {
                 let queue = OperationQueue()
                 let operations = (0..<3).map { _ in
-                    let token = Token(gone)
+                    let token = Token(releases)
                     return BlockOperation { withExtendedLifetime(token) {} }
                 }
                 for index in operations.indices {
@@ -169,23 +169,23 @@ struct MemoryContractTests {
                 operations[0].cancel()
                 await queue.drain()
             }
-            #expect(await comesTrue { gone.value == 3 })
+            #expect(await comesTrue { releases.value == 3 })
         }
     }
 
     @Test(
-        "P6: what has finished is freed although the worker that ran it goes on with something long",
+        "P6: finished operations are released while their worker runs a long operation",
         arguments: [false, true])
-    func nothingIsKeptBehindALongOperation(isChain: Bool) async {
+    func longOperationRetainsNoFinishedOperations(isChain: Bool) async {
         let queue = serialQueue()
-        // So that it takes several at a time.
+        // These make the queue measure short operations, so that a worker claims several at once.
         for _ in 0..<1_000 { queue.addOperation {} }
         await queue.drain()
         queue.isSuspended = true
-        let (gone, began, goOn) = (Tally(), Signal(), Signal())
+        let (releases, began, proceed) = (Tally(), Signal(), Signal())
         var last: Operation?
         for _ in 0..<10 {
-            let token = Token(gone)
+            let token = Token(releases)
             let operation = BlockOperation { withExtendedLifetime(token) {} }
             if isChain, let last { operation.addDependency(last) }
             last = operation
@@ -193,18 +193,18 @@ struct MemoryContractTests {
         }
         let long = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         if isChain, let last { long.addDependency(last) }
         last = nil
         queue.addOperation(long)
         queue.isSuspended = false
         await onThread { _ = began.wait() }
-        // The long one keeps its dependency with that one's, and the worker the last one that it
-        // ran.
-        let kept = isChain ? 2 : 1
-        #expect(await comesTrue { gone.value >= 10 - kept })
-        goOn.send()
+        // The long operation retains its dependency, which retains the dependency before it. The
+        // worker retains the last operation that it ran.
+        let retained = isChain ? 2 : 1
+        #expect(await comesTrue { releases.value >= 10 - retained })
+        proceed.send()
         await queue.drain()
     }
 }

@@ -2,11 +2,12 @@ import Operations
 import TestSupport
 import Testing
 
-/// Traps that the rows name and that ``MisuseTests`` has not: O4, O22, Q1, Q6, Q12 and decision 3.
+/// Traps that the rows name and ``MisuseTests`` does not cover: rows O4, O22, Q1, Q6 and Q12, and
+/// decision 3.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MisuseContractTests {
-    @Test("O4: starting an operation that another thread is running stops the program")
-    func startingOnASecondThread() async {
+    @Test("O4: starting an operation that another thread runs stops the program")
+    func startingAnOperationOnASecondThreadTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (began, never) = (Signal(), Signal())
@@ -22,8 +23,8 @@ struct MisuseContractTests {
         expect(result, says: "'filter' (executing)", "start an operation only once")
     }
 
-    @Test("O4: starting an operation that a queue is running stops the program")
-    func startingWhatAQueueRuns() async {
+    @Test("O4: starting an operation that a queue runs stops the program")
+    func startingAnOperationThatAQueueRunsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (began, never) = (Signal(), Signal())
@@ -41,7 +42,7 @@ struct MisuseContractTests {
     }
 
     @Test("O4: starting an operation that waits in a queue for a dependency stops the program")
-    func startingWhatWaitsInAQueue() async {
+    func startingAnOperationThatWaitsInAQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -52,14 +53,14 @@ struct MisuseContractTests {
         expect(result, says: "'filter'", "is in a queue, which will start it")
     }
 
-    @Test("O4, O32: starting one whose isReady override says no stops the program")
-    func startingAgainstAnOverride() async {
+    @Test("O4, O32: starting an operation whose isReady override returns false stops the program")
+    func startingAgainstAnIsReadyOverrideTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            final class Never: Operation, @unchecked Sendable {
+            final class NeverReady: Operation, @unchecked Sendable {
                 override var isReady: Bool { false }
             }
-            let operation = Never()
+            let operation = NeverReady()
             operation.name = "filter"
             operation.start()
         }
@@ -67,7 +68,7 @@ struct MisuseContractTests {
     }
 
     @Test("Q1: adding an operation to its own queue again stops the program")
-    func addingTwiceToOneQueue() async {
+    func addingAnOperationTwiceToOneQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = suspendedQueue()
@@ -78,8 +79,8 @@ struct MisuseContractTests {
         expect(result, says: "'filter'", "is in a queue already: make a new operation")
     }
 
-    @Test("Q1: adding an operation that its queue is running stops the program")
-    func addingWhatRuns() async {
+    @Test("Q1: adding an operation that its queue runs stops the program")
+    func addingARunningOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (began, never) = (Signal(), Signal())
@@ -95,8 +96,8 @@ struct MisuseContractTests {
         expect(result, says: "'filter' (executing)", "already")
     }
 
-    @Test("Q1: an array with one finished operation stops the program")
-    func addingAnArrayWithAFinishedOne() async {
+    @Test("Q1: adding an array with a finished operation stops the program")
+    func addingAnArrayWithAFinishedOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let finished = named("filter")
@@ -107,8 +108,8 @@ struct MisuseContractTests {
         expect(result, says: "'filter' (finished)", "runs only once")
     }
 
-    @Test("Q1: an array with one operation of another queue stops the program")
-    func addingAnArrayWithAnEnqueuedOne() async {
+    @Test("Q1: adding an array with an operation of another queue stops the program")
+    func addingAnArrayWithAnEnqueuedOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = suspendedQueue()
@@ -120,7 +121,7 @@ struct MisuseContractTests {
     }
 
     @Test("Q6: the most negative width stops the program")
-    func theMostNegativeWidth() async {
+    func mostNegativeWidthTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -130,8 +131,8 @@ struct MisuseContractTests {
         expect(result, says: "of queue 'Download queue' cannot be \(Int.min)", "use 0 or more")
     }
 
-    @Test("O22: an operation that waits for itself from an operation that it runs inside stops")
-    func waitingForTheOuterOperation() async {
+    @Test("O22: a nested operation that waits for its outer operation stops the program")
+    func nestedWaitForTheOuterOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let outer = BlockOperation()
@@ -145,7 +146,7 @@ struct MisuseContractTests {
     }
 
     @Test("O22, BO1: one of several blocks that waits for its operation stops the program")
-    func aBlockThatWaitsForItsOperation() async {
+    func blockThatWaitsForItsOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = BlockOperation()
@@ -158,10 +159,8 @@ struct MisuseContractTests {
         expect(result, says: "'filter' (executing) waits for itself and would never finish")
     }
 
-    @Test(
-        "Q12, Q13: an operation that waits for a new one of its own queue, of which it has a slot left"
-    )
-    func waitingForANewOneOfAWiderQueue() async {
+    @Test("Q12, Q13: an operation may wait for a new one of its own queue if a slot is free")
+    func operationMayWaitForANewOneIfASlotIsFree() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         let runs = Tally()
@@ -173,8 +172,8 @@ struct MisuseContractTests {
         #expect(runs.value == 2)
     }
 
-    @Test("Q12: an async body that waits for all of its own queue stops the program")
-    func anAsyncBodyThatWaitsForItsOwnQueue() async {
+    @Test("Q12: an async body that waits for all operations of its own queue stops the program")
+    func asyncBodyThatWaitsForItsOwnQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()

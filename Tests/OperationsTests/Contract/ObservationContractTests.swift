@@ -4,9 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Observing properties: rows M1, Q21, B20, decision 5, and what is exact about O6 and O9.
+/// Observing properties: rows M1, Q21 and B20, decision 5, and the exact changes of rows O6 and O9.
 ///
-/// Observers are told before the completion block runs, so a completion block says when to look.
+/// Observers are notified before the completion block runs, so a test may check them once the
+/// completion block has been called.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ObservationContractTests {
     /// Runs an operation in a queue and returns when its completion block has been called.
@@ -39,8 +40,8 @@ struct ObservationContractTests {
         }
     }
 
-    @Test("M1: without options a change comes without values; each option adds its own")
-    func optionsChooseTheValues() {
+    @Test("M1: a change has no values without options; each option adds its own value")
+    func optionsSelectTheReportedValues() {
         let (none, old, new) = (Recorder<String>(), Recorder<String>(), Recorder<String>())
         let operation = Operation()
         let tokens = [
@@ -61,9 +62,8 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test(
-        "M1: .initial tells the present value before observe returns; .prior tells before a change")
-    func initialAndPrior() {
+    @Test("M1: .initial notifies before observe returns, and .prior notifies before a change")
+    func initialNotifiesAtOnceAndPriorBeforeAChange() {
         let operation = Operation()
         operation.queuePriority = .high
         let changes = Recorder<String>()
@@ -78,8 +78,8 @@ struct ObservationContractTests {
         token.invalidate()
     }
 
-    @Test("M1: a change of a value that is set is of the kind setting")
-    func theKind() {
+    @Test("M1: setting a property is a change of the kind setting")
+    func settingAPropertyIsAChangeOfKindSetting() {
         let operation = Operation()
         let kinds = Recorder<Bool>()
         let token = operation.observe(\.name, options: [.new]) { _, change in
@@ -90,8 +90,8 @@ struct ObservationContractTests {
         token.invalidate()
     }
 
-    @Test("M1: nothing is told after invalidate(), nor after the token is gone")
-    func tokensEndObservation() {
+    @Test("M1: an observer is not notified after invalidate(), or after its token is released")
+    func invalidatingOrReleasingTheTokenEndsObservation() {
         let operation = Operation()
         let changes = Tally()
         let token = operation.observe(\.queuePriority) { _, _ in changes.increment() }
@@ -109,8 +109,8 @@ struct ObservationContractTests {
         #expect(changes.value == 3)
     }
 
-    @Test("M1: an observer may end its own observation, or begin another, while it is told")
-    func observersMayChangeObservation() {
+    @Test("M1: an observer may end its own observation, and begin another, when it is notified")
+    func observerMayEndAndBeginObservationsWhenNotified() {
         let operation = Operation()
         let changes = Recorder<String>()
         let tokens = Recorder<KeyValueObservation>()
@@ -127,11 +127,11 @@ struct ObservationContractTests {
         for token in tokens.events { token.invalidate() }
     }
 
-    @Test("M1: neither operation nor closure is kept alive by an observation that has ended")
-    func nothingIsKeptAlive() async {
-        let gone = Tally()
+    @Test("M1: an observation that has ended retains neither the operation nor the closure")
+    func endedObservationRetainsNothing() async {
+        let releases = Tally()
         do {
-            let token = Token(gone)
+            let token = Token(releases)
             let operation = Operation()
             let observation = operation.observe(\.isFinished) { _, _ in
                 withExtendedLifetime(token) {}
@@ -139,11 +139,11 @@ struct ObservationContractTests {
             await run(operation)
             observation.invalidate()
         }
-        #expect(await comesTrue { gone.value == 1 })
+        #expect(await comesTrue { releases.value == 1 })
     }
 
-    @Test("M1: several observers are each told everything")
-    func severalObservers() async {
+    @Test("M1: each of several observers is notified of a change")
+    func eachOfSeveralObserversIsNotified() async {
         let operation = Operation()
         let changes = Recorder<Int>()
         let tokens = (0..<5).map { number in
@@ -156,8 +156,8 @@ struct ObservationContractTests {
 
     // MARK: Key paths of an operation
 
-    @Test("M1: isExecuting changes to true and back, before isFinished is told")
-    func theOrderOfALife() async {
+    @Test("M1: observers see isExecuting change to true and back before isFinished changes")
+    func isExecutingChangesTwiceBeforeIsFinished() async {
         let operation = BlockOperation {}
         let changes = Recorder<String>()
         let tokens = [
@@ -173,8 +173,8 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test("O6: of a cancelled operation isExecuting never changes")
-    func aCancelledOperationNeverExecutes() async {
+    @Test("O6: isExecuting of a cancelled operation never changes")
+    func isExecutingOfACancelledOperationNeverChanges() async {
         let operation = BlockOperation {}
         let changes = Recorder<String>()
         let tokens = [
@@ -190,8 +190,9 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test("O9, M1: isReady changes with the last dependency, with a removal, with a cancellation")
-    func isReadyChanges() {
+    @Test(
+        "O9, M1: isReady changes when the last dependency finishes or is removed, or on cancelling")
+    func isReadyChangesWithDependenciesAndCancellation() {
         let operations = (0..<3).map { _ in Operation() }
         let changes = Recorder<Bool?>()
         var tokens: [KeyValueObservation] = []
@@ -211,8 +212,9 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test("M1: dependencies, name, quality of service and completion block tell of each change")
-    func theConfiguration() {
+    @Test(
+        "M1: observers see each change of dependencies, name, quality of service, completion block")
+    func configurationChangesAreObservable() {
         let (operation, dependency) = (Operation(), Operation())
         let changes = Recorder<String>()
         let tokens = [
@@ -240,8 +242,8 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test("M1: what never changes can be observed too, and is told with .initial")
-    func constants() {
+    @Test("M1: a property that never changes can be observed; .initial notifies with its value")
+    func constantPropertiesAreObservable() {
         let values = Recorder<Bool?>()
         let operation = Operation()
         let tokens = [\Operation.isAsynchronous, \.isConcurrent].map { keyPath in
@@ -254,8 +256,8 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test("Decision 5, B20: what a subclass announces is told, once for each announced change")
-    func subclassesAreObserved() async {
+    @Test("Decision 5, B20: observers see each change that a subclass announces, once")
+    func observersSeeChangesAnnouncedBySubclasses() async {
         let operation = StateKeepingOperation()
         let changes = Recorder<String>()
         let tokens = [
@@ -268,13 +270,14 @@ struct ObservationContractTests {
         ]
         let queue = OperationQueue()
         queue.addOperation(operation)
-        // The whole announcement: the stage alone changes before its end.
+        // Wait for the notification: the stage changes before its announcement is complete.
         #expect(await comesTrue { changes.events.count == 1 })
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }
             operation.stage = .finished
         }
-        // Another thread may be telling the first one still, and then tells these too.
+        // Another thread may still be delivering the first notification. It then delivers the
+        // others too.
         #expect(await comesTrue { changes.events.count == 3 })
         #expect(Set(changes.events.prefix(1)) == ["executing false true"])
         #expect(
@@ -286,8 +289,8 @@ struct ObservationContractTests {
 
     // MARK: Key paths of a queue
 
-    @Test("Q21: operationCount and operations tell of each change, in order and exactly")
-    func theCountOfAQueue() async {
+    @Test("Q21: operationCount and operations report each change, in order and exactly")
+    func queueContentChangesAreReportedInOrder() async {
         let queue = serialQueue()
         let (counts, lists) = (Recorder<Int?>(), Recorder<Int?>())
         let tokens = [
@@ -309,9 +312,8 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test(
-        "Q21: from many threads the counts told are exact: each differs by one from the one before")
-    func countsAreExact() async {
+    @Test("Q21: counts reported from many threads are exact: each differs by one from the previous")
+    func countsReportedFromManyThreadsAreExact() async {
         let queue = OperationQueue()
         let counts = Recorder<Int>()
         let token = queue.observe(\.operationCount, options: [.new]) { _, change in
@@ -331,8 +333,8 @@ struct ObservationContractTests {
         token.invalidate()
     }
 
-    @Test("Q21: width, suspension, name and quality of service tell of each change")
-    func theConfigurationOfAQueue() {
+    @Test("Q21: width, suspension, name and quality of service report each change")
+    func queueConfigurationChangesAreObservable() {
         let queue = OperationQueue()
         let changes = Recorder<String>()
         let tokens = [

@@ -3,13 +3,13 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// Queues: rows Q1–Q22 as far as they need nothing but the queue, and O24–O27.
+/// Queues: rows Q1–Q22 as far as they concern the queue alone, and rows O24–O27.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QueueContractTests {
     // MARK: Order
 
-    @Test("O24: a changed priority goes to the back of its new bucket, each time it changes")
-    func aChangedPriorityGoesToTheBack() async {
+    @Test("O24: each change of priority moves an operation behind its new peers")
+    func changedPriorityMovesOperationBehindItsPeers() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<Int>()
@@ -25,8 +25,8 @@ struct QueueContractTests {
         #expect(order.events == [2, 0, 4, 3, 5, 1])
     }
 
-    @Test("O24: a priority changed while it is not ready, or in no queue, decides when it is ready")
-    func aPriorityChangedBeforeItIsReady() async {
+    @Test("O24: a priority set while an operation is not ready decides its place when it is ready")
+    func priorityChangedBeforeReadinessDecidesTheOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -44,7 +44,7 @@ struct QueueContractTests {
     }
 
     @Test("O25: a quality of service changes neither queuePriority nor the order of a queue")
-    func qualityOfServiceIsNoPriority() async {
+    func qualityOfServiceDoesNotAffectTheOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<Int>()
@@ -62,9 +62,9 @@ struct QueueContractTests {
         #expect(order.events == [0, 1, 2, 3])
     }
 
-    /// All slots but one are taken by operations that wait, so that the rest goes through one slot.
-    @Test("O27: priorities hold at any width", arguments: [2, 3, 5])
-    func prioritiesHoldAtAnyWidth(width: Int) async {
+    /// Blocked operations take all slots but one, so that the other operations share one slot.
+    @Test("O27: operations start by priority at any width", arguments: [2, 3, 5])
+    func operationsStartByPriorityAtAnyWidth(width: Int) async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = width
         let (done, timedOut, order) = (Signal(), Tally(), Recorder<Int>())
@@ -91,8 +91,8 @@ struct QueueContractTests {
         #expect(order.events.count == 40)
     }
 
-    @Test("O26, O27: what becomes ready while the queue runs goes before all that matters less")
-    func whatBecomesReadyLaterKeepsItsPriority() async {
+    @Test("O26, O27: an operation that becomes ready later starts before all of lower priority")
+    func operationThatBecomesReadyLaterKeepsItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -108,8 +108,8 @@ struct QueueContractTests {
         #expect(order.events.prefix(3) == ["gate", "urgent", "normal"])
     }
 
-    @Test("O26, O27: an operation added by a running one goes before all that matters less")
-    func whatIsAddedLaterKeepsItsPriority() async {
+    @Test("O26, O27: an operation added by a running one starts before all of lower priority")
+    func operationAddedLaterKeepsItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -124,8 +124,8 @@ struct QueueContractTests {
         #expect(order.events.first == "urgent")
     }
 
-    @Test("Q7: a queue of width 1 starts what is ready, not what came first")
-    func widthOneIsNotFirstInFirstOut() async {
+    @Test("Q7: a queue of width 1 starts the first ready operation, not the first one added")
+    func serialQueueStartsTheFirstReadyOperation() async {
         let queue = serialQueue()
         let order = Recorder<Int>()
         let gate = Operation()
@@ -142,8 +142,8 @@ struct QueueContractTests {
 
     // MARK: Width and suspension
 
-    @Test("Q6: -1 is the default, and can be set again; width zero is allowed")
-    func theDefaultWidth() {
+    @Test("Q6: the width is -1 by default and can be set to -1 again; zero is allowed")
+    func widthIsMinusOneByDefaultAndMayBeZero() {
         let queue = OperationQueue()
         #expect(OperationQueue.defaultMaxConcurrentOperationCount == -1)
         queue.maxConcurrentOperationCount = 0
@@ -152,15 +152,15 @@ struct QueueContractTests {
         #expect(queue.maxConcurrentOperationCount == -1)
     }
 
-    @Test("Q6: lowering the width stops nothing that runs, and holds for what comes next")
-    func loweringTheWidth() async {
+    @Test("Q6: lowering the width stops no running operation and limits later starts")
+    func loweredWidthAppliesToLaterStartsOnly() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 4
-        let (began, goOn, runs, inside) = (Signal(), Signal(), Tally(), Occupancy())
+        let (began, proceed, runs, inside) = (Signal(), Signal(), Tally(), Occupancy())
         for _ in 0..<4 {
             queue.addOperation {
                 began.send()
-                goOn.wait()
+                proceed.wait()
                 runs.increment()
             }
         }
@@ -173,32 +173,32 @@ struct QueueContractTests {
             }
         }
         #expect(queue.operationCount == 54)
-        for _ in 0..<4 { goOn.send() }
+        for _ in 0..<4 { proceed.send() }
         await queue.drain()
         #expect(runs.value == 4)
         #expect(inside.highest == 1)
     }
 
-    @Test("Q6: raising the width starts more at once, without anything else happening")
-    func raisingTheWidth() async {
+    @Test("Q6: raising the width starts more operations at once, without another event")
+    func raisingTheWidthStartsMoreOperations() async {
         let queue = serialQueue()
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         for _ in 0..<3 {
             queue.addOperation {
                 began.send()
-                goOn.wait()
+                proceed.wait()
             }
         }
         let first = await onThread { began.wait() }
         queue.maxConcurrentOperationCount = 3
         let others = await onThread { began.wait() && began.wait() }
-        for _ in 0..<3 { goOn.send() }
+        for _ in 0..<3 { proceed.send() }
         await queue.drain()
         #expect(first && others)
     }
 
-    @Test("Q9: a suspended queue takes operations, which start in their order when it goes on")
-    func aSuspendedQueueTakesOperations() async {
+    @Test("Q9: a suspended queue accepts operations and starts them in order when it resumes")
+    func suspendedQueueAcceptsOperations() async {
         let queue = serialQueue()
         let order = Recorder<Int>()
         queue.isSuspended = true
@@ -213,8 +213,8 @@ struct QueueContractTests {
 
     // MARK: Adding, listing, cancelling, waiting
 
-    @Test("Q3: operations may add to their queue, which may be gone for everybody else")
-    func operationsMayAddToTheirQueue() async {
+    @Test("Q3: an operation may add to its queue after all other code has released the queue")
+    func operationMayAddToAQueueThatOthersReleased() async {
         let runs = Tally()
         let last = BlockOperation { runs.increment() }
         do {
@@ -231,16 +231,16 @@ struct QueueContractTests {
         #expect(runs.value == 3)
     }
 
-    @Test("Q4, B19: a suspended queue is freed once everything in it was cancelled")
-    func aSuspendedQueueIsFreedAfterCancellation() async {
+    @Test("Q4, B19: a suspended queue is released once all of its operations are cancelled")
+    func suspendedQueueIsReleasedAfterCancellation() async {
         weak var weakQueue: OperationQueue?
-        let gone = Tally()
+        let releases = Tally()
         let last: Operation
         do {
             let queue = suspendedQueue()
             weakQueue = queue
             for _ in 0..<10 {
-                let token = Token(gone)
+                let token = Token(releases)
                 queue.addOperation { withExtendedLifetime(token) {} }
             }
             last = Operation()
@@ -248,12 +248,12 @@ struct QueueContractTests {
             queue.cancelAllOperations()
         }
         await last.waitUntilFinished()
-        #expect(await comesTrue { weakQueue == nil && gone.value == 10 })
+        #expect(await comesTrue { weakQueue == nil && releases.value == 10 })
     }
 
-    @Test("Q11: cancelAllOperations calls cancel() on each, in the order they were added")
-    func cancellingAllGoesInOrder() async {
-        final class Noting: Operation, @unchecked Sendable {
+    @Test("Q11: cancelAllOperations calls cancel() on each operation in the order added")
+    func cancelAllCancelsInTheOrderAdded() async {
+        final class CancelRecorder: Operation, @unchecked Sendable {
             let number: Int
             let order: Recorder<Int>
             init(_ number: Int, _ order: Recorder<Int>) {
@@ -268,7 +268,7 @@ struct QueueContractTests {
         let queue = suspendedQueue()
         let order = Recorder<Int>()
         for number in 0..<20 {
-            let operation = Noting(number, order)
+            let operation = CancelRecorder(number, order)
             operation.queuePriority = number % 2 == 0 ? .low : .high
             queue.addOperation(operation)
         }
@@ -277,8 +277,8 @@ struct QueueContractTests {
         #expect(order.events == Array(0..<20))
     }
 
-    @Test("Q11: what is added after cancelAllOperations runs")
-    func whatIsAddedAfterCancellingAllRuns() async {
+    @Test("Q11: an operation added after cancelAllOperations runs")
+    func operationAddedAfterCancelAllRuns() async {
         let queue = OperationQueue()
         let runs = Tally()
         queue.cancelAllOperations()
@@ -288,7 +288,7 @@ struct QueueContractTests {
     }
 
     @Test("Q12: waiting for an empty queue, suspended or not, returns at once")
-    func waitingForAnEmptyQueue() async {
+    func waitForAnEmptyQueueReturnsAtOnce() async {
         await onThread {
             OperationQueue().waitUntilAllOperationsAreFinished()
             suspendedQueue().waitUntilAllOperationsAreFinished()
@@ -296,8 +296,8 @@ struct QueueContractTests {
         await suspendedQueue().waitUntilAllOperationsAreFinished()
     }
 
-    @Test("Q12: a wait for a suspended queue ends when it goes on")
-    func waitingForASuspendedQueue() async {
+    @Test("Q12: a wait for a suspended queue ends after the queue resumes")
+    func waitForASuspendedQueueEndsAfterItResumes() async {
         let queue = suspendedQueue()
         let runs = Tally()
         for _ in 0..<10 { queue.addOperation { runs.increment() } }
@@ -309,11 +309,11 @@ struct QueueContractTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test("Q13: addOperations(_:waitUntilFinished:) on a thread waits for those only")
-    func addOperationsOnAThreadWaitsForThose() async {
+    @Test("Q13: addOperations(_:waitUntilFinished:) on a thread waits for its operations only")
+    func blockingAddOperationsWaitsForItsOperationsOnly() async {
         let queue = OperationQueue()
-        let goOn = Signal()
-        queue.addOperation { goOn.wait() }
+        let proceed = Signal()
+        queue.addOperation { proceed.wait() }
         let count = await onThread {
             let operations = (0..<20).map { _ in Operation() }
             queue.addOperations(operations, waitUntilFinished: true)
@@ -322,17 +322,17 @@ struct QueueContractTests {
         }
         #expect(count == 20)
         #expect(queue.operationCount == 1)
-        goOn.send()
+        proceed.send()
         await queue.drain()
     }
 
-    @Test("Q15: operations lists the executing one too, first because it was added first")
-    func operationsListsTheExecutingOne() async {
+    @Test("Q15: operations includes the executing operation, first because it was added first")
+    func operationsIncludesTheExecutingOperation() async {
         let queue = serialQueue()
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let running = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         let waiting = Operation()
         waiting.queuePriority = .veryHigh
@@ -341,7 +341,7 @@ struct QueueContractTests {
         queue.addOperation(waiting)
         #expect(queue.operations == [running, waiting])
         #expect(running.isExecuting && !waiting.isExecuting)
-        goOn.send()
+        proceed.send()
         await queue.drain()
     }
 
@@ -363,8 +363,8 @@ struct QueueContractTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test("Q17: operations of the main queue wait for dependencies elsewhere, and priorities hold")
-    func theMainQueueTakesPartInGraphs() async {
+    @Test("Q17: dependencies hold between the main queue and other queues")
+    func dependenciesHoldBetweenMainAndOtherQueues() async {
         let order = Recorder<String>()
         let download = BlockOperation { order.record("download") }
         let show = BlockOperation {
@@ -379,14 +379,14 @@ struct QueueContractTests {
         #expect(order.events == ["download", "show", "store"])
     }
 
-    @Test("Q18: outside operations, off the main thread, current is nil")
-    func currentElsewhereIsNil() async {
+    @Test("Q18: current is nil outside operations and off the main thread")
+    func currentIsNilOutsideOperations() async {
         let isNil = await onThread { OperationQueue.current == nil }
         #expect(isNil)
     }
 
-    @Test("B15: a name set after the first operation is the name")
-    func aLateName() async {
+    @Test("B15: a name set after the first operation takes effect")
+    func nameMayBeSetAfterTheFirstOperation() async {
         let queue = OperationQueue()
         queue.addOperation {}
         await queue.drain()
@@ -396,7 +396,7 @@ struct QueueContractTests {
         #expect(queue.name?.hasPrefix("NSOperationQueue 0x") == true)
     }
 
-    @Test("Decision 1, Q14: queues are equal by identity, and everything in them can be overridden")
+    @Test("Decision 1, Q14: queues are equal by identity, and all their members can be overridden")
     func everythingCanBeOverridden() async {
         let queue = EverythingOverridden()
         #expect(Set([queue, OperationQueue(), queue]).count == 2)

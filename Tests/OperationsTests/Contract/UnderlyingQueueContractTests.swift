@@ -4,7 +4,7 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// Queues that run on a dispatch queue of the user's: rows Q16, Q9, B14.
+/// Operation queues that run on a dispatch queue of the user: rows Q9, Q16 and B14.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct UnderlyingQueueContractTests {
     private static let key = DispatchSpecificKey<Int>()
@@ -15,36 +15,37 @@ struct UnderlyingQueueContractTests {
         return queue
     }
 
-    @Test("Q16: nil unless set; the main queue's is the main dispatch queue")
-    func theDefaults() {
+    @Test(
+        "Q16: underlyingQueue is nil unless set; that of the main queue is the main dispatch queue")
+    func underlyingQueueIsNilExceptForTheMainQueue() {
         #expect(OperationQueue().underlyingQueue == nil)
-        // Dispatch on Linux makes a new object each time the main queue is asked for.
+        // On Linux, each use of `DispatchQueue.main` returns a new object.
         let key = DispatchSpecificKey<Bool>()
         DispatchQueue.main.setSpecific(key: key, value: true)
         #expect(OperationQueue.main.underlyingQueue?.getSpecific(key: key) == true)
         DispatchQueue.main.setSpecific(key: key, value: nil)
     }
 
-    @Test("Q16: every operation runs on it, whatever its kind, and current is the operation queue")
-    func operationsRunOnIt() async {
+    @Test("Q16: all operations run on the underlying queue, and current is the operation queue")
+    func operationsRunOnTheUnderlyingQueue() async {
         let queue = OperationQueue()
         let underlying = dispatchQueue(.concurrent)
         queue.underlyingQueue = underlying
         let seen = Recorder<Bool>()
-        let look: @Sendable () -> Void = {
+        let recordContext: @Sendable () -> Void = {
             seen.record(
                 DispatchQueue.getSpecific(key: Self.key) == 7 && OperationQueue.current === queue)
         }
-        for _ in 0..<20 { queue.addOperation(look) }
-        let chain = (0..<20).map { _ in BlockOperation(block: look) }
+        for _ in 0..<20 { queue.addOperation(recordContext) }
+        let chain = (0..<20).map { _ in BlockOperation(block: recordContext) }
         for (later, earlier) in zip(chain.dropFirst(), chain) { later.addDependency(earlier) }
         await queue.addOperations(chain, waitUntilFinished: true)
         await queue.drain()
         #expect(seen.events == Array(repeating: true, count: 40))
     }
 
-    @Test("Q16: a serial one runs one operation at a time, at any width, the best first")
-    func aSerialOne() async {
+    @Test("Q16: on a serial dispatch queue, operations run one at a time and by priority")
+    func serialUnderlyingQueueRunsOneAtATimeByPriority() async {
         let queue = suspendedQueue()
         queue.underlyingQueue = dispatchQueue()
         queue.maxConcurrentOperationCount = 8
@@ -65,8 +66,8 @@ struct UnderlyingQueueContractTests {
         #expect(order.events == order.events.sorted(by: >))
     }
 
-    @Test("Q6, Q16: the width holds on a concurrent one")
-    func theWidthHolds() async {
+    @Test("Q6, Q16: the width holds on a concurrent dispatch queue")
+    func widthHoldsOnAConcurrentUnderlyingQueue() async {
         let queue = OperationQueue()
         queue.underlyingQueue = dispatchQueue(.concurrent)
         queue.maxConcurrentOperationCount = 2
@@ -82,7 +83,7 @@ struct UnderlyingQueueContractTests {
     }
 
     @Test("Q9: suspending the queue does not suspend the dispatch queue")
-    func suspensionLeavesItAlone() async {
+    func suspendingDoesNotSuspendTheUnderlyingQueue() async {
         let queue = suspendedQueue()
         let underlying = dispatchQueue()
         queue.underlyingQueue = underlying
@@ -97,8 +98,8 @@ struct UnderlyingQueueContractTests {
         #expect(runs.value == 1)
     }
 
-    @Test("Q9: a suspended dispatch queue holds the operations back until it goes on")
-    func aSuspendedDispatchQueue() async {
+    @Test("Q9: a suspended dispatch queue holds operations back until it resumes")
+    func suspendedUnderlyingQueueHoldsOperationsBack() async {
         let queue = OperationQueue()
         let underlying = dispatchQueue()
         underlying.suspend()
@@ -113,8 +114,8 @@ struct UnderlyingQueueContractTests {
         #expect(operation.isFinished)
     }
 
-    @Test("Q16: on a concurrent one no operation waits behind another one that is slow")
-    func nobodyWaitsBehindASlowOne() async {
+    @Test("Q16: on a concurrent dispatch queue, no operation waits behind a slow one")
+    func slowOperationDelaysNoOtherOnAConcurrentQueue() async {
         let queue = suspendedQueue()
         queue.underlyingQueue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         queue.claimsSeveral()
@@ -127,7 +128,7 @@ struct UnderlyingQueueContractTests {
     }
 
     @Test("Q16: two queues may share one dispatch queue")
-    func twoQueuesShareOne() async {
+    func twoQueuesMayShareAnUnderlyingQueue() async {
         let underlying = dispatchQueue()
         let queues = (0..<2).map { _ in
             let queue = OperationQueue()
@@ -145,8 +146,8 @@ struct UnderlyingQueueContractTests {
         #expect(inside.highest == 1)
     }
 
-    @Test("Q16: it can be taken away again when the queue is empty")
-    func itCanBeTakenAway() async {
+    @Test("Q16: the underlying queue of an empty operation queue can be removed")
+    func underlyingQueueOfAnEmptyQueueCanBeRemoved() async {
         let queue = OperationQueue()
         queue.underlyingQueue = dispatchQueue()
         queue.addOperation {}
@@ -159,8 +160,8 @@ struct UnderlyingQueueContractTests {
         #expect(seen.events == [nil])
     }
 
-    @Test("Q16: the queue keeps it alive, and lets go of it with itself")
-    func itIsKept() async {
+    @Test("Q16: an operation queue retains its underlying queue until it is released itself")
+    func queueRetainsItsUnderlyingQueue() async {
         weak var weakUnderlying: DispatchQueue?
         do {
             let queue = OperationQueue()
@@ -176,8 +177,8 @@ struct UnderlyingQueueContractTests {
         #expect(await comesTrue { weakUnderlying == nil })
     }
 
-    @Test("Q16: setting it while operations are in the queue stops the program")
-    func settingItWhileBusy() async {
+    @Test("Q16: setting underlyingQueue while operations are in the queue stops the program")
+    func settingUnderlyingQueueOfABusyQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = suspendedQueue()
@@ -188,8 +189,8 @@ struct UnderlyingQueueContractTests {
         expect(result, says: "Download queue")
     }
 
-    @Test("B14: the main dispatch queue is refused")
-    func theMainDispatchQueueIsRefused() async {
+    @Test("B14: the main dispatch queue is rejected")
+    func mainDispatchQueueIsRejected() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -200,7 +201,7 @@ struct UnderlyingQueueContractTests {
     }
 
     @Test("Q14: underlyingQueue can be overridden")
-    func itIsOpen() {
+    func underlyingQueueCanBeOverridden() {
         final class Watching: OperationQueue, @unchecked Sendable {
             let sets = Tally()
             override var underlyingQueue: DispatchQueue? { didSet { sets.increment() } }
@@ -210,8 +211,8 @@ struct UnderlyingQueueContractTests {
         #expect(queue.sets.value == 1)
     }
 
-    @Test("Q16, B14: a busy queue, and the main dispatch queue, throw")
-    func anUnderlyingQueueThatCannotBe() async throws {
+    @Test("Q16, B14: the checked setter throws for a busy queue and for the main dispatch queue")
+    func checkedSetterThrowsForBusyAndMainQueues() async throws {
         let queue = suspendedQueue()
         queue.name = "Download queue"
         let underlying = DispatchQueue(label: "underlying")
@@ -227,15 +228,15 @@ struct UnderlyingQueueContractTests {
         #expect(queue.underlyingQueue === underlying)
     }
 
-    @Test("Q16: set while a worker still has what it ran, it gets all that is added then")
-    func whatIsAddedBeforeTheWorkerHasLetGo() async {
+    @Test("Q16: an underlying queue set before a worker leaves runs the operations added later")
+    func underlyingQueueSetBeforeAWorkerLeavesIsUsed() async {
         let underlying = dispatchQueue()
-        let (reached, changed, held) = (Signal(), Signal(), Signal())
-        underlying.async { held.wait() }
+        let (reached, changed, unblocked) = (Signal(), Signal(), Signal())
+        underlying.async { unblocked.wait() }
         let queue = OperationQueue()
-        let (gone, seen) = (Tally(), Recorder<Bool>())
+        let (releases, seen) = (Tally(), Recorder<Bool>())
         func begin() async -> KeyValueObservation {
-            let token = Token(gone)
+            let token = Token(releases)
             let operation = BlockOperation { withExtendedLifetime(token) {} }
             let observation = operation.observe(\.isFinished) { _, _ in
                 reached.send()
@@ -250,8 +251,8 @@ struct UnderlyingQueueContractTests {
         queue.underlyingQueue = underlying
         queue.addOperation { seen.record(DispatchQueue.getSpecific(key: Self.key) == 7) }
         changed.send()
-        #expect(await comesTrue { gone.value == 1 })
-        held.send()
+        #expect(await comesTrue { releases.value == 1 })
+        unblocked.send()
         await queue.drain()
         #expect(seen.events == [true])
         withExtendedLifetime(observation) {}

@@ -3,12 +3,12 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// Waits that can never end stop the program with the names of all that wait: rows O22, Q12,
-/// decision 9.
+/// Waits that can never end stop the program with the names of all waiting operations: rows O22 and
+/// Q12, and decision 9.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct WaitCycleContractTests {
-    @Test("O22: two operations that wait for each other")
-    func twoThatWaitForEachOther() async {
+    @Test("O22: two operations that wait for each other stop the program")
+    func operationsThatWaitForEachOtherTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -24,8 +24,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'download'", "'decode'", "wait")
     }
 
-    @Test("O22: three operations that wait in a ring are all named")
-    func aRingOfThree() async {
+    @Test("O22: a cycle of three waiting operations stops the program with the names of all")
+    func cycleOfThreeWaitingOperationsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -44,8 +44,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'download'", "'decode'", "'resize'")
     }
 
-    @Test("O22: an operation of a serial queue that waits for one behind it")
-    func waitingForOneBehind() async {
+    @Test("O22: an operation of a serial queue that waits for a later one stops the program")
+    func serialOperationThatWaitsForALaterOneTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -63,8 +63,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'first'", "'second'")
     }
 
-    @Test("O22: an operation of a serial queue that adds one to it and waits")
-    func waitingForOneThatItAdds() async {
+    @Test("O22: an operation of a serial queue that adds another one and waits stops the program")
+    func serialOperationThatAddsAnotherAndWaitsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -80,8 +80,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'first'", "'second'")
     }
 
-    @Test("O22: an operation that waits for one that depends on it, at any distance")
-    func waitingForADependent() async {
+    @Test("O22: an operation that waits for a direct or indirect dependent stops the program")
+    func operationThatWaitsForItsDependentTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -96,8 +96,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'download'", "'decode'", "'resize'")
     }
 
-    @Test("O22: operations of two serial queues, each of which waits for one behind the other")
-    func acrossTwoSerialQueues() async {
+    @Test("O22: a wait cycle across two serial queues stops the program")
+    func waitCycleAcrossTwoSerialQueuesTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -119,8 +119,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'left'", "'right'")
     }
 
-    @Test("Q12: two operations, each of which waits for the whole queue of the other")
-    func waitingForEachOthersQueues() async {
+    @Test("Q12: two operations that wait for each other's queues stop the program")
+    func operationsThatWaitForEachOthersQueuesTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             endSoon()
@@ -146,8 +146,8 @@ struct WaitCycleContractTests {
         expect(result, says: "'left'", "'right'")
     }
 
-    @Test("O22: two async bodies that wait for each other")
-    func asyncBodiesThatWaitForEachOther() async {
+    @Test("O22: two async bodies that wait for each other stop the program")
+    func asyncBodiesThatWaitForEachOtherTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Waiting: AsyncOperation, @unchecked Sendable {
@@ -168,8 +168,8 @@ struct WaitCycleContractTests {
     }
 
     @Test(
-        "O22: waits that only look alike end: a wider queue, a cancelled operation, a broken ring")
-    func waitsThatEnd() async {
+        "O22: waits that resemble a cycle end: a wider queue, a cancelled operation, an open chain")
+    func waitsThatOnlyResembleACycleEnd() async {
         let wide = OperationQueue()
         wide.maxConcurrentOperationCount = 2
         let behind = Operation()
