@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Numbers, and how many of them were taken. Not Sendable.
+/// A sequence of numbers that counts how many of them were taken. It is not Sendable.
 final class Tap: Sequence, IteratorProtocol {
     let limit: Int
     let taken = Tally()
@@ -20,7 +20,7 @@ final class Tap: Sequence, IteratorProtocol {
     }
 }
 
-/// The same, one after the other.
+/// The asynchronous variant of `Tap`, which may throw an error at its end.
 struct AsyncTap: AsyncSequence {
     typealias Element = Int
     let tap: Tap
@@ -45,7 +45,7 @@ struct ConcurrentMapTests {
     struct Broken: Error, Equatable {}
     typealias AsyncGate = AsyncOperationTests.AsyncGate
 
-    @Test func resultsComeInOrder() async throws {
+    @Test func resultsAreInInputOrder() async throws {
         let numbers = try await (0..<100).concurrentMap(width: 8) { number in
             for _ in 0..<((100 - number) % 5) { await Task.yield() }
             return "\(number)"
@@ -56,7 +56,7 @@ struct ConcurrentMapTests {
         #expect(try await [Int]().concurrentMap { $0 } == [])
     }
 
-    @Test func noMoreThanTheWidthAtATimeAndNoElementEarlier() async throws {
+    @Test func widthLimitsRunningBodiesAndTakenElements() async throws {
         let (tap, inside) = (Tap(200), Occupancy())
         let taken = tap.taken
         let done = Tally()
@@ -71,7 +71,7 @@ struct ConcurrentMapTests {
     }
 
     @Test(arguments: [true, false])
-    func theFirstErrorCancelsTheRest(isAsync: Bool) async throws {
+    func firstErrorCancelsTheRest(isAsync: Bool) async throws {
         let tap = Tap(100)
         let cancelled = Tally()
         let body: @Sendable (Int) async throws -> Int = { number in
@@ -94,7 +94,7 @@ struct ConcurrentMapTests {
         #expect(cancelled.value <= 3 && tap.taken.value == 4)
     }
 
-    @Test func anErrorOfTheSequenceCancelsTheRest() async throws {
+    @Test func errorOfTheSequenceCancelsTheRest() async throws {
         let cancelled = Tally()
         await #expect(throws: Broken()) {
             try await AsyncTap(tap: Tap(3), error: Broken()).concurrentForEach(width: 4) { _ in
@@ -105,7 +105,7 @@ struct ConcurrentMapTests {
     }
 
     @Test(arguments: [true, false])
-    func cancellingTheTaskCancelsAll(isAsync: Bool) async throws {
+    func cancellingTheTaskCancelsAllBodies(isAsync: Bool) async throws {
         let began = AsyncGate()
         let task = Task {
             let body: @Sendable (Int) async throws -> Void = { _ in
@@ -123,7 +123,7 @@ struct ConcurrentMapTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func taskLocalValuesAreThere() async throws {
+    @Test func bodiesHaveTheTaskLocalValues() async throws {
         let seen = try await Label.$value.withValue("map") {
             try await (0..<10).concurrentMap { _ in
                 await Task.yield()
@@ -133,7 +133,7 @@ struct ConcurrentMapTests {
         #expect(seen == Array(repeating: "map", count: 10))
     }
 
-    @MainActor @Test func theSequenceStaysOnTheActor() async throws {
+    @MainActor @Test func sequenceIsIteratedOnTheCallersActor() async throws {
         struct OnMain: Sequence, IteratorProtocol {
             var left = 10
             mutating func next() -> Int? {
@@ -145,29 +145,29 @@ struct ConcurrentMapTests {
         #expect(try await OnMain().concurrentMap(width: 2) { $0 } == (0..<10).reversed())
     }
 
-    @Test func insideAnOperationOfAQueueOfWidthOne() async throws {
+    @Test func concurrentMapWorksInsideASerialQueue() async throws {
         let sum = serialQueue().add {
             try await (0..<100).concurrentMap(width: 4) { $0 }.reduce(0, +)
         }
         #expect(try await sum.value == 4950)
     }
 
-    @Test func aMillionElementsLeaveNothingBehind() async throws {
-        let living = Atomic<Int>(0)
+    @Test func widthHoldsForManyElements() async throws {
+        let running = Atomic<Int>(0)
         let highest = Atomic<Int>(0)
         final class Element: Sendable {}
         let count = 1_000_000 / slowness / 4
         let sum = Tally()
         try await (0..<count).concurrentForEach(width: 4) { _ in
-            let now = living.add(1, ordering: .relaxed).newValue
+            let now = running.add(1, ordering: .relaxed).newValue
             highest.max(now, ordering: .relaxed)
             sum.increment()
-            living.subtract(1, ordering: .relaxed)
+            running.subtract(1, ordering: .relaxed)
         }
         #expect(sum.value == count && highest.load(ordering: .relaxed) <= 4)
     }
 
-    @Test func aWidthOfNothingIsAMistake() async {
+    @Test func widthOfZeroTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             try await [1].concurrentForEach(width: 0) { _ in }

@@ -10,11 +10,11 @@ struct FeedingTests {
     typealias AsyncGate = AsyncOperationTests.AsyncGate
 
     @Test(arguments: [true, false])
-    func itReturnsWhenAllHaveEndedAndNeverHoldsMore(isAsync: Bool) async throws {
+    func addEachReturnsAtTheEndAndRespectsItsLimit(isAsync: Bool) async throws {
         let (queue, tap) = (OperationQueue(), Tap(500))
         let (ran, counts, taken) = (Tally(), Recorder<Int>(), tap.taken)
         let body: @Sendable (Int) async throws -> Void = { _ in
-            // What was taken and has not ended is in the queue.
+            // Elements that were taken and have not ended are in the queue.
             counts.record(taken.value - ran.value)
             counts.record(queue.operationCount)
             ran.increment()
@@ -29,7 +29,7 @@ struct FeedingTests {
         #expect(counts.events.allSatisfy { $0 <= 7 })
     }
 
-    @Test func theFirstFailureLeavesOthersInTheQueueAlone() async throws {
+    @Test func firstFailureDoesNotCancelUnrelatedOperations() async throws {
         let (queue, gate) = (OperationQueue(), AsyncGate())
         let other = queue.add {
             await gate.wait()
@@ -53,7 +53,7 @@ struct FeedingTests {
         #expect(try await other.value == 1)
     }
 
-    @Test func cancellingOneOfThemEndsIt() async throws {
+    @Test func cancellingOneOperationEndsAddEach() async throws {
         let queue = serialQueue()
         queue.isSuspended = true
         let task = Task { try await queue.add("row", each: 0..<100, within: 4) { _ in } }
@@ -64,7 +64,7 @@ struct FeedingTests {
         await queue.drain()
     }
 
-    @Test func cancellingTheTaskEndsIt() async throws {
+    @Test func cancellingTheTaskEndsAddEach() async throws {
         let queue = suspendedQueue()
         let task = Task { try await queue.add(each: 0..<100, within: 4) { _ in } }
         #expect(await comesTrue { queue.operationCount == 4 })
@@ -73,7 +73,7 @@ struct FeedingTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test func insideAScopeTheScopeThrowsIt() async {
+    @Test func scopeThrowsTheFailureOfAddEach() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 try await queue.add(each: 0..<100, within: 4) { number in
@@ -83,7 +83,7 @@ struct FeedingTests {
         }
     }
 
-    @Test func severalFeedOneQueue() async throws {
+    @Test func severalTasksMayFeedOneQueue() async throws {
         let (queue, ran) = (serialQueue(), Tally())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
@@ -99,7 +99,7 @@ struct FeedingTests {
         #expect(ran.value == 4 * (2_000 / slowness))
     }
 
-    @Test func manyComeToAnEndAtAnyMoment() async {
+    @Test func addEachEndsAfterAFailureOrCancellationAtAnyTime() async {
         for round in 0..<(300 / slowness) {
             let queue = OperationQueue()
             let task = Task {
@@ -116,7 +116,7 @@ struct FeedingTests {
         }
     }
 
-    @Test func whereItWouldWaitForItselfItSaysSo() async {
+    @Test func addEachThatWouldWaitForItselfTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -130,7 +130,7 @@ struct FeedingTests {
         expect(result, says: "'row' cannot start while 'outer' holds the only slot of queue 'Q'")
     }
 
-    @Test func whatWaitsForRoomHasANameAndTraits() async throws {
+    @Test func addWithinALimitTakesANameAndTraits() async throws {
         let queue = OperationQueue()
         let runs = Tally()
         let flaky = try await queue.add("flaky", .retry(1, backoff: .none), within: 1) {
@@ -142,7 +142,7 @@ struct FeedingTests {
         #expect(try await other.value == 3 && other.name == "other")
     }
 
-    @Test func roomForNothingIsAMistake() async {
+    @Test func limitOfZeroTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             try await OperationQueue().add(each: [1], within: 0) { _ in }

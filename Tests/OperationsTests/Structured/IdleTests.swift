@@ -8,34 +8,34 @@ import Testing
 struct IdleTests {
     typealias AsyncGate = AsyncOperationTests.AsyncGate
 
-    @Test func theFirstTurnComesAtOnceIfThereIsNothing() async {
+    @Test func firstElementComesAtOnceIfTheQueueIsEmpty() async {
         let queue = OperationQueue()
         var idles = queue.idles.makeAsyncIterator()
         #expect(await idles.next() != nil)
     }
 
-    @Test func eachFurtherTurnComesWhenItBecameEmptyAgain() async {
-        let (queue, turns) = (OperationQueue(), Tally())
+    @Test func laterElementsComeWhenTheQueueIsEmptyAgain() async {
+        let (queue, elements) = (OperationQueue(), Tally())
         let gate = AsyncGate()
         queue.add { await gate.wait() }
         let task = Task {
             for await _ in queue.idles {
-                if turns.increment() == 3 { break }
+                if elements.increment() == 3 { break }
             }
         }
         for _ in 0..<20 { await Task.yield() }
-        #expect(turns.value == 0)
+        #expect(elements.value == 0)
         gate.open()
-        #expect(await comesTrue { turns.value == 1 })
+        #expect(await comesTrue { elements.value == 1 })
         for _ in 0..<20 { await Task.yield() }
-        #expect(turns.value == 1)
+        #expect(elements.value == 1)
         queue.addBarrierBlock {}
-        #expect(await comesTrue { turns.value == 2 })
+        #expect(await comesTrue { elements.value == 2 })
         queue.addOperation {}
         await task.value
     }
 
-    @Test func whatHappenedMeanwhileIsNotMissed() async {
+    @Test func idlePeriodsBetweenElementsAreReportedOnce() async {
         let queue = OperationQueue()
         var idles = queue.idles.makeAsyncIterator()
         #expect(await idles.next() != nil)
@@ -61,13 +61,13 @@ struct IdleTests {
         await queue.drain()
     }
 
-    @Test func noTurnIsLost() async {
-        let (queue, turns) = (OperationQueue(), Recorder<Int>())
+    @Test func noIdlePeriodIsMissed() async {
+        let (queue, elements) = (OperationQueue(), Recorder<Int>())
         let rounds = 2_000 / slowness
         let acknowledged = Signal()
         let task = Task {
             for await _ in queue.idles {
-                turns.record(queue.operationCount)
+                elements.record(queue.operationCount)
                 acknowledged.send()
             }
         }
@@ -80,6 +80,6 @@ struct IdleTests {
         }
         task.cancel()
         await task.value
-        #expect(turns.events.count == rounds + 1)
+        #expect(elements.events.count == rounds + 1)
     }
 }

@@ -13,9 +13,9 @@ struct ScopeTests {
     }
     typealias AsyncGate = AsyncOperationTests.AsyncGate
 
-    // MARK: The end
+    // MARK: Returning
 
-    @Test func itReturnsWhatTheBodyReturnsWhenAllHasEnded() async throws {
+    @Test func scopeReturnsTheBodysResultAfterAllOperationsEnd() async throws {
         let ran = Tally()
         let result = try await withOperationQueue(
             name: "scope", maxConcurrentOperationCount: 2
@@ -38,11 +38,11 @@ struct ScopeTests {
         #expect(result == "done" && ran.value == 31)
     }
 
-    @Test func anEmptyScopeReturns() async throws {
+    @Test func emptyScopeReturns() async throws {
         #expect(try await withOperationQueue { _ in 7 } == 7)
     }
 
-    @Test func resultsNeedNotBeSendable() async throws {
+    @Test func resultNeedNotBeSendable() async throws {
         final class Plain { var number = 0 }
         let plain = Plain()
         let same = try await withOperationQueue { queue in
@@ -52,7 +52,7 @@ struct ScopeTests {
         #expect(same === plain && plain.number == 3)
     }
 
-    @MainActor @Test func theBodyStaysOnItsActor() async throws {
+    @MainActor @Test func bodyStaysOnItsActor() async throws {
         var number = 0
         try await withOperationQueue { queue in
             MainActor.assertIsolated()
@@ -64,7 +64,7 @@ struct ScopeTests {
     // MARK: Failures
 
     @Test(arguments: [true, false])
-    func theFirstFailureCancelsTheRestAndIsThrown(isAsync: Bool) async {
+    func firstFailureCancelsTheRestAndIsThrown(isAsync: Bool) async {
         let seen = Recorder<TypedOperation<Void>>()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
@@ -95,7 +95,7 @@ struct ScopeTests {
         }
     }
 
-    @Test func awaitingAFailureAndCatchingItDoesNotHandleIt() async {
+    @Test func catchingAnOperationsErrorDoesNotHandleItsFailure() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 let upload = queue.add { () throws -> Int in throw Broken() }
@@ -104,19 +104,19 @@ struct ScopeTests {
         }
     }
 
-    @Test func theFailureIsThrownAndNotWhatFollowsFromIt() async {
+    @Test func scopeThrowsTheFailureAndNotItsConsequences() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 let waiting = queue.add { try await untilCancelled() }
                 queue.add { () throws in throw Broken() }
-                // Throws that it was cancelled.
+                // This throws the cancellation of `waiting`.
                 try await waiting.value
             }
         }
     }
 
     @Test(arguments: [false, true])
-    func aFailureThatIsMadeUpForGoesOn(isBehindAnother: Bool) async throws {
+    func handledFailureDoesNotEndTheScope(isBehindAnother: Bool) async throws {
         let ran = Recorder<String>()
         try await withOperationQueue { queue in
             let upload = TypedOperation { () throws -> Int in throw Broken() }
@@ -130,7 +130,7 @@ struct ScopeTests {
         #expect(ran.events == ["clean up", "rest"])
     }
 
-    @Test func aCancelledOneMakesUpForNothing() async {
+    @Test func cancelledHandlerDoesNotHandleAFailure() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 let upload = TypedOperation { () throws -> Int in throw Broken() }
@@ -142,7 +142,7 @@ struct ScopeTests {
         }
     }
 
-    @Test func cancellingOneByHandEndsNothing() async throws {
+    @Test func cancellingOneOperationDoesNotEndTheScope() async throws {
         let ran = Tally()
         try await withOperationQueue { queue in
             queue.isSuspended = true
@@ -154,7 +154,7 @@ struct ScopeTests {
         #expect(ran.value == 1)
     }
 
-    @Test func aSubclassThatSaysItFailedEndsIt() async {
+    @Test func failureReportedByASubclassEndsTheScope() async {
         final class Callback: Operation, @unchecked Sendable {
             override func main() { fail(Broken()) }
         }
@@ -163,7 +163,7 @@ struct ScopeTests {
         }
     }
 
-    @Test func whatIsAddedAfterTheEndBeganNeverBegins() async {
+    @Test func operationsAddedAfterAFailureNeverStart() async {
         let ran = Tally()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
@@ -187,7 +187,7 @@ struct ScopeTests {
         #expect(ran.value == 0)
     }
 
-    @Test func anErrorOfTheBodyCancelsTheRest() async {
+    @Test func errorOfTheBodyCancelsTheRest() async {
         let seen = Recorder<TypedOperation<Void>>()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
@@ -201,7 +201,7 @@ struct ScopeTests {
                 == "what it belonged to failed: no connection")
     }
 
-    @Test func manyThatFailWhileOthersAreAdded() async {
+    @Test func scopeEndsIfOperationsFailWhileOthersAreAdded() async {
         for round in 0..<(400 / slowness) {
             let running = Occupancy()
             await #expect(throws: Broken.self) {
@@ -223,7 +223,7 @@ struct ScopeTests {
         }
     }
 
-    @Test func anAttemptThatIsFollowedByAnotherIsNoFailure() async throws {
+    @Test func attemptThatIsRetriedIsNoFailure() async throws {
         let attempts = Tally()
         let result = try await withOperationQueue { queue in
             queue.add(.retry(2, backoff: .constant(.zero))) {
@@ -234,7 +234,7 @@ struct ScopeTests {
         #expect(result == 7 && attempts.value == 3)
     }
 
-    @Test func theFailureOfTheLastAttemptEndsIt() async {
+    @Test func failureOfTheLastAttemptEndsTheScope() async {
         let attempts = Tally()
         let siblings = suspendedQueue()
         await #expect(throws: Broken()) {
@@ -276,7 +276,7 @@ struct ScopeTests {
     }
 
     @Test(arguments: [true, false])
-    func whatTheBodyThrowsAfterACancellationComesFirst(isItsOwn: Bool) async {
+    func bodysOwnErrorTakesPrecedenceOverCancellation(isItsOwn: Bool) async {
         let began = AsyncGate()
         let task = Task {
             try await withOperationQueue { queue in
@@ -297,7 +297,7 @@ struct ScopeTests {
         #expect(isItsOwn ? error is Broken : error is CancellationError)
     }
 
-    @Test func inATaskThatIsCancelledNothingBegins() async {
+    @Test func nothingStartsInACancelledTask() async {
         let ran = Tally()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -310,9 +310,9 @@ struct ScopeTests {
         #expect(ran.value == 0)
     }
 
-    // MARK: What flows in
+    // MARK: Inherited values
 
-    @Test func taskLocalValuesAreInEveryBody() async throws {
+    @Test func everyBodyHasTheTaskLocalValues() async throws {
         final class Subclass: Operation, @unchecked Sendable {
             let seen: Recorder<String>
             init(_ seen: Recorder<String>) { self.seen = seen }
@@ -336,7 +336,7 @@ struct ScopeTests {
                     _ = queue.add { seen.record("inner sync \(Label.value)") }
                     _ = queue.add { () async in seen.record("inner async \(Label.value)") }
                 }
-                // From a thread that is in no task.
+                // This thread runs no task.
                 await onThread { queue.addOperation { seen.record("thread \(Label.value)") } }
             }
         }
@@ -348,7 +348,7 @@ struct ScopeTests {
             ])
     }
 
-    @Test func thePriorityOfTheTaskFlowsIn() async throws {
+    @Test func operationsInheritThePriorityOfTheTask() async throws {
         let seen = Recorder<TaskPriority>()
         let task = Task(priority: .high) {
             try await withOperationQueue { queue in
@@ -361,7 +361,7 @@ struct ScopeTests {
         #expect(seen.events == [.high, .high, .high])
     }
 
-    @Test func currentQueueAndOperationAreThoseOfTheBody() async throws {
+    @Test func currentQueueAndOperationMatchTheBody() async throws {
         let outer = serialQueue()
         let operation = outer.add("outer") {
             try await withOperationQueue { queue in
@@ -379,9 +379,9 @@ struct ScopeTests {
         try await operation.value
     }
 
-    // MARK: Elsewhere
+    // MARK: Nesting, lifetime and misuse
 
-    @Test func insideAnOperationOfAQueueOfWidthOne() async throws {
+    @Test func scopeWorksInsideASerialQueue() async throws {
         let outer = serialQueue()
         let sums = (0..<10).map { number in
             outer.add {
@@ -394,7 +394,7 @@ struct ScopeTests {
         #expect(try await sums.values() == (0..<10).map { $0 * 45 })
     }
 
-    @Test func scopesInsideOfScopes() async {
+    @Test func failureOfANestedScopeEndsTheOuterScope() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { outer in
                 outer.add("inner") {
@@ -406,7 +406,7 @@ struct ScopeTests {
         }
     }
 
-    @Test func operationsThatBlockDoNotKeepOthersWaiting() async throws {
+    @Test func blockedOperationsDoNotDelayOthers() async throws {
         let (ran, signal) = (Tally(), Signal())
         try await withOperationQueue { queue in
             for _ in 0..<8 {
@@ -422,7 +422,7 @@ struct ScopeTests {
         #expect(ran.value == 8)
     }
 
-    @Test func manyPlainOperations() async throws {
+    @Test func scopeWaitsForManyPlainOperations() async throws {
         let ran = Tally()
         let count = 200_000 / slowness
         try await withOperationQueue { queue in
@@ -431,7 +431,7 @@ struct ScopeTests {
         #expect(ran.value == count)
     }
 
-    @Test func anUnderlyingQueueMayBeSet() async throws {
+    @Test func underlyingQueueMayBeSet() async throws {
         let ran = Tally()
         try await withOperationQueue { queue in
             queue.underlyingQueue = DispatchQueue(label: "below")
@@ -443,7 +443,7 @@ struct ScopeTests {
         #expect(ran.value == 2)
     }
 
-    @Test func itsQueueGoesWithIt() async throws {
+    @Test func queueIsReleasedWithItsScope() async throws {
         weak var weakQueue: OperationQueue?
         try await withOperationQueue { queue in
             weakQueue = queue
@@ -452,7 +452,7 @@ struct ScopeTests {
         #expect(await comesTrue { weakQueue == nil })
     }
 
-    @Test func itSaysWhatItWaitsFor() async throws {
+    @Test func explanationNamesTheScopeThatAnOperationAwaits() async throws {
         let (outer, gate, began) = (OperationQueue(), AsyncGate(), AsyncGate())
         let operation = outer.add("outer") {
             try await withOperationQueue(name: "scope") { queue in
@@ -472,7 +472,7 @@ struct ScopeTests {
         try await operation.value
     }
 
-    @Test func addingAfterTheEndIsAMistake() async throws {
+    @Test func addingAfterTheScopeHasEndedIsRejected() async throws {
         let queue = try await withOperationQueue { $0 }
         #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(Operation()) }
         let error = #expect(throws: OperationMisuse.self) {

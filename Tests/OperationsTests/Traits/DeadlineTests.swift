@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DeadlineTests {
-    @Test func oneThatHasNotStartedLeavesWithoutItsBody() async {
+    @Test func operationNotStartedByItsDeadlineSkipsItsBody() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         queue.isSuspended = true
@@ -20,7 +20,7 @@ struct DeadlineTests {
         #expect(late.error.map { "\($0)" } == "'late' had not started by its deadline")
     }
 
-    @Test func oneThatRunsIsStoppedAndNotTriedAgain() async {
+    @Test func deadlineStopsARunningOperationWithoutRetry() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
@@ -39,7 +39,7 @@ struct DeadlineTests {
         await queue.drain()
     }
 
-    @Test func itAlsoEndsTheWaitForAnotherAttempt() async {
+    @Test func deadlineEndsTheWaitForTheNextAttempt() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let late = queue.add(
@@ -51,7 +51,7 @@ struct DeadlineTests {
         #expect(await clock.becomesQuiet())
     }
 
-    @Test func aMomentOfAnotherClockIsOneToo() async {
+    @Test func deadlineMayUseAnotherClock() async {
         let clock = ManualClock()
         clock.advance(by: .seconds(100))
         let moment = clock.now.advanced(by: .seconds(3))
@@ -68,7 +68,7 @@ struct DeadlineTests {
         #expect(late.error is OperationDeadlineExceeded)
     }
 
-    @Test func oneThatKeepsItLeavesNoTimer() async throws {
+    @Test func operationThatMeetsItsDeadlineLeavesNoTimer() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let kept = queue.add(.deadline(in: .seconds(1))) { 1 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DelayTests {
-    @Test func itIsNotReadyBeforeItsTime() async {
+    @Test func delayedOperationIsNotReadyBeforeItsTime() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
         let order = Recorder<String>()
@@ -26,7 +26,7 @@ struct DelayTests {
         await queue.drain()
     }
 
-    @Test func oneThatIsCancelledMeanwhileLeavesAtOnce() async {
+    @Test func cancelledDelayedOperationLeavesAtOnce() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let ran = Tally()
@@ -38,7 +38,7 @@ struct DelayTests {
         #expect(await clock.becomesQuiet())
     }
 
-    @Test func itsDependenciesAreWaitedForToo() async {
+    @Test func delayedOperationAlsoWaitsForItsDependencies() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let order = Recorder<String>()
@@ -59,27 +59,27 @@ struct DelayTests {
         #expect(order.events == ["first", "late"])
     }
 
-    @Test func changesOfIsReadyAreTold() async {
+    @Test func observersSeeTheChangesOfIsReady() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let late = BlockOperation {}
         late.apply(.delay(.seconds(1)))
         let seen = Recorder<Bool>()
-        let told = Signal()
+        let notified = Signal()
         let observation = late.observe(\.isReady, options: .new) { _, change in
             change.newValue.map { seen.record($0) }
-            told.send()
+            notified.send()
         }
         queue.addOperation(late)
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
-        #expect(told.wait() && told.wait())
+        #expect(notified.wait() && notified.wait())
         #expect(seen.events == [false, true])
         withExtendedLifetime(observation) {}
     }
 
-    /// An operation started by hand runs once and at once.
-    @Test func withoutAQueueTraitsAboutTimeDoNotCount() {
+    /// An operation that is started by hand runs once and immediately.
+    @Test func startByHandIgnoresTimeTraits() {
         let ran = Tally()
         let operation = TypedOperation<Int> {
             ran.increment()
@@ -91,7 +91,7 @@ struct DelayTests {
         #expect(operation.error is NoConnection && operation.attempt == 1)
     }
 
-    @Test func traitsComeBeforeTheQueue() async {
+    @Test func applyingTraitsToAnEnqueuedOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = BlockOperation {}

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// Numbers and times that no program intends, but that data may contain.
+/// Numbers and times that no program intends but input data may contain.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExtremeValueTests {
     private final class Odd: Operation, @unchecked Sendable {
@@ -18,13 +18,12 @@ struct ExtremeValueTests {
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -7, 7])
-    func anyThreadPriorityCountsAsTheNearestOne(_ value: Double) async {
+    func anyThreadPriorityIsClampedToItsRange(_ value: Double) async {
         let operation = BlockOperation {}
         operation.threadPriority = value
         #expect(operation.threadPriority == (value.isNaN ? 0.5 : value > 0.5 ? 1 : 0))
         let queue = OperationQueue()
-        // Only at the usual niceness or above: the process may not be allowed to lower a niceness
-        // again.
+        // Skip the low priorities: the process may not be allowed to lower a niceness again.
         if !(value < 0.5) {
             let odd = Odd(value)
             await queue.addOperations([operation, odd], waitUntilFinished: false)
@@ -34,7 +33,7 @@ struct ExtremeValueTests {
         #expect((-20...19).contains(Operation.niceness(for: value)))
     }
 
-    @Test func costsThatAddUpToMoreThanTheLargestNumberCountAsThat() async throws {
+    @Test func sumOfCostsSaturatesAtTheLargestInteger() async throws {
         let queue = suspendedQueue()
         let budget = ConcurrencyBudget(.max, name: "bytes")
         queue.add("all", .cost(.max, of: budget)) {}
@@ -52,7 +51,7 @@ struct ExtremeValueTests {
     @Test(arguments: [
         Duration.seconds(Int64.max), Duration(attoseconds: .max), Duration(attoseconds: .min),
     ])
-    func anyTimeCanBeGiven(_ time: Duration) async throws {
+    func anyDurationIsAccepted(_ time: Duration) async throws {
         let queue = OperationQueue()
         let done = queue.add(
             .timeout(time), .retry(1, backoff: .exponential(from: time, factor: 1e300, max: time))
@@ -74,7 +73,7 @@ struct ExtremeValueTests {
         await queue.drain()
     }
 
-    @Test func aPeriodOfAnAttosecondRunsAgainAndAgain() async {
+    @Test func periodOfAnAttosecondRunsRepeatedly() async {
         let queue = OperationQueue()
         let runs = Tally()
         let periodic = queue.add(.every(Duration(attoseconds: 1))) { runs.increment() }

@@ -3,27 +3,27 @@ import Testing
 
 @testable import Operations
 
-/// The transitions of holds and attempts, on the state alone.
+/// Transitions of `LifecycleState` for holds, permits and attempts, without a queue.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct HeldWordTests {
+struct HoldAndAttemptTransitionTests {
     typealias Event = (inout LifecycleState) -> Bool
 
-    private func after(_ word: LifecycleState?, _ events: Event...) -> LifecycleState? {
-        guard var word else { return nil }
-        for event in events where !event(&word) { return nil }
-        return word
+    private func after(_ state: LifecycleState?, _ events: Event...) -> LifecycleState? {
+        guard var state else { return nil }
+        for event in events where !event(&state) { return nil }
+        return state
     }
 
-    private var asking: LifecycleState? { after(LifecycleState(), { $0.enqueued() }) }
+    private var newlyEnqueued: LifecycleState? { after(LifecycleState(), { $0.enqueued() }) }
     private var claimed: LifecycleState? {
-        after(asking, { $0.becameReady(wasReady: true) }, { $0.claimed(takesSlot: true) })
+        after(newlyEnqueued, { $0.becameReady(wasReady: true) }, { $0.claimed(takesSlot: true) })
     }
     private var executing: LifecycleState? {
         after(claimed, { $0.startingFromQueue() }, { $0.startRequested(isCancelled: false) })
     }
 
-    @Test func whoIsHeldIsNotReadyUntilLetGo() throws {
-        let held = try #require(after(asking, { $0.putOnHold() }))
+    @Test func operationOnHoldIsNotReadyUntilReleased() throws {
+        let held = try #require(after(newlyEnqueued, { $0.putOnHold() }))
         #expect(!held.isReady && held.unfinishedDependencies == 0)
         let waiting = try #require(after(held, { $0.stillNotReady() }))
         #expect(waiting.phase == .waiting)
@@ -35,10 +35,11 @@ struct HeldWordTests {
         #expect(after(waiting, { $0.released() }, { $0.released() }) == nil)
     }
 
-    @Test func aHeldOneHasToWaitForItsDependenciesToo() throws {
+    @Test func operationOnHoldAlsoWaitsForItsDependencies() throws {
         let held = try #require(
             after(
-                asking, { $0.putOnHold() }, { $0.dependencyAdded() }, { $0.stillNotReady() }))
+                newlyEnqueued, { $0.putOnHold() }, { $0.dependencyAdded() }, { $0.stillNotReady() })
+        )
         #expect(after(held, { $0.released() })?.phase == .waiting)
         #expect(after(held, { $0.dependencyFinished() })?.phase == .waiting)
         #expect(
@@ -47,26 +48,26 @@ struct HeldWordTests {
         #expect(after(held, { $0.permitsGranted() }) == nil)
     }
 
-    @Test func aCancelledOneIsReadyThoughHeld() throws {
-        let held = try #require(after(asking, { $0.putOnHold() }, { $0.stillNotReady() }))
+    @Test func cancelledOperationIsReadyDespiteItsHold() throws {
+        let held = try #require(after(newlyEnqueued, { $0.putOnHold() }, { $0.stillNotReady() }))
         let cancelled = try #require(after(held, { $0.cancelRequested() }))
         #expect(cancelled.phase == .checkingReadiness && cancelled.isReady)
         #expect(after(cancelled, { $0.permitsGranted() }) == nil)
     }
 
-    @Test func whoGetsUnitsHasASlot() throws {
-        let filed = try #require(after(asking, { $0.becameReady(wasReady: true) }))
-        let refused = try #require(after(filed, { $0.permitsRefused() }))
+    @Test func operationWithGrantedPermitsHoldsASlot() throws {
+        let queued = try #require(after(newlyEnqueued, { $0.becameReady(wasReady: true) }))
+        let refused = try #require(after(queued, { $0.permitsRefused() }))
         #expect(refused.phase == .waiting && !refused.isReady)
         let granted = try #require(after(refused, { $0.permitsGranted() }))
         #expect(granted.phase == .queued && granted.isReady && granted.has(.holdsSlot))
         #expect(after(granted, { $0.permitsGranted() }) == nil)
         // An operation that is about to leave does not wait for permits.
-        #expect(after(filed, { $0.cancelRequested() }, { $0.permitsRefused() }) == nil)
-        #expect(after(filed, { $0.cancellationAnnounced() }, { $0.permitsRefused() }) == nil)
+        #expect(after(queued, { $0.cancelRequested() }, { $0.permitsRefused() }) == nil)
+        #expect(after(queued, { $0.cancellationAnnounced() }, { $0.permitsRefused() }) == nil)
     }
 
-    @Test func anAttemptEndsWithoutATrace() throws {
+    @Test func endedAttemptLeavesNoTraceInTheState() throws {
         let running = try #require(executing)
         let failed = try #require(after(running, { $0.failed() }, { $0.expired() }))
         #expect(failed.isCancelled && failed.outcome == .failed)
@@ -75,10 +76,10 @@ struct HeldWordTests {
         #expect(!waiting.has([.failed, .expired, .holdsSlot, .claimedAlone]))
         let again = try #require(
             after(waiting, { $0.released() }, { $0.becameReady(wasReady: true) }))
-        #expect(again == after(asking, { $0.becameReady(wasReady: true) }))
+        #expect(again == after(newlyEnqueued, { $0.becameReady(wasReady: true) }))
     }
 
-    @Test func aCancelledAttemptIsTheLast() throws {
+    @Test func cancelledAttemptIsTheLast() throws {
         let running = try #require(executing)
         #expect(after(running, { $0.cancelRequested() }, { $0.attemptEnded() }) == nil)
         #expect(after(running, { $0.cancellationAnnounced() }, { $0.attemptEnded() }) == nil)

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import Operations
 
-/// A clock that stands still until a test moves it.
+/// A clock whose time changes only when a test advances it.
 final class ManualClock: Clock {
     struct Instant: InstantProtocol {
         var offset = Duration.zero
@@ -51,8 +51,8 @@ final class ManualClock: Clock {
     }
 
     private func begin(_ number: Int, _ sleeper: Sleeper) {
-        typealias Told = (end: Result<Void, any Error>?, [CheckedContinuation<Void, Never>])
-        let told: Told = state.withLock { state in
+        typealias Outcome = (end: Result<Void, any Error>?, [CheckedContinuation<Void, Never>])
+        let outcome: Outcome = state.withLock { state in
             if state.cancelled.remove(number) != nil { return (.failure(CancellationError()), []) }
             if sleeper.deadline <= state.now { return (.success(()), []) }
             state.sleepers[number] = sleeper
@@ -61,8 +61,8 @@ final class ManualClock: Clock {
             state.watchers.removeAll { $0.count <= count }
             return (nil, woken)
         }
-        if let end = told.end { sleeper.continuation.resume(with: end) }
-        for watcher in told.1 { watcher.resume() }
+        if let end = outcome.end { sleeper.continuation.resume(with: end) }
+        for watcher in outcome.1 { watcher.resume() }
     }
 
     /// Waits until at least `count` tasks sleep.
@@ -77,7 +77,7 @@ final class ManualClock: Clock {
         }
     }
 
-    /// Waits until no task sleeps: an unneeded timer ends a little after its operation.
+    /// Waits until no task sleeps. The timer of an operation may end shortly after the operation.
     func becomesQuiet() async -> Bool {
         await comesTrue { state.withLock { $0.sleepers.isEmpty } }
     }
@@ -101,7 +101,7 @@ final class ManualClock: Clock {
 }
 
 extension OperationQueue {
-    /// Makes a queue whose time is that of the clock.
+    /// Makes a queue that takes its time from the clock.
     convenience init(_ clock: ManualClock, width: Int = -1) {
         self.init()
         time = TimeSource(clock)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PeriodTests {
-    @Test func itRunsAtAFixedRateAndLeavesOutWhatItMissed() async {
+    @Test func periodicOperationRunsAtAFixedRateAndSkipsMissedRuns() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
         let moments = Recorder<Duration>()
@@ -32,7 +32,7 @@ struct PeriodTests {
         #expect(await clock.becomesQuiet())
     }
 
-    @Test func anErrorEndsIt() async {
+    @Test func errorEndsAPeriodicOperation() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let runs = Tally()
@@ -45,7 +45,7 @@ struct PeriodTests {
         await queue.drain()
     }
 
-    @Test func eachRunMayBeRetriedAndTheFirstDelayed() async {
+    @Test func eachRunMayBeRetriedAndTheFirstRunDelayed() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let seen = Recorder<String>()
@@ -65,7 +65,7 @@ struct PeriodTests {
         #expect(seen.events == ["1: 1", "3: 2", "11: 1", "13: 2"])
     }
 
-    @Test func ticksLieOnWholePeriods() {
+    @Test func nextTickIsAtMostOnePeriodAway() {
         let first = Duration.milliseconds(7)
         for period in [Duration.nanoseconds(3), .microseconds(333), .seconds(1), .seconds(86_400)] {
             for now in [Duration.zero, first, .seconds(5), .seconds(1_000_000_000)] {

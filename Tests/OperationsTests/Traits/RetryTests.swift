@@ -8,7 +8,7 @@ import Testing
 struct RetryTests {
     @TaskLocal static var label = "none"
 
-    @Test func itRunsAgainUntilItSucceeds() async throws {
+    @Test func operationIsRetriedUntilItSucceeds() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
         let completions = Tally()
@@ -43,7 +43,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [true, false])
-    func theLastErrorIsItsOwn(isAsync: Bool) async {
+    func operationFailsWithTheErrorOfItsLastAttempt(isAsync: Bool) async {
         let queue = OperationQueue(ManualClock())
         let runs = Tally()
         let trait = OperationTrait.retry(2, backoff: .none)
@@ -56,7 +56,7 @@ struct RetryTests {
         #expect(feed.error as? NoConnection == NoConnection(number: 3))
     }
 
-    @Test func onlyWhatIsWorthIt() async {
+    @Test func retryConditionDecidesWhichErrorsAreRetried() async {
         let queue = OperationQueue(ManualClock())
         let runs = Tally()
         let feed = queue.add(
@@ -66,9 +66,9 @@ struct RetryTests {
         #expect(runs.value == 2 && feed.error as? NoConnection == NoConnection(number: 2))
     }
 
-    /// The first attempt ends before the code that made its task knows the task.
+    /// The first attempt ends before the code that creates its task has a reference to the task.
     @Test(arguments: Place.allCases)
-    func aSecondAttemptIsCancelled(_ place: Place) async {
+    func secondAttemptCanBeCancelled(_ place: Place) async {
         let queue = OperationQueue()
         let runs = Tally()
         let operation = await place.make {
@@ -84,7 +84,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [true, false])
-    func cancelledBetweenAttemptsItLeavesAtOnce(isSuspended: Bool) async {
+    func operationCancelledBetweenAttemptsLeavesAtOnce(isSuspended: Bool) async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let runs = Tally()
@@ -101,7 +101,7 @@ struct RetryTests {
         #expect(await clock.becomesQuiet())
     }
 
-    @Test func cancellingTheQueueEndsThemAll() async {
+    @Test func cancellingTheQueueEndsAllRetries() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         for _ in 0..<20 {
@@ -132,7 +132,7 @@ struct RetryTests {
         #expect(order.events == ["attempt 1", "attempt 2", "list 2", "barrier", "later"])
     }
 
-    @Test func changesOfItsStateAreTold() async {
+    @Test func observersSeeTheStateChangesOfEachAttempt() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let feed = TypedOperation<Void> {
@@ -140,7 +140,7 @@ struct RetryTests {
         }
         feed.apply(.retry(1, backoff: .constant(.seconds(1))))
         let seen = Recorder<String>()
-        let told = Signal()
+        let notified = Signal()
         let observations = [
             feed.observe(\.isExecuting, options: .new) { _, change in
                 seen.record("executing \(change.newValue ?? false)")
@@ -150,13 +150,13 @@ struct RetryTests {
             },
             feed.observe(\.isFinished, options: .new) { _, change in
                 seen.record("finished \(change.newValue ?? false)")
-                told.send()
+                notified.send()
             },
         ]
         queue.addOperation(feed)
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         await queue.drain()
-        #expect(await told.arrives())
+        #expect(await notified.arrives())
         let values = seen.events
         #expect(values.filter { $0.hasPrefix("ready") } == ["ready false", "ready true"])
         #expect(
@@ -167,7 +167,7 @@ struct RetryTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func aSubclassThatSaysItHasFailedIsRunAgain() async {
+    @Test func subclassThatReportsAFailureIsRetried() async {
         final class Upload: Operation, @unchecked Sendable {
             let runs = Tally()
             override func main() { if runs.increment() < 3 { fail(NoConnection()) } }
@@ -181,7 +181,7 @@ struct RetryTests {
             upload.runs.value == 3 && upload.error == nil && upload.status.outcome == .succeeded)
     }
 
-    @Test func anAsyncSubclassIsRunAgain() async throws {
+    @Test func asyncSubclassIsRetried() async throws {
         final class Upload: TypedOperation<Int>, @unchecked Sendable {
             override func main() async throws -> Int {
                 await Task.yield()
@@ -196,7 +196,7 @@ struct RetryTests {
         #expect(try await upload.value == 3)
     }
 
-    @Test func taskLocalValuesAreThereInEachAttempt() async throws {
+    @Test func eachAttemptHasTheTaskLocalValues() async throws {
         let queue = OperationQueue(ManualClock())
         let seen = Recorder<String>()
         let operation = Self.$label.withValue("mine") {
@@ -210,7 +210,7 @@ struct RetryTests {
         #expect(seen.events == ["mine", "mine", "mine", "mine"])
     }
 
-    @Test func aMethodIsCalledAgainAndItsTargetLetGo() async throws {
+    @Test func invocationIsRetriedAndReleasesItsTarget() async throws {
         final class Store: Sendable {
             let calls = Tally()
             func load(_ name: String) throws -> Int {
@@ -231,7 +231,7 @@ struct RetryTests {
         #expect(target == nil)
     }
 
-    @Test func theBodyGoesAfterTheLastAttempt() async {
+    @Test func bodyIsReleasedAfterTheLastAttempt() async {
         let queue = OperationQueue(ManualClock())
         weak var held: Tally?
         let operation: TypedOperation<Int>
@@ -249,7 +249,7 @@ struct RetryTests {
         #expect(held == nil && operation.isFinished)
     }
 
-    @Test func attemptsAreOneUnitOfProgress() async {
+    @Test func allAttemptsCountAsOneUnitOfProgress() async {
         let queue = OperationQueue(ManualClock())
         queue.progress.totalUnitCount = 4
         for isAsync in [true, false] {
@@ -264,7 +264,7 @@ struct RetryTests {
         #expect(queue.progress.completedUnitCount == 2)
     }
 
-    @Test func manyAtOnceRunEachAsOftenAsTheyShould() async {
+    @Test func manyOperationsRunTheirExactNumberOfAttempts() async {
         let queue = OperationQueue(ManualClock(), width: 4)
         let inside = Occupancy()
         let runs = Tally()
@@ -284,7 +284,7 @@ struct RetryTests {
 
     // MARK: Back-off
 
-    @Test func waitsGrowUpToALimit() {
+    @Test func backoffGrowsUpToItsLimit() {
         let random = RandomSource.system
         let exponential = RetryBackoff.exponential(
             from: .milliseconds(100), factor: 2, max: .seconds(1), jitter: .none)
@@ -297,7 +297,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [1e30, .greatestFiniteMagnitude, .infinity])
-    func waitsThatGrowBeyondAllNumbersEndAtTheLimit(factor: Double) {
+    func overflowingBackoffIsCappedAtItsLimit(factor: Double) {
         let random = RandomSource.system
         let steep = RetryBackoff.exponential(
             from: .milliseconds(100), factor: factor, max: .seconds(1), jitter: .none)
@@ -309,7 +309,7 @@ struct RetryTests {
         #expect(negative.wait(beforeRetry: .max, using: random) == .zero)
     }
 
-    @Test func jitterIsSpreadAndRepeatsWithItsSeed() {
+    @Test func jitterIsEvenlySpreadAndReproducible() {
         let backoff = RetryBackoff.exponential(from: .seconds(1), factor: 1)
         let (one, other) = (RandomSource(seed: 7), RandomSource(seed: 7))
         let waits = (1...1_000).map { backoff.wait(beforeRetry: $0, using: one) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimeoutTests {
-    @Test func anAsyncBodyIsStoppedAndTheOperationHasFailed() async {
+    @Test func timeoutStopsAnAsyncBodyAndFailsTheOperation() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
@@ -34,7 +34,7 @@ struct TimeoutTests {
                 == "'slow' failed: 'slow' took longer than 5.0 s")
     }
 
-    @Test func aBodyThatBlocksIsReachedByItsHandler() async {
+    @Test func timeoutCallsTheCancelHandlerOfABlockedBody() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let aborted = Signal()
@@ -58,7 +58,7 @@ struct TimeoutTests {
         }
     }
 
-    @Test func anOverrideOfCancelIsCalled() async {
+    @Test func timeoutCallsAnOverrideOfCancel() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let download = Download()
@@ -69,7 +69,7 @@ struct TimeoutTests {
         #expect(download.error is OperationTimeout && download.isCancelled)
     }
 
-    @Test func aSubclassThatKeepsItsOwnStateIsStoppedToo() async {
+    @Test func timeoutStopsASubclassThatManagesItsOwnState() async {
         final class Kept: StateKeepingOperation, @unchecked Sendable {
             override func main() {}
             override func cancel() {
@@ -87,7 +87,7 @@ struct TimeoutTests {
         #expect(kept.error is OperationTimeout)
     }
 
-    @Test func oneThatIsQuickEnoughLeavesNoTimer() async throws {
+    @Test func operationThatEndsInTimeLeavesNoTimer() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         #expect(try await queue.add(.timeout(.seconds(1))) { 1 }.value == 1)
@@ -97,7 +97,7 @@ struct TimeoutTests {
         #expect(await clock.becomesQuiet())
     }
 
-    @Test func aTimeoutIsRetriedAndForgotten() async throws {
+    @Test func timedOutAttemptIsRetriedAndLeavesNoTrace() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
@@ -115,8 +115,8 @@ struct TimeoutTests {
         #expect(!slow.isCancelled && slow.error == nil && slow.cancellationReason == nil)
     }
 
-    /// The timeout passes inside of `start()`, before the worker gets to `main()`.
-    @Test func oneThatIsLateFromTheStartRunsAndIsRetried() async {
+    /// The timeout expires inside `start()`, before the worker calls `main()`.
+    @Test func attemptThatTimesOutInStartRunsAndIsRetried() async {
         final class Late: Operation, @unchecked Sendable {
             let clock: ManualClock
             let seen = Recorder<String>()
@@ -139,22 +139,22 @@ struct TimeoutTests {
         #expect(late.error == nil && !late.isCancelled)
     }
 
-    @Test func aCancellationAfterATimeoutIsNotLost() async {
+    @Test func cancellationAfterATimeoutIsNotLost() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let (ready, stopped, goOn) = (Signal(), Signal(), Signal())
+        let (ready, stopped, proceed) = (Signal(), Signal(), Signal())
         let runs = Tally()
         let slow = queue.add(.timeout(.seconds(1)), .retry(3, backoff: .none)) {
             runs.increment()
             Operation.current?.onCancel { stopped.send() }
             ready.send()
-            goOn.wait()
+            proceed.wait()
         }
         #expect(await ready.arrives())
         await clock.advance(by: .seconds(1), whenSleepers: 1)
         #expect(await stopped.arrives())
         slow.cancel(because: "enough")
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(runs.value == 1 && slow.isCancelled)
         #expect(slow.cancellationReason?.description == "enough")
@@ -162,10 +162,10 @@ struct TimeoutTests {
     }
 
     @Test(arguments: [true, false])
-    func aCancellationByWhatTheTimeoutStopsIsNotLost(isAsync: Bool) async {
+    func cancellationByATimedOutBodyIsNotLost(isAsync: Bool) async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let (ready, goOn) = (Signal(), AsyncGate())
+        let (ready, proceed) = (Signal(), AsyncGate())
         let runs = Tally()
         let slow = queue.add(.timeout(.seconds(1)), .retry(3, backoff: .none)) {
             () async throws in
@@ -174,18 +174,18 @@ struct TimeoutTests {
             if isAsync {
                 try await withTaskCancellationHandler {
                     ready.send()
-                    try await goOn.wait()
+                    try await proceed.wait()
                 } onCancel: {
                     own.cancel(because: "enough")
-                    goOn.open()
+                    proceed.open()
                 }
             } else {
                 own.onCancel {
                     own.cancel(because: "enough")
-                    goOn.open()
+                    proceed.open()
                 }
                 ready.send()
-                try await goOn.wait()
+                try await proceed.wait()
             }
         }
         #expect(await ready.arrives())
@@ -195,7 +195,7 @@ struct TimeoutTests {
         #expect(slow.cancellationReason?.description == "enough")
     }
 
-    @Test func bodiesThatKeepAllProcessorsBusyAreStopped() async {
+    @Test func timeoutStopsBodiesThatOccupyAllProcessors() async {
         let queue = OperationQueue()
         let bodies = (0..<2 * WorkerPool.shared.cores).map { _ in
             queue.add(.timeout(.milliseconds(5))) {
@@ -206,11 +206,11 @@ struct TimeoutTests {
         #expect(bodies.allSatisfy { $0.error is OperationTimeout })
     }
 
-    @Test func handlersOfTheBodyGoWithTheAttemptAndOthersStay() async throws {
+    @Test func onlyHandlersOfTheBodyEndWithItsAttempt() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let calls = Recorder<String>()
-        let (second, stopped, goOn) = (Signal(), Signal(), Signal())
+        let (second, stopped, proceed) = (Signal(), Signal(), Signal())
         let operation = TypedOperation<Void> {
             let attempt = Operation.current?.attempt ?? 0
             Operation.current?.onCancel {
@@ -219,7 +219,7 @@ struct TimeoutTests {
             }
             if attempt == 1 { throw NoConnection() }
             second.send()
-            goOn.wait()
+            proceed.wait()
         }
         operation.apply(.retry(1, backoff: .none))
         operation.onCancel { calls.record("outside") }
@@ -227,15 +227,14 @@ struct TimeoutTests {
         #expect(await second.arrives())
         operation.cancel()
         #expect(await stopped.arrives())
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(calls.events.sorted() == ["2", "outside"])
     }
 
-    /// Timers of finished attempts do not affect later ones, whatever the moment at which they
-    /// fire.
+    /// The timer of a finished attempt does not affect later attempts, whenever it fires.
     @Test(arguments: 0..<40)
-    func timersMeetTheEndsOfBodies(seed: Int) async {
+    func lateTimerDoesNotAffectALaterAttempt(seed: Int) async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let ends = Recorder<Int>()

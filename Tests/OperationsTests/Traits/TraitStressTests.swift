@@ -7,12 +7,12 @@ import class Foundation.ProcessInfo
 
 @testable import Operations
 
-/// Random operations with traits on several queues, and threads that disturb them.
+/// Runs random operations with traits in several queues while random changes disturb them.
 ///
-/// `OPERATIONS_STRESS_SEED` repeats one round.
+/// Set `OPERATIONS_STRESS_SEED` to repeat the round of a seed.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TraitStressTests {
-    @Test func nothingIsLostOrRunTooOften() async {
+    @Test func noOperationIsLostOrRunsTooOften() async {
         let given = ProcessInfo.processInfo.environment["OPERATIONS_STRESS_SEED"]
         if let seed = given.flatMap({ UInt64($0) }) { return await TraitStress(seed: seed).run() }
         for seed in 1...4 as ClosedRange<UInt64> { await TraitStress(seed: seed).run() }
@@ -33,8 +33,8 @@ private final class TraitStress: Sendable {
         let budget: ConcurrencyBudget
         let most: Int
         let used = Atomic<Int>(0)
-        init(_ units: Int, most: Int, name: String) {
-            budget = ConcurrencyBudget(units, name: name)
+        init(_ permits: Int, most: Int, name: String) {
+            budget = ConcurrencyBudget(permits, name: name)
             self.most = most
         }
     }
@@ -47,7 +47,7 @@ private final class TraitStress: Sendable {
     private let uses = [Use(4, most: 5, name: "units"), Use(3, most: 3, name: "pipes")]
     private let exclusive: [[Occupancy]]
     private let limited: [[Occupancy]]
-    private let broken = Recorder<String>()
+    private let violations = Recorder<String>()
 
     init(seed: UInt64) {
         self.seed = seed
@@ -97,18 +97,18 @@ private final class TraitStress: Sendable {
     private func check(_ operations: [Operation], _ traces: [Trace]) async {
         for (operation, trace) in zip(operations, traces) {
             let runs = trace.runs.value
-            if runs > trace.limit + 1 { broken.record("\(operation) ran \(runs) times") }
-            if trace.inside.highest > 1 { broken.record("\(operation) ran twice at a time") }
+            if runs > trace.limit + 1 { violations.record("\(operation) ran \(runs) times") }
+            if trace.inside.highest > 1 { violations.record("\(operation) ran twice at a time") }
             let outcome = operation.status.outcome
-            if outcome == .succeeded, runs == 0 { broken.record("\(operation) never ran") }
+            if outcome == .succeeded, runs == 0 { violations.record("\(operation) never ran") }
             if outcome == .failed, operation.error == nil {
-                broken.record("\(operation): no error")
+                violations.record("\(operation): no error")
             }
         }
-        #expect(broken.events.isEmpty, "seed \(seed): \(broken.events)")
-        #expect(uses.allSatisfy { $0.budget.inUse == 0 }, "seed \(seed): units are missing")
+        #expect(violations.events.isEmpty, "seed \(seed): \(violations.events)")
+        #expect(uses.allSatisfy { $0.budget.inUse == 0 }, "seed \(seed): permits are missing")
         for queue in queues {
-            // A worker that takes an operation back returns its slot a little later.
+            // A worker that returns an operation to its queue frees the slot a little later.
             #expect(await comesTrue { queue.snapshot { $0.running } == 0 }, "seed \(seed)")
             #expect(queue.operationCount == 0, "seed \(seed)")
             let keys = queue.keys
@@ -117,7 +117,7 @@ private final class TraitStress: Sendable {
             ]
             #expect(rest == [0, 0, 0, 0], "seed \(seed)")
         }
-        #expect(await clock.becomesQuiet(), "seed \(seed): timers are left")
+        #expect(await clock.becomesQuiet(), "seed \(seed): timers remain")
     }
 
     private func disturb(_ operations: [Operation], _ random: inout SeededGenerator) {
@@ -172,10 +172,10 @@ private final class TraitStress: Sendable {
             for occupancy in occupancies { occupancy.enter() }
             for (use, cost) in zip(uses, costs) {
                 let used = use.used.wrappingAdd(cost, ordering: .acquiringAndReleasing).newValue
-                if used > use.most { broken.record("\(used) of \(use.most) are in use") }
+                if used > use.most { violations.record("\(used) of \(use.most) are in use") }
             }
-            if isExclusive, exclusive[place][key].highest > 1 { broken.record("not exclusive") }
-            if isLimited, limited[place][key].highest > 2 { broken.record("not limited") }
+            if isExclusive, exclusive[place][key].highest > 1 { violations.record("not exclusive") }
+            if isLimited, limited[place][key].highest > 2 { violations.record("not limited") }
         }
         let end: @Sendable () throws -> Void = { [self, costs] in
             for (use, cost) in zip(uses, costs) {
@@ -202,7 +202,7 @@ private final class TraitStress: Sendable {
         operation.name = "\(index)"
         operation.apply(traits)
         operation.completionBlock = {
-            if trace.completions.increment() > 1 { self.broken.record("\(index) ended twice") }
+            if trace.completions.increment() > 1 { self.violations.record("\(index) ended twice") }
         }
         return (operation, trace)
     }

@@ -10,7 +10,7 @@ private final class Recording: Operation, @unchecked Sendable {
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AddingAfterTests {
-    @Test func aBodyRunsAfterOperationsWithoutResults() async throws {
+    @Test func bodyRunsAfterOperationsWithoutResults() async throws {
         let queue = OperationQueue()
         let (subclass, block) = (Recording(), BlockOperation {})
         let counts = [
@@ -25,7 +25,7 @@ struct AddingAfterTests {
         #expect(counts.map(\.name) == ["named", nil, "async", nil])
     }
 
-    @Test func resultsMayBeLeftOut() async throws {
+    @Test func bodyMayOmitTheResultsOfItsDependencies() async throws {
         let queue = OperationQueue()
         let (number, nothing, plain) = (queue.add { 3 }, queue.add {}, Recording())
         let mixed = queue.add(after: number, plain, nothing) { number.isFinished }
@@ -35,7 +35,7 @@ struct AddingAfterTests {
         #expect(try await afterNothing.value)
     }
 
-    @Test func oneThatIsCancelledOrFailsCancelsWhatComesAfterIt() async throws {
+    @Test func cancellationOrFailureCancelsTheNextOperation() async throws {
         let queue = OperationQueue()
         let cancelled = Recording()
         cancelled.cancel()
@@ -52,7 +52,7 @@ struct AddingAfterTests {
         _ = failing.error
     }
 
-    @Test func inAScopeTheBodyRunsInATaskWithItsValues() async throws {
+    @Test func bodyInAScopeHasTheTaskLocalValues() async throws {
         let value = try await Local.$value.withValue(7) {
             try await withOperationQueue { queue in
                 let block = BlockOperation {}
@@ -63,7 +63,7 @@ struct AddingAfterTests {
         #expect(value == 7)
     }
 
-    @Test func aScopeOfOneLineNeedsNoUseOfItsResult() async throws {
+    @Test func resultOfAOneLineScopeMayBeDiscarded() async throws {
         let runs = Tally()
         try await withOperationQueue { queue in queue.add { runs.increment() } }
         #expect(runs.value == 1)

@@ -4,9 +4,10 @@ import Testing
 
 @testable import Operations
 
-/// The place where operations are made, which decides about their task: operations made outside of
-/// tasks share one task while none of them suspends; each operation made inside a task has its own.
-/// The difference must not be visible.
+/// The place where operations are made, which decides how they get their task.
+///
+/// Operations that are made outside of tasks share one task while none of them suspends. Each
+/// operation that is made inside a task has a task of its own. The difference must not be visible.
 enum Place: CaseIterable {
     case insideOfTask, outside
 
@@ -21,7 +22,7 @@ enum Place: CaseIterable {
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncRunnerTests {
     @Test(arguments: Place.allCases)
-    func eachSeesItselfAndItsOwnCancellation(_ place: Place) async throws {
+    func eachBodySeesItsOwnOperationAndCancellation(_ place: Place) async throws {
         let queue = serialQueue()
         queue.isSuspended = true
         let operations = await place.make {
@@ -47,7 +48,7 @@ struct AsyncRunnerTests {
     }
 
     @Test(arguments: Place.allCases)
-    func cancellingAllReachesTheTasks(_ place: Place) async {
+    func cancelAllReachesTheTasks(_ place: Place) async {
         let queue = OperationQueue()
         let began = Tally()
         let operations = await place.make {
@@ -65,7 +66,7 @@ struct AsyncRunnerTests {
     }
 
     @Test(arguments: Place.allCases)
-    func oneThatSuspendsKeepsItsPlaceInTheWidth(_ place: Place) async {
+    func suspendedBodyKeepsItsSlot(_ place: Place) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 3
         let inside = Occupancy()
@@ -83,7 +84,7 @@ struct AsyncRunnerTests {
     }
 
     @Test(arguments: Place.allCases)
-    func chainsOfBothKindsPassResultsOn(_ place: Place) async throws {
+    func chainOfSyncAndAsyncBodiesPassesResultsOn(_ place: Place) async throws {
         let queue = OperationQueue()
         let count = 20_000 / slowness
         let latest = await place.make {
@@ -106,10 +107,10 @@ struct AsyncRunnerTests {
         #expect(try await latest.value == count)
     }
 
-    /// Operations are cancelled from outside at any moment; the operation after a cancelled one
-    /// must not be affected.
+    /// The test cancels operations at any moment. The operation after a cancelled one must not be
+    /// affected.
     @Test(arguments: Place.allCases)
-    func aLateCancellationHitsNoOther(_ place: Place) async throws {
+    func lateCancellationDoesNotAffectTheNextOperation(_ place: Place) async throws {
         for _ in 0..<(300 / slowness) {
             let queue = serialQueue()
             queue.isSuspended = true
@@ -127,10 +128,10 @@ struct AsyncRunnerTests {
         }
     }
 
-    /// A runner stays with its worker, from one queue to the next, until a body suspends and takes
-    /// it away.
+    /// A runner stays with its worker, from one queue to the next, until a body suspends and keeps
+    /// the runner.
     @Test(arguments: Place.allCases)
-    func manyQueuesTakeTurns(_ place: Place) async throws {
+    func runnerServesSeveralQueuesInTurn(_ place: Place) async throws {
         let queues = (0..<4).map { _ in OperationQueue() }
         let wrong = Tally()
         for round in 0..<(200 / slowness) {
@@ -153,7 +154,7 @@ struct AsyncRunnerTests {
 
     /// A runner made on behalf of one body must not pass the task-local values of that body to
     /// others.
-    @Test func runnersInheritNothing() async throws {
+    @Test func runnersInheritNoTaskLocalValues() async throws {
         let queue = OperationQueue()
         let seen = await onThread { () -> [TypedOperation<Int>] in
             (0..<100).map { index in
@@ -173,24 +174,24 @@ struct AsyncRunnerTests {
         #expect(try await after.value == 0)
     }
 
-    /// Either the cancellation for the previous body comes first, or the next body.
+    /// Either the cancellation of the previous body or the next body comes first.
     @Test(arguments: [true, false])
-    func aTaskThatWasCancelledTakesNoOther(isCancelledBefore: Bool) async {
+    func cancelledTaskRunsNoOtherBody(isCancelledBefore: Bool) async {
         let (first, second) = (TypedOperation { 1 }, TypedOperation { 2 })
-        let goesOn = await Task {
+        let continues = await Task {
             let body = AsyncBody(first, in: nil, on: nil)
             body.begin()
             if isCancelledBefore { body.cancel(first) }
-            let goesOn = body.goOn(with: second)
+            let continues = body.goOn(with: second)
             body.cancel(first)
             #expect(Task.isCancelled == isCancelledBefore)
             body.end()
-            return goesOn
+            return continues
         }.value
-        #expect(goesOn == !isCancelledBefore)
+        #expect(continues == !isCancelledBefore)
     }
 
-    @Test func bodiesAreLetGoOf() async throws {
+    @Test func bodiesAreReleased() async throws {
         weak var token: Tally?
         let queue = OperationQueue()
         let operation: TypedOperation<Int>
@@ -206,11 +207,11 @@ struct AsyncRunnerTests {
         #expect(await comesTrue { token == nil })
     }
 
-    /// The same where operations need a task of their own.
-    @Test(arguments: Place.allCases, Ways.allCases)
-    func aBodyThatNeverSuspendsIsCancelled(_ place: Place, _ way: Ways) async throws {
+    /// Some of the setups give each operation a task of its own.
+    @Test(arguments: Place.allCases, Setup.allCases)
+    func bodyThatNeverSuspendsIsCancelled(_ place: Place, _ setup: Setup) async throws {
         let queue = OperationQueue()
-        if way == .watched { _ = queue.statistics }
+        if setup == .watched { _ = queue.statistics }
         let began = Signal()
         let operation = await place.make { () -> TypedOperation<Bool> in
             let operation = TypedOperation { () async throws -> Bool in
@@ -221,12 +222,12 @@ struct AsyncRunnerTests {
                 #expect(Task.isCancelled)
                 return true
             }
-            switch way {
+            switch setup {
             case .withLimit: operation.apply(.timeout(.seconds(3600)))
             case .withQuality: operation.qualityOfService = .utility
             case .watched, .shared, .startedByHand: break
             }
-            if way == .startedByHand {
+            if setup == .startedByHand {
                 // Start the operation on a thread that the tests' own tasks do not need.
                 startTestThread { operation.start() }
             } else {
@@ -243,33 +244,33 @@ struct AsyncRunnerTests {
         await operation.waitUntilFinished()
     }
 
-    enum Ways: CaseIterable {
+    enum Setup: CaseIterable {
         case shared, watched, withQuality, withLimit, startedByHand
     }
 
     @Test(arguments: Place.allCases)
-    func whatABodyStartsByHandIsCurrentInside(_ place: Place) async {
+    func operationStartedByHandInABodyIsCurrent(_ place: Place) async {
         let queue = OperationQueue()
         let seen = Recorder<String?>()
-        let look: @Sendable () -> Void = { seen.record(Operation.current?.name) }
+        let recordCurrent: @Sendable () -> Void = { seen.record(Operation.current?.name) }
         let outer = await place.make {
             queue.add("outer") { () async in
                 for name in ["before", "after"] {
-                    let block = BlockOperation(block: look)
+                    let block = BlockOperation(block: recordCurrent)
                     block.name = name
                     block.start()
-                    look()
+                    recordCurrent()
                     await Task.yield()
                 }
                 let inner = AsyncOperation { () async in
-                    look()
+                    recordCurrent()
                     await Task.yield()
-                    look()
+                    recordCurrent()
                 }
                 inner.name = "async"
                 inner.start()
                 await inner.waitUntilFinished()
-                look()
+                recordCurrent()
             }
         }
         await outer.waitUntilFinished()
@@ -282,10 +283,10 @@ struct AsyncRunnerTests {
         func visit() { visits += 1 }
     }
 
-    /// Everything that may take a body from its thread, mixed with code that does not: no operation
-    /// is lost, or runs twice.
+    /// The bodies mix code that may leave its thread with code that does not. No operation may be
+    /// lost or run twice.
     @Test(arguments: Place.allCases)
-    func whateverBodiesDoEachRunsOnce(_ place: Place) async {
+    func eachBodyRunsOnceWhateverItDoes(_ place: Place) async {
         let queues = (0..<3).map { _ in OperationQueue() }
         queues[1].maxConcurrentOperationCount = 1
         let visited = Visited()
@@ -309,7 +310,7 @@ struct AsyncRunnerTests {
                         if index % 3 == 0 { queues[2].addOperation(inner) } else { inner.start() }
                         await inner.waitUntilFinished()
                     case 6: await withTaskGroup { $0.addTask { await Task.yield() } }
-                    // This sleep waits for nothing: it is a suspension that a timer ends.
+                    // This sleep waits for no event: it is a suspension that a timer ends.
                     case 7: try await Task.sleep(for: .microseconds(50))
                     case 8: BlockOperation {}.start()
                     default: if Task.isCancelled, index % 13 != 0 { wrong.increment() }
@@ -333,7 +334,7 @@ struct AsyncRunnerTests {
 
     /// Inside a scope, a runner has the task-local values of the scope, also for operations that
     /// threads outside of tasks add.
-    @Test func runnersOfAScopeHaveItsValues() async throws {
+    @Test func runnersOfAScopeHaveItsTaskLocalValues() async throws {
         let wrong = Tally()
         let ran = Tally()
         let visited = Visited()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MainActorBodyTests {
-    @Test func addOperationTakesABlockOfTheMainActor() async {
+    @Test func addOperationAcceptsAMainActorBlock() async {
         let queue = OperationQueue()
         let onMainActor = Tally()
         queue.addOperation { @MainActor in
@@ -16,7 +16,7 @@ struct MainActorBodyTests {
         #expect(onMainActor.value == 1)
     }
 
-    @Test func addTakesABodyOfTheMainActorWithAResultOrAnError() async throws {
+    @Test func addAcceptsAMainActorBodyThatReturnsOrThrows() async throws {
         let queue = OperationQueue()
         let name = queue.add("name", .retry(1)) { @MainActor in
             MainActor.assertIsolated()
@@ -27,7 +27,7 @@ struct MainActorBodyTests {
         await #expect(throws: Broken.self) { try await failing.value }
     }
 
-    @Test func aBodyOfTheMainActorGetsTheResultsOfOthers() async throws {
+    @Test func mainActorBodyReceivesTheResultsOfOthers() async throws {
         let queue = OperationQueue()
         let (number, word) = (queue.add { 3 }, queue.add { "three" })
         let shown = queue.add("show", after: number, word) { @MainActor number, word in
@@ -39,7 +39,7 @@ struct MainActorBodyTests {
         #expect(try await again.value == 4)
     }
 
-    @Test func plainClosuresStayOnWorkersAlsoWhenAddedOnTheMainActor() async throws {
+    @Test func plainClosuresAddedOnTheMainActorRunOnWorkers() async throws {
         let queue = OperationQueue()
         let isOnMain = try await MainActor.run {
             [queue.add { MainThread.isCurrent }, queue.add { () async in MainThread.isCurrent }]
@@ -53,7 +53,7 @@ struct MainActorBodyTests {
         #expect(blocks.value == 0)
     }
 
-    @Test func theOperationKeepsItsSlotUntilTheMainActorHasRunItsBody() async throws {
+    @Test func mainActorOperationKeepsItsSlotUntilItsBodyHasRun() async throws {
         let queue = serialQueue()
         let first = queue.add { @MainActor in Operation.current?.isExecuting }
         let second = queue.add { first.isFinished }
@@ -61,7 +61,7 @@ struct MainActorBodyTests {
         #expect(try await second.value)
     }
 
-    @Test func theQueuesQualityOfServiceIsThatOfTheBlock() async throws {
+    @Test func mainActorBlockGetsTheQueuesQualityOfService() async throws {
         let queue = OperationQueue()
         queue.qualityOfService = .utility
         queue.isSuspended = true

@@ -22,14 +22,14 @@ struct OperationWorkTests {
         }
     }
 
-    @Test func itsResultFlows() async throws {
+    @Test func resultPassesToTheNextOperation() async throws {
         let queue = OperationQueue()
         let sum = queue.add(Sum(numbers: [1, 2, 3]))
         let text = queue.add(after: sum) { "\($0)" }
         #expect(try await text.value == "6")
     }
 
-    @Test func itHasTheNameOfItsTypeUnlessItIsGivenOne() async {
+    @Test func typeNameIsTheDefaultName() async {
         let queue = OperationQueue()
         let named = queue.add(Sum(numbers: []), named: "nothing", .priority(.high))
         #expect(TypedOperation(Sum(numbers: [])).name == "Sum")
@@ -37,12 +37,12 @@ struct OperationWorkTests {
         await queue.drain()
     }
 
-    @Test func eachAttemptRunsIt() async throws {
+    @Test func eachAttemptRunsTheWork() async throws {
         let flaky = OperationQueue().add(Flaky(), .retry(2, backoff: .none))
         #expect(try await flaky.value == 3)
     }
 
-    @Test func itRunsInAScope() async throws {
+    @Test func workRunsInAScope() async throws {
         let sum = try await withOperationQueue { queue in
             try await queue.add(Sum(numbers: [4, 5])).value
         }

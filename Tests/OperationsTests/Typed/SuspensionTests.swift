@@ -7,12 +7,13 @@ import Testing
 /// A suspended operation leaves its batch, which continues.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SuspensionTests {
-    /// The queue learns how long suspended operations take; otherwise it claims each one by itself.
+    /// The queue measures how long suspended operations take. Without a measurement, workers claim
+    /// each operation by itself.
     ///
     /// A body that is made inside a task hands over the slot of its batch when it suspends, which
     /// returns the rest of the batch and discards the measured time. So these bodies are made
     /// outside of tasks.
-    @Test func howLongOperationsTakeThatAreSuspendedIsLearned() async {
+    @Test func durationOfSuspendedOperationsIsMeasured() async {
         let queue = OperationQueue()
         await Place.outside.make {
             for _ in 0..<2_000 { queue.add { await Task.yield() } }
@@ -23,7 +24,7 @@ struct SuspensionTests {
         #expect(running == 0)
     }
 
-    /// A queue and a batch of some operations, the first of which runs.
+    /// A queue and a batch of operations, the first of which runs.
     private final class Claimed {
         private var state: QueueState
         private let queue = OperationQueue()
@@ -37,7 +38,7 @@ struct SuspensionTests {
             // Operations this short are all claimed at once.
             state.typicalNanoseconds = 10
             claim(batch)
-            begin()
+            startNext()
         }
 
         var running: Int { state.running }
@@ -47,7 +48,7 @@ struct SuspensionTests {
 
         func claim(_ batch: Batch) { _ = state.executorAsked(batch, cores: 1) }
 
-        func begin() {
+        func startNext() {
             guard let next = batch.takeNext() else {
                 Issue.record("the batch is empty")
                 return
@@ -59,7 +60,7 @@ struct SuspensionTests {
 
         /// Suspends the running operation.
         @discardableResult
-        func part() -> Operation {
+        func suspendCurrent() -> Operation {
             state.detachCurrent(from: batch, keepingRest: true).takeUnretainedValue()
         }
 
@@ -72,7 +73,7 @@ struct SuspensionTests {
             let holdsSlot = operation.status.has(.holdsSlot)
             operation.update { $0.finished() }
             _ = state.leave(operation, gaveBackSlot: holdsSlot)
-            // Release the reference of the task and that of the ring.
+            // Release the references of the task and of the ring.
             for _ in 0..<2 { Unmanaged.passUnretained(operation).release() }
         }
 
@@ -82,15 +83,15 @@ struct SuspensionTests {
         }
     }
 
-    @Test func oneThatIsSuspendedTakesASlotAndLeavesTheRestToItsWorker() {
+    @Test func suspendedOperationTakesASlotAndLeavesTheBatch() {
         let claimed = Claimed(count: 4, width: 3)
         for suspended in 0..<2 {
-            #expect(claimed.part() === claimed.operations[suspended])
+            #expect(claimed.suspendCurrent() === claimed.operations[suspended])
             #expect(claimed.running == suspended + 2 && claimed.batch.hasRest)
-            claimed.begin()
+            claimed.startNext()
         }
         // The third operation takes the batch's slot, and the batch keeps nothing.
-        claimed.part()
+        claimed.suspendCurrent()
         #expect(claimed.running == 3 && !claimed.batch.hasRest && !claimed.batch.holdsSlot)
         #expect(claimed.readyCount == 1)
         claimed.retire(nanoseconds: 30)
@@ -103,15 +104,15 @@ struct SuspensionTests {
     @Test(arguments: [
         [true, false, true, false], [false, true, true, false], [false, false, false, true],
     ])
-    func whatEndedInTheBatchLeavesWithIt(suspends: [Bool]) {
+    func operationsThatEndInABatchLeaveWithIt(suspends: [Bool]) {
         let claimed = Claimed(count: suspends.count, width: -1)
         for (index, isSuspended) in suspends.enumerated() {
             if isSuspended {
-                claimed.part()
+                claimed.suspendCurrent()
             } else {
                 claimed.operations[index].update { $0.finished() }
             }
-            if index < suspends.count - 1 { claimed.begin() }
+            if index < suspends.count - 1 { claimed.startNext() }
         }
         let left = Set(claimed.batch.taken.map { ObjectIdentifier($0.takeUnretainedValue()) })
         let ended = zip(claimed.operations, suspends).filter { !$0.1 }.map(\.0)
@@ -125,9 +126,9 @@ struct SuspensionTests {
         claimed.release(ended)
     }
 
-    @Test func whileBodiesAreSuspendedNoMoreAreClaimedThanThereAreSlots() {
+    @Test func claimsRespectTheSlotsOfSuspendedBodies() {
         let claimed = Claimed(count: 40, width: 5)
-        claimed.part()
+        claimed.suspendCurrent()
         claimed.giveBackRest()
         claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
@@ -142,7 +143,7 @@ struct SuspensionTests {
 
     /// The body begins on the worker's thread and blocks it: the rest of the batch must get the
     /// second slot.
-    @Test func aBodyThatWaitsForTheNextOneOfItsBatchGetsIt() async {
+    @Test func bodyMayWaitForTheNextOperationOfItsBatch() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         await onThread {

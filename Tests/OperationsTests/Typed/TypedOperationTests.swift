@@ -7,7 +7,7 @@ import Testing
 struct TypedOperationTests {
     struct Broken: Error, Equatable {}
 
-    @Test func valueIsWhatTheBodyReturned() async throws {
+    @Test func valueIsTheResultOfTheBody() async throws {
         let queue = OperationQueue()
         let plain = queue.add { 42 }
         let asynchronous = queue.add {
@@ -20,7 +20,7 @@ struct TypedOperationTests {
         #expect(try plain.result == 42)
     }
 
-    @Test func resultsFlowTyped() async throws {
+    @Test func resultsPassBetweenOperationsWithTheirTypes() async throws {
         let queue = OperationQueue()
         let number = queue.add("number", .priority(.low)) { 3 }
         let word = queue.add {
@@ -40,7 +40,7 @@ struct TypedOperationTests {
         #expect(number.name == "number" && number.queuePriority == .low)
     }
 
-    @Test func aSubclassReturnsItsOutput() async throws {
+    @Test func subclassReturnsItsOutput() async throws {
         final class Twice: TypedOperation<Int>, @unchecked Sendable {
             let input: TypedOperation<Int>
             init(_ input: TypedOperation<Int>) {
@@ -61,7 +61,7 @@ struct TypedOperationTests {
         #expect(try await twice.value == 14)
     }
 
-    @Test func aSubclassWithoutAResultMayOverrideEitherMain() async throws {
+    @Test func voidSubclassMayOverrideTheSynchronousMain() async throws {
         final class Plain: TypedOperation<Void>, @unchecked Sendable {
             let ran = Tally()
             override func main() { ran.increment() }
@@ -72,7 +72,7 @@ struct TypedOperationTests {
         #expect(operation.ran.value == 1)
     }
 
-    @Test func resultBeforeTheEndSaysSo() async throws {
+    @Test func resultBeforeTheEndThrows() async throws {
         let gate = AsyncOperationTests.AsyncGate()
         let queue = OperationQueue()
         let operation = queue.add("slow") {
@@ -86,7 +86,7 @@ struct TypedOperationTests {
         #expect(try await operation.value == 1)
     }
 
-    @Test func valueThrowsWhatTheBodyThrew() async {
+    @Test func valueThrowsTheErrorOfTheBody() async {
         let queue = OperationQueue()
         let plain = queue.add { () throws -> Int in throw Broken() }
         let asynchronous = queue.add { () async throws -> Int in throw Broken() }
@@ -95,21 +95,21 @@ struct TypedOperationTests {
         #expect(plain.error as? Broken == Broken() && !plain.isCancelled && plain.isFinished)
     }
 
-    @Test func valueOfACancelledOneNamesTheReason() async {
+    @Test func valueOfACancelledOperationThrowsTheReason() async {
         let queue = suspendedQueue()
         let operation = queue.add("row 7") { 1 }
         operation.cancel(because: "it scrolled away")
         do {
             _ = try await operation.value
-            Issue.record("it has a value")
+            Issue.record("the cancelled operation has a value")
         } catch let error as OperationCancellation {
             #expect("\(error)" == "'row 7' was cancelled: it scrolled away")
         } catch {
-            Issue.record("it threw \(error)")
+            Issue.record("the value threw \(error)")
         }
     }
 
-    @Test func bodyAndInputsAreLetGoOf() async throws {
+    @Test func bodyAndInputsAreReleased() async throws {
         weak var token: Tally?
         let operation: TypedOperation<Int>
         do {
@@ -127,7 +127,7 @@ struct TypedOperationTests {
     }
 
     @Test(arguments: ["block", "async", "retried", "subclass"])
-    func theBodyOfOneThatNeverRanIsLetGoOf(kind: String) async {
+    func bodyOfAnOperationThatNeverRanIsReleased(kind: String) async {
         final class Subclass: TypedOperation<Int>, @unchecked Sendable {}
         weak var token: Tally?
         let operation: TypedOperation<Int>
@@ -150,7 +150,7 @@ struct TypedOperationTests {
         #expect(throws: OperationCancellation.self) { try operation.result }
     }
 
-    @Test func aLongChainPassesItsResultsOn() async throws {
+    @Test func longChainPassesItsResultsOn() async throws {
         let queue = OperationQueue()
         var latest = queue.add { 0 }
         let count = 100_000 / slowness
@@ -158,7 +158,7 @@ struct TypedOperationTests {
         #expect(try await latest.value == count)
     }
 
-    @Test func valuesOfManyComeInOrder() async throws {
+    @Test func valuesOfManyOperationsAreInOrder() async throws {
         let queue = OperationQueue()
         let operations = (0..<100).map { index in queue.add { index } }
         #expect(try await operations.values() == Array(0..<100))
