@@ -39,7 +39,7 @@ public final class Bitmap: Sendable {
         let expected = size.width * size.height * bands
         guard count == expected else {
             throw .invalidArgument(
-                "A bitmap of \(size) needs \(expected) bytes (\(bands) a pixel), not \(count).")
+                "A bitmap of \(size) needs \(expected) bytes (\(bands) per pixel), not \(count).")
         }
     }
 

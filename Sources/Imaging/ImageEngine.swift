@@ -73,7 +73,7 @@ public enum ImageEngine {
             let isDamaged = status == .damaged
             return .decodeFailed(
                 detail: isDamaged
-                    ? "a part of the \(info.format.rawValue) file's picture is missing or damaged"
+                    ? "part of the picture in the \(info.format.rawValue) file is missing or damaged"
                     : info.format.damage(in: bytes, reading: "pixels"))
         }
         return Bitmap(owning: picture)
@@ -122,7 +122,7 @@ public enum ImageEngine {
             }
         }
         try check(status) {
-            .encodeFailed(detail: "libvips could not make a \(format.rawValue) file")
+            .encodeFailed(detail: "libvips could not create a \(format.rawValue) file")
         }
         defer { cvips_free(output.bytes) }
         let bytes = Array(UnsafeBufferPointer(start: output.bytes, count: output.count))

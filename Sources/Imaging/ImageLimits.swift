@@ -45,7 +45,7 @@ public struct ImageLimits: Sendable, Hashable {
     public func check(_ info: ImageInfo) throws(ImagingError) {
         try check(info.format)
         if info.size.longerSide > maximumSide {
-            throw .tooLarge(size: info.size, limit: "\(grouped(maximumSide)) pixels a side")
+            throw .tooLarge(size: info.size, limit: "\(grouped(maximumSide)) pixels per side")
         }
         if info.size.pixelCount > maximumPixels {
             throw .tooLarge(size: info.size, limit: "\(grouped(maximumPixels)) pixels")

@@ -66,7 +66,8 @@ extension ImagingError: CustomStringConvertible {
         case .encodeFailed(let detail): "The picture cannot be written: \(detail)."
         case .invalidArgument(let detail): detail
         case .outOfMemory:
-            "There is not enough memory for the picture. Use a smaller size, or fewer at a time."
+            "There is not enough memory for the picture. Use a smaller size, or process fewer "
+                + "pictures at a time."
         case .engineUnavailable:
             "libvips could not start. Install libvips 8.14 or later (Debian: libvips42)."
         }
@@ -83,6 +84,6 @@ extension ImagingError: CustomStringConvertible {
     ) -> String {
         let names = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         return "The format \(format.rawValue) is not allowed here. "
-            + (names.isEmpty ? "No format is allowed." : "Allowed: \(names).")
+            + (names.isEmpty ? "No format is allowed." : "Allowed formats: \(names).")
     }
 }

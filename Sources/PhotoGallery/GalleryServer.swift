@@ -50,10 +50,10 @@ public struct GalleryServer: Sendable {
         public var description: String {
             switch self {
             case .portTaken(let port):
-                "Port \(port) is taken by another program. Choose another one with --port, or "
-                    + "--port 0 for any that is free."
+                "Port \(port) is in use by another program. Choose another port with --port, or "
+                    + "use --port 0 for any free port."
             case .portForbidden(let port):
-                "This program may not listen on port \(port). Choose one above 1023 with --port."
+                "This program may not listen on port \(port). Choose a port above 1023 with --port."
             }
         }
     }

@@ -11,8 +11,8 @@ struct ClassicPhotos: AsyncParsableCommand {
         abstract: "Downloads, decodes and filters lists of photos.",
         discussion: """
             A SOURCE is a folder of pictures, one picture, or a list of them: a property list or \
-            JSON (name → URL, or an array of {name, url}), or a text with one URL a line. \
-            It is given as a path or an http(s) URL.
+            JSON (name → URL, or an array of {name, url}), or a text file with one URL per \
+            line. Specify it as a path or an http(s) URL.
             """,
         version: "0.1.0",
         subcommands: [Serve.self, Process.self],

@@ -108,16 +108,15 @@ struct Process: AsyncParsableCommand {
         let count = loaded.list.records.count - records.count
         let isInSource = loaded.folder.map { folder.isInside($0) } ?? false
         let results =
-            count == 1
-            ? "1 result of an earlier run is" : "\(count) results of earlier runs are"
+            count == 1 ? "1 result of an earlier run" : "\(count) results of earlier runs"
         switch (isInSource, count) {
         case (true, 0):
             notes.append(
-                "Note: \(folder) lies in the source; the results there are not processed again.")
+                "Note: \(folder) is inside the source. Results there are not processed again.")
         case (true, _):
-            notes.append("Note: \(folder) lies in the source; \(results) passed over.")
+            notes.append("Note: \(folder) is inside the source. Skipping \(results).")
         case (false, 0): break
-        case (false, _): notes.append("Note: \(results) passed over, which lie in \(folder).")
+        case (false, _): notes.append("Note: Skipping \(results) in \(folder).")
         }
         return notes
     }

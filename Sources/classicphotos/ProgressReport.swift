@@ -53,8 +53,8 @@ actor ProgressReport {
             Terminal.writeError("\(Self.line(name)): \(Self.line(failure.reason))\n")
         }
         let seconds = elapsedSeconds
-        var sentence = "\(done) of \(total) photos are in \(folder)"
-        sentence += ", after \(ProgressLine.time(seconds))"
+        var sentence = "Wrote \(done) of \(total) photos to \(folder)"
+        sentence += " in \(ProgressLine.time(seconds))"
         if seconds >= 1 { sentence += " (\(ProgressLine.rate(Double(done) / seconds)))" }
         sentence += "."
         if !failures.isEmpty { sentence += " \(failures.count) failed; the reasons are above." }
@@ -62,9 +62,9 @@ actor ProgressReport {
         switch ending {
         case .complete: break
         case .stopped:
-            sentence += " Stopped, because all other photos would fail in the same way."
+            sentence += " Stopped, because all other photos would fail for the same reason."
         case .interrupted:
-            sentence += " Interrupted: the same command does all of them again."
+            sentence += " Interrupted. Run the same command to process all photos again."
         }
         StandardOutput.writeLine(sentence)
         return failures.count

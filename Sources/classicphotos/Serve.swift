@@ -8,8 +8,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a list of photos as a web page, on this machine only.",
         discussion: """
-            Without a SOURCE it shows a demo: the program paints pictures and serves them itself, \
-            slowly, and some of them broken.
+            Without a SOURCE, this command shows a demo. The program paints the pictures and serves \
+            them itself. The pictures load slowly, and some of them are broken on purpose.
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")
@@ -17,7 +17,7 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var filtering: FilterOptions
 
-    @Option(help: "The port of the page; 0 for any that is free.")
+    @Option(help: "The port of the page; 0 for any free port.")
     var port: Int = 8080
 
     @Option(help: "The side, in pixels, of the square that pictures are shrunk to fit.")
@@ -70,7 +70,7 @@ struct Serve: AsyncParsableCommand {
         configuration.latency = mean * 0.4...mean * 1.6
         try await withDemoOrigin(configuration) { origin in
             StandardOutput.writeLine(
-                "No source was given: showing a demo. Its origin is \(origin.url)/")
+                "Showing a demo, because no source was given. Its photos come from \(origin.url)/")
             // The demo may download from its own origin, but from no other host on this machine.
             let own = AllowedHost(host: "127.0.0.1", port: origin.port)
             try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {

@@ -47,8 +47,8 @@ struct LoadedSource {
     var remark: String? {
         switch list.skippedFileCount {
         case 0: nil
-        case 1: "1 file is no picture and was passed over."
-        case let count: "\(count) files are no pictures and were passed over."
+        case 1: "1 file is not a picture and was skipped."
+        case let count: "\(count) files are not pictures and were skipped."
         }
     }
 
@@ -58,12 +58,12 @@ struct LoadedSource {
         let files = Dictionary(grouping: list.unreadFiles, by: \.format)
         return files.sorted { $0.key < $1.key }.flatMap { format, files in
             let lines = files.prefix(limit).map { file in
-                "\(ProgressReport.line(file.name)): passed over, since this is \(format), which is "
-                    + "not read."
+                "\(ProgressReport.line(file.name)): skipped, because it is \(format), which is not "
+                    + "supported."
             }
             let rest = files.count - lines.count
             return rest == 0
-                ? lines : lines + ["\(rest) more were passed over, since each is \(format)."]
+                ? lines : lines + ["\(rest) more files were skipped, because each is \(format)."]
         }
     }
 

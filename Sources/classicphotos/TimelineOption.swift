@@ -5,7 +5,7 @@ import Operations
 struct TimelineOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file for a timeline of all operations, for ui.perfetto.dev.",
+            "The file for a timeline of all operations. Open it at ui.perfetto.dev.",
             valueName: "file"))
     var timeline: String?
 
@@ -36,7 +36,7 @@ struct TimelineOption: ParsableArguments {
             _ = try result.get()
             throw ExitCode.failure
         }
-        StandardOutput.writeLine("The timeline is in \(timeline); ui.perfetto.dev shows it.")
+        StandardOutput.writeLine("The timeline is in \(timeline). Open it at ui.perfetto.dev.")
         return try result.get()
     }
 }

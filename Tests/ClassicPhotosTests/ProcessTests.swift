@@ -22,7 +22,7 @@ struct ProcessTests {
             let lines = outcome.output.split(separator: "\n")
             #expect(lines.count == 13)
             #expect(lines[0].hasPrefix("[1/12] \(results.path)/photo"))
-            #expect(lines[12].hasPrefix("12 of 12 photos are in \(results.path), after "))
+            #expect(lines[12].hasPrefix("Wrote 12 of 12 photos to \(results.path) in "))
             #expect(try files(below: results).count == 12)
             let first = Array(try Data(contentsOf: results.appendingPathComponent("photo1.jpg")))
             #expect(try ImageEngine.inspect(first).size == PixelSize(width: 32, height: 32))
@@ -43,9 +43,9 @@ struct ProcessTests {
             #expect(outcome.errors.contains("page.jpg: "))
             #expect(outcome.errors.contains("HTML page"))
             #expect(outcome.errors.contains("empty.png: The file is empty."))
-            #expect(outcome.output.contains("3 of 5 photos are in "))
+            #expect(outcome.output.contains("Wrote 3 of 5 photos to "))
             #expect(outcome.output.contains("2 failed; the reasons are above."))
-            #expect(outcome.output.contains("1 file is no picture and was passed over."))
+            #expect(outcome.output.contains("1 file is not a picture and was skipped."))
             #expect(try files(below: results) == ["photo1.jpg", "photo2.jpg", "photo3.jpg"])
         }
     }
@@ -69,8 +69,9 @@ struct ProcessTests {
                 #expect(refused.code == .exited(1))
                 #expect(
                     refused.errors.contains(
-                        "127.0.0.1 is a loopback address, from which nothing is fetched unless "
-                            + "--allow-host 127.0.0.1:\(origin.port) allows it."))
+                        "127.0.0.1 is a loopback address. Downloads from such addresses are blocked "
+                            + "by default. Use --allow-host 127.0.0.1:\(origin.port) to allow this "
+                            + "host."))
                 #expect(origin.requestCount(for: "/faults/none.jpg") == 0)
                 let allowed = try await classicphotos(
                     "process", list.path, "--out", results.path, "--allow-host",
@@ -88,7 +89,8 @@ struct ProcessTests {
                     "process", origin.propertyListURL, "--out", folder.path)
                 #expect(refused.code == .exited(2))
                 #expect(
-                    refused.errors.contains("--allow-host 127.0.0.1:\(origin.port) allows it."))
+                    refused.errors.contains(
+                        "Use --allow-host 127.0.0.1:\(origin.port) to allow this host."))
             }
         }
     }
@@ -106,7 +108,7 @@ struct ProcessTests {
     }
 
     @Test(arguments: [
-        (["--filter", "spia"], "There is no filter \"spia\". Known: sepia,"),
+        (["--filter", "spia"], "There is no filter \"spia\". Available filters: sepia,"),
         (["--filter", "sepia=3"], "intensity of sepia must be 0 to 1, not 3."),
         (["--size", "0"], "--size must be between 1 and 30000 pixels."),
         (["--quality", "101"], "--quality must be between 1 and 100."),
@@ -135,7 +137,7 @@ struct ProcessTests {
             #expect(outcome.code == .exited(1), "one is broken")
             #expect(
                 outcome.output.hasSuffix(
-                    "The timeline is in \(file.path); ui.perfetto.dev shows it.\n"))
+                    "The timeline is in \(file.path). Open it at ui.perfetto.dev.\n"))
             let names = try sliceNames(in: file)
             // The header of the broken one is found to be none, so it is not decoded.
             #expect(names.filter { $0 == "Inspect" }.count == 4)
@@ -170,7 +172,7 @@ struct ProcessTests {
             let before = try Data(contentsOf: folder.appendingPathComponent("photo1.jpg"))
             let outcome = try await classicphotos("process", folder.path, "--out", folder.path)
             #expect(outcome.code == .exited(2))
-            #expect(outcome.errors.contains("is where originals are: \"photo1.jpg\" and 1 more."))
+            #expect(outcome.errors.contains("contains originals: \"photo1.jpg\" and 1 more."))
             #expect(try Data(contentsOf: folder.appendingPathComponent("photo1.jpg")) == before)
         }
     }
@@ -187,8 +189,7 @@ struct ProcessTests {
                     arguments: ["process", folder.path, "--out", below.path] + options)
                 #expect(outcome.code == .exited(2))
                 #expect(
-                    outcome.errors.contains(
-                        "is where originals are: \"below/photo1.jpg\" and 1 more."))
+                    outcome.errors.contains("contains originals: \"below/photo1.jpg\" and 1 more."))
             }
             #expect(try Data(contentsOf: original) == before)
         }
@@ -205,8 +206,8 @@ struct ProcessTests {
             let before = try Data(contentsOf: file)
             let refused = try await classicphotos("process", source.path, "--out", results.path)
             #expect(refused.code == .exited(1))
-            #expect(refused.errors.contains("photo1.jpg exists, and is no result of this photo"))
-            #expect(refused.output.contains("1 of 2 photos are in "))
+            #expect(refused.errors.contains("photo1.jpg exists, but is not a result of this photo"))
+            #expect(refused.output.contains("Wrote 1 of 2 photos to "))
             #expect(try Data(contentsOf: file) == before)
             let forced = try await classicphotos(
                 "process", source.path, "--out", results.path, "--overwrite")
@@ -221,10 +222,11 @@ struct ProcessTests {
         try await withTemporaryFolder { folder in
             try makePictures(2, in: folder)
             let results = folder.appendingPathComponent("out").path
-            for count in ["the results there are not processed", "2 results of earlier runs"] {
+            let notes = ["Results there are not processed", "Skipping 2 results of earlier runs."]
+            for note in notes {
                 let outcome = try await classicphotos("process", folder.path, "--out", results)
-                #expect(outcome.output.contains("2 of 2 photos are in "))
-                #expect(outcome.errors.contains("out lies in the source; \(count)"))
+                #expect(outcome.output.contains("Wrote 2 of 2 photos to "))
+                #expect(outcome.errors.contains("out is inside the source. \(note)"))
             }
             #expect(try files(below: folder).count == 4)
         }
@@ -269,8 +271,8 @@ struct ProcessTests {
             #expect(outcome.code == .exited(0))
             #expect(
                 outcome.errors == """
-                    scan.bmp: passed over, since this is a BMP picture, which is not read.
-                    IMG_1.CR2: passed over, since this is a camera's raw file, which is not read.
+                    scan.bmp: skipped, because it is a BMP picture, which is not supported.
+                    IMG_1.CR2: skipped, because it is a camera's raw file, which is not supported.
 
                     """)
         }
@@ -407,7 +409,8 @@ struct ProcessTests {
                 }
                 #expect(result.terminationStatus == .exited(130))
                 let last = result.closureResult
-                #expect(last.contains("Interrupted: the same command does all of them again."))
+                #expect(
+                    last.contains("Interrupted. Run the same command to process all photos again."))
             }
         }
     }

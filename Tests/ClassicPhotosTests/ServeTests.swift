@@ -102,8 +102,8 @@ struct ServeTests {
             #expect(second.code == .exited(1))
             #expect(
                 second.errors
-                    == "Error: Port \(port) is taken by another program. Choose another one with --port, "
-                    + "or --port 0 for any that is free.\n")
+                    == "Error: Port \(port) is in use by another program. Choose another port with "
+                    + "--port, or use --port 0 for any free port.\n")
         }
     }
 }

@@ -36,13 +36,13 @@ import Testing
 
     @Test(arguments: [
         ("sepai=0.8", ["sepai", "sepia", "tilt-shift"]),
-        ("", ["Known"]),
+        ("", ["Available filters"]),
         ("sepia=1.5", ["1.5", "0 to 1", "intensity"]),
         ("sepia=nan", ["nan", "0 to 1"]),
         ("sepia=much", ["much", "not a number", "0 to 1"]),
         ("sepia=", ["not a number"]),
         ("sepia=strength:1", ["strength", "intensity (0 to 1)"]),
-        ("sepia=0.1,0.2", ["0.2", "too much", "intensity"]),
+        ("sepia=0.1,0.2", ["0.2", "too many", "intensity"]),
         ("sepia=0.1,intensity:0.2", ["twice", "intensity"]),
         ("tilt-shift=transition:0", ["transition", "0.01 to 1"]),
     ])

@@ -73,7 +73,7 @@ import Testing
         HostileFiles.jpeg(width: 50_000, height: 50_000),
     ])
     func anEnormousHeaderIsRefusedBeforeDecoding(file: [UInt8]) {
-        let limit = "30,000 pixels a side"
+        let limit = "30,000 pixels per side"
         let size = PixelSize(width: 50_000, height: 50_000)
         #expect(throws: ImagingError.tooLarge(size: size, limit: limit)) {
             try ImageEngine.decode(file)

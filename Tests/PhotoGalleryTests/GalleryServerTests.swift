@@ -57,7 +57,7 @@ struct GalleryServerTests {
             let (status, headers, text) = try await gallery.get("/", headers: [("Host", host)])
             #expect(status == 403)
             #expect(
-                text == "Open this gallery by its own address, http://localhost:\(gallery.port)/\n")
+                text == "Open this gallery at its own address, http://localhost:\(gallery.port)/\n")
             #expect(headers.first(name: "content-security-policy") != nil)
         }
     }
@@ -139,7 +139,7 @@ struct GalleryServerTests {
                 #"{"page":"\#(Self.page)","first":0,"last":1,"phase":"settled","sequence":1}"#
             let (status, _, text) = try await gallery.post("/api/viewport", report)
             #expect(status == 410)
-            #expect(text.contains("This page is not known any more. Reload it."))
+            #expect(text.contains("The server no longer knows this page. Reload it."))
             #expect(try await gallery.get("/api/pictures/\(Self.page)/0/filtered").status == 410)
             #expect(try await gallery.get("/api/pictures/../../etc/passwd").status == 404)
             #expect(try await gallery.get("/api/events?page=me").status == 400)

@@ -314,7 +314,7 @@ struct ServerLimitTests {
         try await withGallery { gallery in
             let (status, headers, text) = try await gallery.get("/nothing")
             #expect(status == 404)
-            #expect(text == "There is nothing here under that name.\n")
+            #expect(text == "There is nothing at this address.\n")
             #expect(headers.first(name: "content-security-policy") != nil)
         }
     }

@@ -62,7 +62,7 @@ public enum DemoOriginError: Error, Sendable, Hashable, CustomStringConvertible 
         switch self {
         case .cannotListen(let port, let reason):
             "the demo's photo origin cannot listen on 127.0.0.1, port \(port) (\(reason)); "
-                + "choose another port, or 0 for any that is free"
+                + "choose another port, or 0 for any free port"
         }
     }
 }

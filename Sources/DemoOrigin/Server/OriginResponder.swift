@@ -30,13 +30,13 @@ final class OriginResponder: Sendable {
         let path = String(request.uri.path)
         counts.add(path)
         guard request.method == .get || request.method == .head else {
-            return Answer.text(.methodNotAllowed, "This origin only answers GET and HEAD.\n")
+            return Answer.text(.methodNotAllowed, "This origin supports only GET and HEAD.\n")
         }
         if path == "/photos.plist" || path == "/photos.json" { return try list(path, request) }
         if let entry = catalog[path: path] { return try await photo(entry, request) }
         if let fault = DemoFault(path: path) { return try await answer(fault, request) }
         if path == "/" { return Answer.text(.ok, "See /photos.plist and /photos.json.\n") }
-        return Answer.text(.notFound, "There is nothing here under that name.\n")
+        return Answer.text(.notFound, "There is nothing at this address.\n")
     }
 
     private func list(_ path: String, _ request: Request) throws -> Response {
@@ -55,7 +55,7 @@ final class OriginResponder: Sendable {
         case .good:
             return try await fresh(entry.picture, request, darkroom)
         case .missing:
-            return Answer.text(.notFound, "There is no photo of that name. Is it misspelt?\n")
+            return Answer.text(.notFound, "There is no photo with that name. Is it misspelt?\n")
         case .htmlPage:
             return Answer.file(ByteBuffer(bytes: BrokenFiles.htmlPage), type: "text/html")
         case .empty:

@@ -12,7 +12,7 @@ extension ImageFilter {
         let name = parts[0].trimmed
         guard let kind = Kind(rawValue: name.lowercased()) else {
             let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalidArgument("There is no filter \"\(name)\". Known: \(known).")
+            throw .invalidArgument("There is no filter \"\(name)\". Available filters: \(known).")
         }
         let definition = kind.definition
         var values = definition.parameters.map(\.defaultValue)
@@ -23,8 +23,8 @@ extension ImageFilter {
             let (index, value) = try definition.parse(argument, at: position)
             guard given.insert(index).inserted else {
                 throw .invalidArgument(
-                    "\(definition.name) has \(definition.parameters[index].name) twice in \"\(text)\"."
-                )
+                    "\(definition.parameters[index].name) of \(definition.name) is given twice in "
+                        + "\"\(text)\".")
             }
             values[index] = value
         }
@@ -71,14 +71,14 @@ extension FilterDefinition {
         let index = parts.count == 2 ? try self.index(of: parts[0].trimmed.lowercased()) : position
         guard index < parameters.count else {
             throw .invalidArgument(
-                "\"\(argument.trimmed)\" is too much: \(name) takes \(parameterList).")
+                "\"\(argument.trimmed)\" is one value too many: \(name) takes \(parameterList).")
         }
         let parameter = parameters[index]
         let number = (parts.last ?? argument).trimmed
         guard let value = Double(number) else {
             throw .invalidArgument(
-                "\"\(number)\" is not a number: \(parameter.name) of \(name) is \(parameter.rangeText)."
-            )
+                "\"\(number)\" is not a number: \(parameter.name) of \(name) must be "
+                    + "\(parameter.rangeText).")
         }
         try check(value, for: parameter)
         return (index, value)

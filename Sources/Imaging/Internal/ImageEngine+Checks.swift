@@ -39,7 +39,8 @@ extension ImageEngine {
     static func shimBox(_ box: PixelSize?) throws(ImagingError) -> (width: Int32, height: Int32) {
         guard let box else { return (0, 0) }
         guard box.width > 0, box.height > 0 else {
-            throw .invalidArgument("The box for a picture must not be empty, but is \(box).")
+            throw .invalidArgument(
+                "Both sides of the box for a picture must be at least 1, not \(box).")
         }
         return (Int32(min(box.width, 10_000_000)), Int32(min(box.height, 10_000_000)))
     }
@@ -58,8 +59,8 @@ extension ImageEngine {
         }
         guard size.longerSide <= format.maximumEncodedSide else {
             throw .invalidArgument(
-                "A \(format.rawValue) file holds at most \(format.maximumEncodedSide) pixels a "
-                    + "side; the picture has \(size). Shrink it or use png.")
+                "A \(format.rawValue) file can have at most \(format.maximumEncodedSide) pixels per "
+                    + "side, but the picture has \(size). Shrink the picture or use png.")
         }
     }
 }

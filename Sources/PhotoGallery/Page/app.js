@@ -53,7 +53,7 @@ const names = new Names({
     setTotal(head.total);
   },
   rowsArrived: () => list.refreshAll(),
-  failed: (error) => notice.show(`The list of photos could not be read. ${error.message}`),
+  failed: (error) => notice.show(`The list of photos could not be loaded. ${error.message}`),
 });
 
 const list = new VirtualList(byID("list"), {

@@ -32,7 +32,7 @@ export class Headline {
     document.title = title;
     this.#filter.textContent = filterWords(filter);
     this.#filter.dataset.filter = filter;
-    this.#filter.title = "Filter in force";
+    this.#filter.title = "Current filter";
     this.#filter.hidden = !filter;
     this.showTotal(total);
   }

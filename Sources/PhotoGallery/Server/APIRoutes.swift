@@ -58,7 +58,8 @@ struct APIRoutes {
 
     private func page(_ request: Request) throws -> PageID {
         guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
-            throw HTTPError(.badRequest, message: "Give the page as 32 hexadecimal digits.")
+            throw HTTPError(
+                .badRequest, message: "The page identifier must have 32 hexadecimal digits.")
         }
         return id
     }
@@ -111,7 +112,8 @@ struct APIRoutes {
     ) async throws -> HTTPResponse.Status {
         let report = try await request.decode(as: ViewportReport.self, context: context)
         guard report.first >= 0, report.last >= report.first, report.last < Int.max else {
-            throw HTTPError(.badRequest, message: "A viewport needs a first and a last row.")
+            throw HTTPError(
+                .badRequest, message: "The first and last rows of the viewport are invalid.")
         }
         let rows = middle(of: report.first..<(report.last + 1))
         try await pages.report(report.page, sequence: report.sequence) { session in

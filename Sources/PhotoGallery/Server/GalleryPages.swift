@@ -59,7 +59,7 @@ actor GalleryPages {
             guard pages.count < limits.pages else {
                 throw HTTPError(
                     .serviceUnavailable,
-                    message: "\(limits.pages) pages are already open. Close one.")
+                    message: "\(limits.pages) pages are already open. Close a page.")
             }
             page = Page(
                 session: PhotoListSession(
@@ -95,7 +95,7 @@ actor GalleryPages {
     /// The session of an open page.
     func session(_ id: PageID) throws -> PhotoListSession {
         guard let page = pages[id] else {
-            throw HTTPError(.gone, message: "This page is not known any more. Reload it.")
+            throw HTTPError(.gone, message: "The server no longer knows this page. Reload it.")
         }
         return page.session
     }

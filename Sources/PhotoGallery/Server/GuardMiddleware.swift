@@ -37,20 +37,20 @@ struct GuardMiddleware: RouterMiddleware {
     ) async throws -> Response {
         // The first Host has become the authority, so a remaining Host is a second one.
         guard !request.headers.contains(.host) else {
-            return refusal(.badRequest, "A request must have exactly one Host.")
+            return refusal(.badRequest, "A request must have exactly one Host header.")
         }
         guard let host = request.head.authority, isOwn(host, port: context.port) else {
             return refusal(
                 .forbidden,
-                "Open this gallery by its own address, http://localhost:\(context.port)/")
+                "Open this gallery at its own address, http://localhost:\(context.port)/")
         }
         guard isFromOwnPage(request, host: host) else {
-            return refusal(.forbidden, "Only this gallery's own page may do that.")
+            return refusal(.forbidden, "Only the gallery's own page can send this request.")
         }
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound && error.body == nil {
-            return refusal(.notFound, "There is nothing here under that name.")
+            return refusal(.notFound, "There is nothing at this address.")
         } catch let error as any HTTPResponseError {
             // Thrown errors would otherwise bypass the headers that other responses get.
             return try error.response(from: request, context: context)

@@ -15,7 +15,7 @@ struct PageID: Hashable, Sendable, Decodable {
         let container = try decoder.singleValueContainer()
         guard let id = PageID(try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a page's name has 32 hexadecimal digits")
+                in: container, debugDescription: "A page identifier has 32 hexadecimal digits.")
         }
         self = id
     }

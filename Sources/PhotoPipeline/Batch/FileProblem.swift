@@ -18,8 +18,8 @@ struct FileProblem: Error, Equatable {
         let advice =
             switch code {
             case ENOSPC, EDQUOT: " Free some space, then run the same command again."
-            case EACCES, EPERM, EROFS: " Choose a folder that you may write to."
-            case ENOTDIR: " Choose another folder; a file of that name exists."
+            case EACCES, EPERM, EROFS: " Choose a folder that you have permission to write to."
+            case ENOTDIR: " A file with that name exists. Choose another folder."
             default: ""
             }
         sentence = "\(path) cannot be written: \(reason).\(advice)"

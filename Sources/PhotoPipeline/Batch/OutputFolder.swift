@@ -119,7 +119,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
 
     private static func checked(_ path: [UInt8]) throws(Problem) -> LocalPath {
         guard let path = LocalPath(bytes: path) else {
-            throw Problem(description: "The folder for the results has no name.")
+            throw Problem(
+                description: "The path of the results folder is empty or contains a zero byte.")
         }
         return path
     }
@@ -163,11 +164,14 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             let others = originals.count == 1 ? "" : " and \(originals.count - 1) more"
             throw Problem(
                 description:
-                    "\(self) is where originals are: \(quoted(originals[0].name))\(others). "
-                    + "Choose another folder with --out, so that they are not replaced.")
+                    "\(self) contains originals: \(quoted(originals[0].name))\(others). "
+                    + "Choose another folder with --out, so that no original is replaced.")
         }
         guard !rest.isEmpty else {
-            throw Problem(description: "All photos are results of earlier runs, in \(self).")
+            throw Problem(
+                description:
+                    "There is nothing to process. All photos are results of earlier runs in \(self)."
+            )
         }
         return rest
     }
@@ -303,7 +307,9 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             case .nameIsTaken: continue
             }
         }
-        throw FileProblem(refusal: "\(result.path) is made again and again by another program.")
+        throw FileProblem(
+            refusal: "Another program keeps creating \(result.path). Stop that program, or choose "
+                + "another folder with --out.")
     }
 
     /// Whether there is a file to replace.
@@ -318,7 +324,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             return false
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw FileProblem(refusal: "\(path) cannot be written: a folder of that name exists.")
+            throw FileProblem(
+                refusal: "\(path) cannot be written: a folder with that name exists.")
         }
         var original = stat()
         if source.isFileURL, let file = LocalPath(source),
@@ -326,7 +333,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             original.st_dev == status.st_dev, original.st_ino == status.st_ino
         {
             throw FileProblem(
-                refusal: "\(path) is the photo itself. Choose another folder with --out.")
+                refusal: "\(path) is the original photo. Choose another folder with --out.")
         }
         if overwrites { return true }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -344,7 +351,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         else {
             throw FileProblem(
                 refusal:
-                    "\(path) exists, and is no result of this photo, or was changed since. Move "
+                    "\(path) exists, but is not a result of this photo or was changed later. Move "
                     + "it, choose another folder with --out, or replace such files with --overwrite."
             )
         }
@@ -372,13 +379,13 @@ extension OutputFolder.Problem {
         let file = folder.appending(ResultLog.fileName.utf8)
         switch problem {
         case .unreadable(let error):
-            self.init(description: "\(error). It is the record of the results in \(folder).")
+            self.init(description: "\(error). This file records the results in \(folder).")
         case .newer(let version):
             self.init(
                 description:
                     "\(file) was written by a newer version of this program (format "
-                    + "\(version); this program knows 1). Use that program, or another folder "
-                    + "with --out.")
+                    + "\(version); this version supports format 1). Use the newer version, or "
+                    + "choose another folder with --out.")
         }
     }
 }

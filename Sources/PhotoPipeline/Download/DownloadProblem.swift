@@ -26,7 +26,7 @@ enum DownloadProblem: Error {
 
     static func tooLarge(limit: Int) -> DownloadProblem {
         .because(
-            "The file is larger than \(limit >> 20) MiB. Use a smaller one, or raise the limit.")
+            "The file is larger than \(limit >> 20) MiB. Use a smaller file, or raise the limit.")
     }
 
     /// Creates the problem for a response that does not contain the photo.
@@ -67,8 +67,8 @@ enum DownloadProblem: Error {
         let usual = port == (scheme == "https" ? 443 : 80)
         let allowed = AllowedHost(host: host, port: usual ? nil : port)
         return .refused(
-            "\(host) \(place), from which nothing is fetched unless --allow-host \(allowed) "
-                + "allows it.")
+            "\(host) \(place). Downloads from such addresses are blocked by default. "
+                + "Use --allow-host \(allowed) to allow this host.")
     }
 
     static func unknownHost(_ host: String) -> DownloadProblem {
@@ -86,7 +86,7 @@ enum DownloadProblem: Error {
     }
 
     static func redirectCycle(_ host: String) -> DownloadProblem {
-        .because("\(host) redirects in a circle.")
+        .because("\(host) redirects in a loop.")
     }
 
     /// A redirection without a target, or to a target that must not be followed.

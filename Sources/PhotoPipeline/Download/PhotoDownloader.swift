@@ -79,7 +79,7 @@ public final class PhotoDownloader: Sendable {
         } catch {
             throw .failed(
                 PhotoFailure(
-                    stage: .download, reason: "This cannot be fetched: \(error.sentence).",
+                    stage: .download, reason: "The URL cannot be downloaded: \(error.sentence).",
                     isRetryable: false))
         }
         return try await fetch(start)

@@ -112,7 +112,8 @@ final class WebClient: Sendable {
         case .ok: return .content(try await collect(response, watch: watch))
         case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
             guard let location = response.headers.first(name: "location") else {
-                throw DownloadProblem.redirect(url.host, problem: "does not say where to")
+                throw DownloadProblem.redirect(
+                    url.host, problem: "the response has no Location header")
             }
             return .redirect(to: location)
         default: throw DownloadProblem(answer: response.status, headers: response.headers)

@@ -15,7 +15,7 @@ struct WebURL: Hashable, Sendable {
         try PhotoURL.checkWeb(url, as: url.absoluteString)
         let scheme = url.scheme?.lowercased() ?? ""
         guard scheme == "http" || scheme == "https" else {
-            throw PhotoURLProblem(sentence: "nothing can be fetched by \(quoted(scheme))")
+            throw PhotoURLProblem(sentence: "the scheme \(quoted(scheme)) is not supported")
         }
         self.url = url
         self.scheme = scheme
@@ -31,7 +31,8 @@ struct WebURL: Hashable, Sendable {
         let target = try WebURL(PhotoURL.resolve(location, relativeTo: url))
         guard scheme == "http" || target.scheme == "https" else {
             throw PhotoURLProblem(
-                sentence: "from https to http, which is not safe; use a URL that stays with https")
+                sentence: "the target uses http instead of https, which is not secure; "
+                    + "use a URL that stays on https")
         }
         return target
     }

@@ -22,7 +22,8 @@ extension PhotoListController {
             precondition(
                 records.indices.contains(row.index), "Work is in progress for a row that exists.")
             precondition(
-                attempt.generation <= latestGeneration, "No generation comes from the future.")
+                attempt.generation <= latestGeneration,
+                "No generation is greater than the latest one.")
             switch (records[row.index].state, attempt.stage) {
             case (.new, .download), (.downloaded, .filtration):
                 break

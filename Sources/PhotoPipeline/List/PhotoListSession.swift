@@ -248,7 +248,7 @@ public actor PhotoListSession {
     /// Runs filter → encode on pixels that are already in memory.
     private func filter(_ row: Row, _ generation: Generation) {
         guard let bitmap = pictures[row]?.bitmap else {
-            preconditionFailure("\(row) was downloaded, but its pixels are gone without notice")
+            preconditionFailure("\(row) was downloaded, but its pixels are missing")
         }
         let filter = FilterOperation(options.filters, of: bitmap, capacity: options.capacity)
         let filtration = filtration(row, generation, filter)

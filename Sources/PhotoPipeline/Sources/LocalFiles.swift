@@ -114,11 +114,11 @@ extension LocalFiles {
         func failure(_ reason: String) -> Result<[UInt8], PhotoFailure> {
             .failure(PhotoFailure(stage: .download, reason: reason, isRetryable: true))
         }
-        guard let path = LocalPath(url) else { return failure("There is no file of that name.") }
+        guard let path = LocalPath(url) else { return failure("There is no file with that name.") }
         do throws(PhotoSourceError) {
             let kind = try kind(of: path, followingLinks: true, named: "file")
             guard case .file(let byteCount) = kind else {
-                return failure("This is no regular file.")
+                return failure("This is not a regular file.")
             }
             // One byte more than the limit reveals a file that has grown meanwhile.
             let bytes =
@@ -143,7 +143,7 @@ extension PhotoSourceError {
                 advice: "check the name")
         case EACCES, EPERM:
             self.init(
-                .notReadable, source: source, problem: "you have no permission to read it",
+                .notReadable, source: source, problem: "you do not have permission to read it",
                 advice: "check its permissions")
         default:
             self.init(

@@ -26,8 +26,8 @@ extension PhotoList {
                 of: path, followingLinks: true, named: name)
         else {
             throw PhotoSourceError(
-                .notReadable, source: name, problem: "this is no regular file",
-                advice: "name a list or a picture")
+                .notReadable, source: name, problem: "this is not a regular file",
+                advice: "specify a list or a picture")
         }
         if PictureFiles.isPicture(named: name) {
             return try parse(bytes: [], named: name, relativeTo: file, limits: limits)

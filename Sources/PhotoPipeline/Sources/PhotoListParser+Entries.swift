@@ -9,7 +9,7 @@ extension PhotoListParser {
         if let first = members.first, !members.contains(where: { isText($0.value) }) {
             throw PhotoSourceError(
                 .notAList, source: source, place: place(of: first),
-                problem: "the key \(quoted(first.key)) has \(first.value.kindName) for its value",
+                problem: "the value of the key \(quoted(first.key)) is \(first.value.kindName)",
                 advice: Self.shapes)
         }
         // Sorting is not stable, but equal names must keep their order, because their identifiers
@@ -100,7 +100,7 @@ extension PhotoListParser {
         _ key: String, of owner: String, in members: [ListValue.Member]
     ) -> String {
         if let member = members.first(where: { $0.key == key }) {
-            let kind = isText(member.value) ? "an empty text" : member.value.kindName
+            let kind = isText(member.value) ? "an empty string" : member.value.kindName
             return "\(owner) has \(kind) as its \(quoted(key))"
         }
         let shown = 5

@@ -58,13 +58,15 @@ struct PhotoListParser {
         }
         if let format = UnreadFormat(of: source.utf8) {
             throw PhotoSourceError(
-                .notAList, source: source, problem: "this is \(format.name), which is not read",
+                .notAList, source: source,
+                problem: "this is \(format.name), which is not supported",
                 advice: "convert it to JPEG, PNG, TIFF or WebP")
         }
         guard isText else {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "this is neither a picture nor UTF-8 text",
-                advice: "expected a property list, JSON, or a text with one URL a line, in UTF-8")
+                advice: "expected a property list, JSON, or a UTF-8 text file with one URL per line"
+            )
         }
         return try textShape()
     }
@@ -99,7 +101,7 @@ struct PhotoListParser {
         guard let url = builder.baseURL else {
             throw PhotoSourceError(
                 .notAList, source: source,
-                problem: "this is a picture, and where it came from is not known",
+                problem: "this is a picture whose address is unknown",
                 advice: Self.shapes)
         }
         try builder.add(url)
@@ -117,8 +119,8 @@ struct PhotoListParser {
                 // Any text can be read as relative URLs, but a letter is not a list of photos.
                 throw PhotoSourceError(
                     .notAList, source: source, place: place,
-                    problem: "\(quoted(text)) is no URL of a picture",
-                    advice: "expected one URL a line, a property list, or JSON")
+                    problem: "\(quoted(text)) is not the URL of a picture",
+                    advice: "expected one URL per line, a property list, or JSON")
             }
             try builder.add(name: nil, url: text, at: place)
         }

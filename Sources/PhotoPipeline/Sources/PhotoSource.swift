@@ -30,14 +30,17 @@ public enum PhotoSource: Sendable, Hashable {
         case "file":
             guard let url = URL(string: argument),
                 url.host() ?? "" == "" || url.host() == "localhost"
-            else { throw .noURL(argument, detail: "\(quoted(argument)) names no file here") }
+            else {
+                throw .invalidArgument(
+                    argument, problem: "\(quoted(argument)) does not name a file on this machine")
+            }
             self = try Self.local(
                 percentDecoded(url.path(percentEncoded: true)), argument: argument, folder)
         case .some(let scheme):
             throw PhotoSourceError(
                 .unsupportedScheme, source: argument,
-                problem: "nothing can be fetched by \(quoted(scheme))",
-                advice: "use http, https, or a path")
+                problem: "the scheme \(quoted(scheme)) is not supported",
+                advice: "use http, https or a path")
         case .none:
             self = try Self.local(Array(argument.utf8), argument: argument, folder)
         }
@@ -54,7 +57,7 @@ public enum PhotoSource: Sendable, Hashable {
         do throws(PhotoURLProblem) {
             return try PhotoURL.resolve(argument, relativeTo: nil)
         } catch {
-            throw .noURL(argument, detail: error.sentence)
+            throw .invalidArgument(argument, problem: error.sentence)
         }
     }
 
@@ -62,9 +65,7 @@ public enum PhotoSource: Sendable, Hashable {
         _ path: [UInt8], argument: String, _ folder: URL?
     ) throws(PhotoSourceError) -> PhotoSource {
         guard !path.isEmpty else {
-            throw PhotoSourceError(
-                .notFound, source: "source", problem: "the name is empty",
-                advice: "name a list, a folder, a picture or a URL")
+            throw .invalidArgument("source", problem: "the argument is empty")
         }
         let url: URL
         if let text = String(validating: path, as: UTF8.self) {
@@ -73,12 +74,12 @@ public enum PhotoSource: Sendable, Hashable {
             let base = folder ?? URL(filePath: ".", directoryHint: .isDirectory)
             let isAbsolute = path.first == UInt8(ascii: "/")
             guard let start = isAbsolute ? LocalPath.root : LocalPath(base) else {
-                throw .noURL(argument, detail: "the folder it is relative to has no name")
+                throw .invalidArgument(argument, problem: "its base folder has an invalid path")
             }
             url = start.appending(path.drop { isAbsolute && $0 == UInt8(ascii: "/") }).url
         }
         guard let place = LocalPath(url) else {
-            throw .noURL(argument, detail: "a name cannot have a zero byte")
+            throw .invalidArgument(argument, problem: "the name contains a zero byte")
         }
         // Links are followed here: a person who names a link means its target.
         switch try LocalFiles.kind(of: place, followingLinks: true, named: argument) {
@@ -89,15 +90,18 @@ public enum PhotoSource: Sendable, Hashable {
         case .link, .other:
             throw PhotoSourceError(
                 .notReadable, source: argument, problem: "this is neither a file nor a folder",
-                advice: "name a list, a folder, a picture or a URL")
+                advice: Self.validSources)
         }
     }
+
+    fileprivate static let validSources = "specify a list, a folder, a picture or a URL"
 }
 
 extension PhotoSourceError {
-    fileprivate static func noURL(_ source: String, detail: String) -> PhotoSourceError {
+    fileprivate static func invalidArgument(
+        _ argument: String, problem: String
+    ) -> PhotoSourceError {
         PhotoSourceError(
-            .notFound, source: source, problem: detail,
-            advice: "name a list, a folder, a picture or a URL")
+            .notFound, source: argument, problem: problem, advice: PhotoSource.validSources)
     }
 }

@@ -12,20 +12,20 @@ enum PhotoURL {
         let trimmed = trim(text)
         guard !trimmed.isEmpty else { throw PhotoURLProblem(sentence: "the URL is empty") }
         guard let url = URL(string: trimmed, relativeTo: baseURL)?.absoluteURL else {
-            throw PhotoURLProblem(sentence: "\(quoted(trimmed)) is no URL")
+            throw PhotoURLProblem(sentence: "\(quoted(trimmed)) is not a valid URL")
         }
         guard let scheme = url.scheme?.lowercased() else {
             throw PhotoURLProblem(
-                sentence: "\(quoted(trimmed)) is relative, and where the list came from is not "
-                    + "known; give the whole URL")
+                sentence: "\(quoted(trimmed)) is a relative URL, but the address of the list is "
+                    + "unknown; use an absolute URL")
         }
         switch scheme {
         case "http", "https": try checkWeb(url, as: trimmed)
         case "file": try checkFile(url, as: trimmed, relativeTo: baseURL)
         default:
             throw PhotoURLProblem(
-                sentence: "\(quoted(trimmed)) uses \(quoted(scheme)), from which nothing can be "
-                    + "fetched; use http or https")
+                sentence: "\(quoted(trimmed)) has the unsupported scheme \(quoted(scheme)); "
+                    + "use http or https")
         }
         return url
     }
@@ -85,22 +85,23 @@ enum PhotoURL {
     /// - Parameter text: the URL's name in messages.
     static func checkWeb(_ url: URL, as text: String) throws(PhotoURLProblem) {
         guard let host = url.host(), !host.isEmpty else {
-            throw PhotoURLProblem(sentence: "\(quoted(text)) names no host")
+            throw PhotoURLProblem(sentence: "\(quoted(text)) has no host")
         }
         guard !host.contains("%") else {
             throw PhotoURLProblem(
-                sentence: "\(quoted(text)) has a host with characters that hosts do not have; "
+                sentence: "\(quoted(text)) has a host name with invalid characters; "
                     + "write international names in their xn-- form")
         }
         if let port = url.port, !(1...65_535).contains(port) {
-            throw PhotoURLProblem(sentence: "\(quoted(text)) has no port between 1 and 65535")
+            throw PhotoURLProblem(
+                sentence: "\(quoted(text)) has a port outside the range 1 to 65535")
         }
         guard url.user() == nil, url.password() == nil else {
             // The message omits the text: a password must not appear on a screen or in a log.
             throw PhotoURLProblem(
                 sentence:
-                    "the URL for \(quoted(host)) has a user name or password in it, which are "
-                    + "not sent; leave them out")
+                    "the URL for \(quoted(host)) contains a user name or password, which are not "
+                    + "supported; remove them")
         }
     }
 
@@ -109,13 +110,13 @@ enum PhotoURL {
     ) throws(PhotoURLProblem) {
         guard let baseURL, baseURL.isFileURL else {
             throw PhotoURLProblem(
-                sentence: "\(quoted(text)) names a file, which a list from elsewhere may not; "
+                sentence: "\(quoted(text)) is a file URL, which only a local list may contain; "
                     + "use http or https")
         }
         let host = url.host() ?? ""
         guard host.isEmpty || host == "localhost", url.path().hasPrefix("/") else {
             throw PhotoURLProblem(
-                sentence: "\(quoted(text)) names no file of this machine; use file:///path")
+                sentence: "\(quoted(text)) does not name a file on this machine; use file:///path")
         }
     }
 }

@@ -112,7 +112,7 @@ struct OutputFolderTests {
         try await withTemporaryFolder { folder in
             #expect(try await put([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
             let refusal = try await put([2], as: "a.jpg", from: other, into: open(folder))
-            #expect(refusal.contains("a.jpg exists, and is no result of this photo"))
+            #expect(refusal.contains("a.jpg exists, but is not a result of this photo"))
             #expect(refusal.contains("--overwrite"))
             #expect(try content("a.jpg", in: folder) == [1])
             let overwriting = try open(folder, overwrites: true)
@@ -138,12 +138,13 @@ struct OutputFolderTests {
                     at: file, withIntermediateDirectories: false)
             }
             let reason = try await put([2], as: "a.jpg", from: photo, into: open(folder))
-            #expect(reason.contains("a.jpg exists") || reason.contains("a folder of that name"))
+            #expect(reason.contains("a.jpg exists") || reason.contains("a folder with that name"))
             if kind.hasPrefix("a file") { #expect(try content("a.jpg", in: folder).first == 7) }
             let forced = try await put(
                 [2], as: "a.jpg", from: photo, into: open(folder, overwrites: true))
             #expect(
-                kind == "a folder" ? forced.contains("a folder of that name") : forced == "written")
+                kind == "a folder"
+                    ? forced.contains("a folder with that name") : forced == "written")
         }
     }
 
@@ -153,7 +154,7 @@ struct OutputFolderTests {
             try Data([1]).write(to: original)
             let folderToOverwrite = try open(folder, overwrites: true)
             let reason = await put([2], as: "a.jpg", from: original, into: folderToOverwrite)
-            #expect(reason.contains("is the photo itself"))
+            #expect(reason.contains("is the original photo"))
             #expect(try content("a.jpg", in: folder) == [1])
         }
     }
@@ -165,7 +166,7 @@ struct OutputFolderTests {
             let calls = CallsForTests().calls(syncing: { try? Data([7]).write(to: file) })
             let reason = try await put(
                 [2], as: "a.jpg", from: photo, into: open(folder, calls: calls))
-            #expect(reason.contains("a.jpg exists, and is no result of this photo"))
+            #expect(reason.contains("a.jpg exists, but is not a result of this photo"))
             #expect(try content("a.jpg", in: folder) == [7])
         }
     }
@@ -185,8 +186,7 @@ struct OutputFolderTests {
             let problem = #expect(throws: OutputFolder.Problem.self) {
                 _ = try open(results).recordsWithoutResults(of: more)
             }
-            #expect(
-                problem?.description.contains("is where originals are: \"below/b.jpg\".") == true)
+            #expect(problem?.description.contains("contains originals: \"below/b.jpg\".") == true)
             #expect(output.isInside(folder))
             #expect(try !open(folder).isInside(results))
         }

@@ -87,14 +87,14 @@ struct PhotoDownloaderTests {
         let (six, _) = try await fetch(.redirects(6))
         #expect(reason(six) == "127.0.0.1 redirects more than 5 times.")
         let (loop, _) = try await fetch(.redirectLoop)
-        #expect(reason(loop) == "127.0.0.1 redirects in a circle.")
+        #expect(reason(loop) == "127.0.0.1 redirects in a loop.")
     }
 
     @Test func aFileThatAnnouncesTooManyBytesIsRefused() async throws {
         let (result, requests) = try await fetch(.huge(bytes: 2 << 20))
         #expect(
             reason(result)
-                == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
+                == "The file is larger than 1 MiB. Use a smaller file, or raise the limit.")
         #expect(requests == 1)
     }
 
@@ -102,7 +102,7 @@ struct PhotoDownloaderTests {
         let (result, _) = try await fetch(.endless(bytes: 100 << 20))
         #expect(
             reason(result)
-                == "The file is larger than 1 MiB. Use a smaller one, or raise the limit.")
+                == "The file is larger than 1 MiB. Use a smaller file, or raise the limit.")
     }
 
     @Test func whatWillNotPassIsNotTriedAgain() async throws {
@@ -180,7 +180,7 @@ struct PhotoDownloaderTests {
             let tooLarge = await download(large.absoluteString)
             #expect(reason(tooLarge) == "The file is larger than 1 MiB.")
             let noFile = await download(folder.absoluteString)
-            #expect(reason(noFile) == "This is no regular file.")
+            #expect(reason(noFile) == "This is not a regular file.")
         }
     }
 }

@@ -98,7 +98,7 @@ struct PhotoListSessionTests {
                     let reasons = news.rows.compactMap(\.change.state.failure?.reason)
                     let expected = [
                         "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000",
-                        "in a circle",
+                        "in a loop",
                         "refuses connections",
                     ]
                     for (reason, part) in zip(reasons, expected) {

@@ -51,8 +51,8 @@ import Testing
                     + "expected.",
                 "number ✘ photos.plist, key \"number\": \"number\" has a number where a URL was "
                     + "expected.",
-                "truth ✘ photos.plist, key \"truth\": \"truth\" has true or false where a URL was "
-                    + "expected.",
+                "truth ✘ photos.plist, key \"truth\": \"truth\" has a Boolean value where a URL "
+                    + "was expected.",
             ])
         let array = try parsed(encoded([["name": "a", "url": "a.jpg"], ["name": "b"]]))
         #expect(
@@ -82,15 +82,16 @@ import Testing
     @Test func aDamagedListSaysSo() {
         #expect(
             refusal(Array("bplist00".utf8), named: "photos.plist")
-                == "photos.plist: the binary property list is damaged: it is cut off; "
-                + "make it anew, or save it as XML")
+                == "photos.plist: the binary property list is damaged: it is truncated; "
+                + "create it again, or save it as XML")
     }
 
     @Test func aListThatContainsItselfIsRefused() {
         // One object: an array whose only element is object 0.
         #expect(
             refusal(binary(objects: [[0xA1, 0x00]]))
-                == "photos: the list is nested deeper than 32 levels; a list of photos needs two")
+                == "photos: the list is nested deeper than 32 levels; a list of photos needs only two"
+        )
     }
 
     /// A small file whose entries all point to one large dictionary: quadratic, if one lets it.
@@ -119,9 +120,9 @@ import Testing
         let before = peakMemory()
         #expect(
             refusal(bytes)
-                == "photos: its \(bytes.count) bytes stand for more than "
-                + "\(64 * bytes.count + 1_024) values, because parts of it are used again and again; "
-                + "name each photo once")
+                == "photos: its \(bytes.count) bytes expand to more than "
+                + "\(64 * bytes.count + 1_024) values, because parts of it are used repeatedly; "
+                + "list each photo once")
         // Built, the values that limits allow would take half a gigabyte.
         #expect(peakMemory() - before < 64 << 20)
     }
@@ -131,7 +132,7 @@ import Testing
         let array: [UInt8] = [0xAF, 0x11, 0x08, 0x00] + repeated([1], 2_048)
         let bytes = binary(objects: [array, text])
         #expect(
-            refusal(bytes).contains("bytes of text, because parts of it are used again and again"))
+            refusal(bytes).contains("bytes of text, because parts of it are used repeatedly"))
     }
 
     /// As Python's `plistlib` writes it: one dictionary, used a thousand times.
@@ -148,7 +149,8 @@ import Testing
         let array: [UInt8] = [0xAF, 0x10, 200] + repeated([0], 200)
         #expect(
             refusal(binary(objects: [array]))
-                == "photos: the list is nested deeper than 32 levels; a list of photos needs two")
+                == "photos: the list is nested deeper than 32 levels; a list of photos needs only two"
+        )
     }
 
     /// The most memory that this process has held so far, in bytes.

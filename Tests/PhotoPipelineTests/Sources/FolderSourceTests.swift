@@ -113,8 +113,8 @@ private func message(_ body: () throws -> Void) -> String {
         try scratch.write("in/readme.txt")
         #expect(
             message { _ = try PhotoList.read(folder: scratch.url.appending(path: "in")) }
-                == "in: there are no pictures in the folder among its only file; expected files "
-                + "that end in .jpg .jpeg .jpe .jfif .png .webp .gif .tiff .tif .heif .heic .avif")
+                == "in: the folder contains no pictures, only 1 other file; expected files that "
+                + "end in .jpg .jpeg .jpe .jfif .png .webp .gif .tiff .tif .heif .heic .avif")
     }
 
     @Test func namesNeedNotBeUTF8() throws {
@@ -176,12 +176,12 @@ private func message(_ body: () throws -> Void) -> String {
         try FileManager.default.removeItem(at: folder.appending(path: "a.jpg"))
         #expect(
             message { _ = try PhotoList.read(folder: folder) }.hasPrefix(
-                "in: there are no pictures in the folder among its 4 files (there is what is not read: "
+                "in: the folder contains no pictures, only 4 other files (unsupported: "
                     + "a BMP picture, a JPEG XL picture, a camera's raw file); expected"))
         #expect(
             message { _ = try PhotoList.read(file: folder.appending(path: "c.bmp")) }
-                == "c.bmp: this is a BMP picture, which is not read; convert it to JPEG, PNG, TIFF or WebP"
-        )
+                == "c.bmp: this is a BMP picture, which is not supported; "
+                + "convert it to JPEG, PNG, TIFF or WebP")
     }
 
     @Test func aPictureWhoseNameSaysNothingIsFoundByItsBytes() throws {
@@ -202,7 +202,7 @@ private func message(_ body: () throws -> Void) -> String {
         let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"), limits: limits)
         #expect(photos.records.map(\.name) == ["a/b/c/", "a/b/x.jpg"])
         #expect(
-            photos.lines[0] == "a/b/c/ ✘ The folder \"a/b/c\" was passed over: folders are nested "
+            photos.lines[0] == "a/b/c/ ✘ The folder \"a/b/c\" was skipped: folders are nested "
                 + "deeper than 2 levels.")
         let narrow = PhotoListLimits(bytes: 1, entries: 1, depth: 9)
         #expect(
@@ -250,26 +250,26 @@ private func message(_ body: () throws -> Void) -> String {
     }
 
     @Test(arguments: [
-        ("ftp://h/x", "ftp://h/x: nothing can be fetched by \"ftp\"; use http, https, or a path"),
+        ("ftp://h/x", "ftp://h/x: the scheme \"ftp\" is not supported; use http, https or a path"),
         (
             "/no/such/list.plist",
             "/no/such/list.plist: there is no such file or folder; check the name"
         ),
         (
             "http://h:70000/",
-            "http://h:70000/: \"http://h:70000/\" has no port between 1 and 65535; "
-                + "name a list, a folder, a picture or a URL"
+            "http://h:70000/: \"http://h:70000/\" has a port outside the range 1 to 65535; "
+                + "specify a list, a folder, a picture or a URL"
         ),
         (
             "file://nas/x",
-            "file://nas/x: \"file://nas/x\" names no file here; "
-                + "name a list, a folder, a picture or a URL"
+            "file://nas/x: \"file://nas/x\" does not name a file on this machine; "
+                + "specify a list, a folder, a picture or a URL"
         ),
-        ("", "source: the name is empty; name a list, a folder, a picture or a URL"),
+        ("", "source: the argument is empty; specify a list, a folder, a picture or a URL"),
         (
             "/dev/null",
             "/dev/null: this is neither a file nor a folder; "
-                + "name a list, a folder, a picture or a URL"
+                + "specify a list, a folder, a picture or a URL"
         ),
     ])
     func aBadArgumentSaysWhatToDo(argument: String, expected: String) {

@@ -69,7 +69,7 @@ import Testing
                 "no URL ✘ photos.json, line 2: \"no URL\" has no \"url\"; its keys are \"name\".",
                 "http://h/nameless.jpg ✘ photos.json, line 3: the entry has no \"name\"; "
                     + "its keys are \"url\".",
-                "http://h/1.jpg ✘ photos.json, line 4: the entry has an empty text as its "
+                "http://h/1.jpg ✘ photos.json, line 4: the entry has an empty string as its "
                     + "\"name\".",
                 "number ✘ photos.json, line 5: \"number\" has a number as its \"url\".",
                 "Entry 5 ✘ photos.json, line 6: the entry has no \"name\"; its keys are \"a\", "
@@ -77,8 +77,8 @@ import Testing
                 "Entry 6 ✘ photos.json, line 7: the entry has no \"name\"; it is empty.",
                 "Entry 7 ✘ photos.json, line 8: there is a number where {name, url} was expected.",
                 "Entry 8 ✘ photos.json, line 9: there is an array where {name, url} was expected.",
-                "ftp://h/1.jpg ✘ photos.json, line 10: \"ftp://h/1.jpg\" uses \"ftp\", from which "
-                    + "nothing can be fetched; use http or https.",
+                "ftp://h/1.jpg ✘ photos.json, line 10: \"ftp://h/1.jpg\" has the unsupported scheme "
+                    + "\"ftp\"; use http or https.",
                 "good → http://h/good.jpg",
             ])
         #expect(photos.records.allSatisfy { $0.state.failure?.isRetryable != true })
@@ -96,9 +96,9 @@ import Testing
             photos.lines == [
                 "http://h/2.jpg ✘ photos.json, line 3: the URL \"http://h/2.jpg\" has an empty "
                     + "name.",
-                "bad ✘ photos.json, line 4: \"ht tp://h/3.jpg\" is no URL.",
+                "bad ✘ photos.json, line 4: \"ht tp://h/3.jpg\" is not a valid URL.",
                 "good → http://h/1.jpg",
-                "true ✘ photos.json, line 2: \"true\" has true or false where a URL was expected.",
+                "true ✘ photos.json, line 2: \"true\" has a Boolean value where a URL was expected.",
             ])
     }
 
@@ -109,7 +109,7 @@ import Testing
         ),
         (
             "[\n\"a.jpg\",\n]",
-            "line 3: found \"]\"; expected a value: a text in quotation marks, [ or {"
+            "line 3: found \"]\"; expected a value: a string in quotation marks, [ or {"
         ),
         (
             "[\"a.jpg\"\n \"b.jpg\"]",
@@ -120,25 +120,29 @@ import Testing
         ("{a: \"b\"}", "line 1: found \"a\" in a dictionary; expected a key in quotation marks"),
         (
             "[\n\"a.jpg",
-            "line 2: the text that begins here never ends; expected a closing quotation mark"
+            "line 2: this string is never closed; expected a closing quotation mark"
         ),
         (
             "[\"a\nb\"]",
-            "line 1: a text contains a control character or the end of the line; "
+            "line 1: a string contains a control character or a line break; "
                 + "expected a closing quotation mark, or an escape such as \\n"
         ),
         (
             "[\"\\x\"]",
-            "line 1: a text has an unknown escape; expected \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\u"
+            "line 1: a string contains an unknown escape; "
+                + "expected \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\u"
         ),
         (
             "[\"\\uD83D\"]",
-            "line 1: a \\u escape is no character; "
-                + "expected four hexadecimal digits, or two escapes that are a surrogate pair"
+            "line 1: a \\u escape is invalid; "
+                + "expected four hexadecimal digits, or two escapes that form a surrogate pair"
         ),
-        ("[\"a.jpg\"] x", "line 1: \"x\" follows the end of the list; expected nothing more"),
-        ("[\"a.jpg\", 1-2]", "line 1: \"1-2\" is no number; expected a value"),
-        ("[nil]", "line 1: found \"n\"; expected a value: a text in quotation marks, [ or {"),
+        (
+            "[\"a.jpg\"] x",
+            "line 1: found \"x\" after the end of the list; expected the end of the file"
+        ),
+        ("[\"a.jpg\", 1-2]", "line 1: \"1-2\" is not a number; expected a value"),
+        ("[nil]", "line 1: found \"n\"; expected a value: a string in quotation marks, [ or {"),
     ])
     func aSyntaxErrorNamesItsLineAndWhatWasExpected(text: String, message: String) {
         #expect(refusal(text, named: "photos.json") == "photos.json, " + message)
@@ -147,7 +151,7 @@ import Testing
     @Test(arguments: [
         (
             "{\"photos\": [\"a.jpg\"]}",
-            "photos.json, line 1: the key \"photos\" has an array for its value; " + shapes
+            "photos.json, line 1: the value of the key \"photos\" is an array; " + shapes
         ),
         ("[\n[\"a.jpg\"]]", "photos.json, line 2: the array contains an array; " + shapes),
         (
@@ -165,7 +169,7 @@ import Testing
         let deep = String(repeating: "[", count: 1_000_000)
         #expect(
             refusal(deep) == "photos, line 1: the list is nested deeper than 32 levels; "
-                + "a list of photos needs two")
+                + "a list of photos needs only two")
     }
 }
 

@@ -12,8 +12,8 @@ import Testing
             photos.lines == [
                 "1.jpg → http://h/1.jpg",
                 "two 2.jpg → https://example.org/lists/birds/two%202.jpg",
-                "file:///x ✘ birds.txt, line 7: \"file:///x\" names a file, which a list from "
-                    + "elsewhere may not; use http or https.",
+                "file:///x ✘ birds.txt, line 7: \"file:///x\" is a file URL, which only a local list "
+                    + "may contain; use http or https.",
                 "last → https://example.org/lists/last",
             ])
     }
@@ -23,20 +23,20 @@ import Testing
         #expect(
             photos.lines == [
                 "1.jpg → http://h/1.jpg",
-                "h ✘ x.txt, line 2: the URL for \"h\" has a user name or password in it, which are "
-                    + "not sent; leave them out.",
+                "h ✘ x.txt, line 2: the URL for \"h\" contains a user name or password, which are "
+                    + "not supported; remove them.",
             ])
     }
 
     @Test func aTextThatIsNoListIsRefused() {
         #expect(
             refusal("# remark\nDear aunt,\nthank you", named: "letter.txt")
-                == "letter.txt, line 2: \"Dear aunt,\" is no URL of a picture; "
-                + "expected one URL a line, a property list, or JSON")
+                == "letter.txt, line 2: \"Dear aunt,\" is not the URL of a picture; "
+                + "expected one URL per line, a property list, or JSON")
         #expect(
             refusal("Subject: photos", named: "letter.txt")
-                == "letter.txt, line 1: \"Subject: photos\" is no URL of a picture; "
-                + "expected one URL a line, a property list, or JSON")
+                == "letter.txt, line 1: \"Subject: photos\" is not the URL of a picture; "
+                + "expected one URL per line, a property list, or JSON")
         #expect(
             refusal("# nothing\n\n", named: "none.txt")
                 == "none.txt: the list is empty; expected at least one photo")
@@ -44,39 +44,41 @@ import Testing
         #expect(
             refusal([0x7F, 0x45, 0x4C, 0x46, 0, 0], named: "program")
                 == "program: this is neither a picture nor UTF-8 text; expected a property list, "
-                + "JSON, or a text with one URL a line, in UTF-8")
+                + "JSON, or a UTF-8 text file with one URL per line")
     }
 
     @Test func messagesCarryNoControlCharacters() {
         #expect(
             refusal("a\u{1B}[2J\u{202E}b", named: "x.txt")
-                == "x.txt, line 1: \"a\\u{1B}[2J\\u{202E}b\" is no URL of a picture; "
-                + "expected one URL a line, a property list, or JSON")
+                == "x.txt, line 1: \"a\\u{1B}[2J\\u{202E}b\" is not the URL of a picture; "
+                + "expected one URL per line, a property list, or JSON")
     }
 }
 
 @Suite(.ownThreads) struct PhotoListURLTests {
     @Test(arguments: [
-        ("http:///a.jpg", "\"http:///a.jpg\" names no host"),
-        ("http:a.jpg", "\"http:a.jpg\" names no host"),
-        ("http://h:99999/a.jpg", "\"http://h:99999/a.jpg\" has no port between 1 and 65535"),
-        ("http://h:0/a.jpg", "\"http://h:0/a.jpg\" has no port between 1 and 65535"),
+        ("http:///a.jpg", "\"http:///a.jpg\" has no host"),
+        ("http:a.jpg", "\"http:a.jpg\" has no host"),
+        (
+            "http://h:99999/a.jpg",
+            "\"http://h:99999/a.jpg\" has a port outside the range 1 to 65535"
+        ),
+        ("http://h:0/a.jpg", "\"http://h:0/a.jpg\" has a port outside the range 1 to 65535"),
         (
             "http://münchen.de/a.jpg",
-            "\"http://münchen.de/a.jpg\" has a host with characters that hosts do not have; "
+            "\"http://münchen.de/a.jpg\" has a host name with invalid characters; "
                 + "write international names in their xn-- form"
         ),
         (
             "javascript:alert(1)",
-            "\"javascript:alert(1)\" uses \"javascript\", from which nothing can be fetched; "
-                + "use http or https"
+            "\"javascript:alert(1)\" has the unsupported scheme \"javascript\"; use http or https"
         ),
         (
             "file:///etc/passwd",
-            "\"file:///etc/passwd\" names a file, which a list from elsewhere may not; "
+            "\"file:///etc/passwd\" is a file URL, which only a local list may contain; "
                 + "use http or https"
         ),
-        ("http://[::1/a.jpg", "\"http://[::1/a.jpg\" is no URL"),
+        ("http://[::1/a.jpg", "\"http://[::1/a.jpg\" is not a valid URL"),
         ("  ", "the URL is empty"),
     ])
     func aBadURLSaysWhy(url: String, problem: String) throws {
@@ -92,9 +94,9 @@ import Testing
             photos.lines == [
                 "a.jpg → file:///lists/a.jpg", "b.jpg → file:///b.jpg", "c.jpg → file:///c.jpg",
                 "d.jpg → file:///d.jpg", "e.jpg → http://h/e.jpg",
-                "//nas/f.jpg ✘ x.json, line 1: \"//nas/f.jpg\" names no file of this machine; "
-                    + "use file:///path.",
-                "file:g ✘ x.json, line 1: \"file:g\" names no file of this machine; "
+                "//nas/f.jpg ✘ x.json, line 1: \"//nas/f.jpg\" does not name a file on this "
+                    + "machine; use file:///path.",
+                "file:g ✘ x.json, line 1: \"file:g\" does not name a file on this machine; "
                     + "use file:///path.",
             ])
     }
@@ -103,8 +105,8 @@ import Testing
         let photos = try list(#"["a.jpg", "http://h/b.jpg"]"#, named: "x.json", relativeTo: nil)
         #expect(
             photos.lines == [
-                "a.jpg ✘ x.json, line 1: \"a.jpg\" is relative, and where the list came from is "
-                    + "not known; give the whole URL.",
+                "a.jpg ✘ x.json, line 1: \"a.jpg\" is a relative URL, but the address of the list "
+                    + "is unknown; use an absolute URL.",
                 "b.jpg → http://h/b.jpg",
             ])
     }
@@ -122,7 +124,7 @@ import Testing
         }
         #expect(
             refusal([0xFF, 0xD8, 0xFF, 0xE0], relativeTo: nil)
-                == "photos: this is a picture, and where it came from is not known; " + shapes)
+                == "photos: this is a picture whose address is unknown; " + shapes)
     }
 
     @Test func identifiersStayTheSameWhenTheListGrowsAndEqualEntriesDiffer() throws {

@@ -66,8 +66,8 @@ import Testing
                 """), named: "photos.plist")
         #expect(
             photos.lines == [
-                "Deliberately wrong ✘ photos.plist, line 5: \"ftp://h/1.jpg\" uses \"ftp\", from "
-                    + "which nothing can be fetched; use http or https.",
+                "Deliberately wrong ✘ photos.plist, line 5: \"ftp://h/1.jpg\" has the unsupported "
+                    + "scheme \"ftp\"; use http or https.",
                 "Empty ✘ photos.plist, line 7: the URL is empty.",
                 "Good → http://h/2.jpg",
                 "Number ✘ photos.plist, line 11: \"Number\" has a number where a URL was expected.",
@@ -85,34 +85,30 @@ import Testing
         ),
         (
             "<dict>\n<string>a</string></dict>",
-            "line 5: <string> stands in a dictionary without a key of its own; "
-                + "expected <key> before each value"
+            "line 5: found <string> in place of a key; expected <key> before each value"
         ),
         (
             "<dict>\n<key>a</key><key>b</key></dict>",
-            "line 5: a <key> stands where a value should; expected <string>, <dict> or <array>"
+            "line 5: found <key> in place of a value; expected <string>, <dict> or <array>"
         ),
         (
             "<array>\n\n<strin>a</strin></array>",
-            "line 6: property lists have no element <strin>; expected <string>, <dict> or <array>"
+            "line 6: unknown element <strin>; expected <string>, <dict> or <array>"
         ),
         (
             "<dict><key>a</key>\n<string>http://h/?a=1&b=2</string></dict>",
-            "line 5: \"&b\" is no character that property lists know; "
+            "line 5: invalid character reference \"&b\"; "
                 + "expected &amp; for an ampersand, &lt; &gt; &quot; &apos; or &#…;"
         ),
         (
             "<array><string>a<b>c</b></string></array>",
-            "line 4: <b> stands inside <string>; expected text, then </string>"
+            "line 4: found <b> inside <string>; expected text, then </string>"
         ),
         ("<array>\nx</array>", "line 5: found \"x\" between the tags; expected a tag"),
-        (
-            "<array>\n<!-- x</array>",
-            "line 5: the comment that begins here never ends; expected -->"
-        ),
+        ("<array>\n<!-- x</array>", "line 5: this comment is never closed; expected -->"),
         (
             "<array>\n<string><![CDATA[x</string></array>",
-            "line 5: the CDATA that begins here never ends; expected ]]>"
+            "line 5: this CDATA section is never closed; expected ]]>"
         ),
         (
             "<array></array>\n<array></array>",
@@ -129,18 +125,16 @@ import Testing
     @Test func aListThatIsCutOffNamesWhatNeverEnds() {
         #expect(
             refusal("<plist>\n<dict>\n<key>a</key>\n<string>b</string>\n", named: "photos.plist")
-                == "photos.plist, line 2: the <dict> that begins here never ends; expected </dict>")
+                == "photos.plist, line 2: this <dict> is never closed; expected </dict>")
         #expect(
             refusal("<plist>\n<dict>\n<key>a</key>\n<string>b", named: "photos.plist")
-                == "photos.plist, line 4: the <string> that begins here never ends; "
-                + "expected </string>")
+                == "photos.plist, line 4: this <string> is never closed; expected </string>")
         #expect(
             refusal("<plist>\n<array>\n\n<strin", named: "photos.plist")
-                == "photos.plist, line 4: the tag that begins here never ends; expected \">\"")
+                == "photos.plist, line 4: this tag is never closed; expected \">\"")
         #expect(
             refusal("<plist><array></array>", named: "photos.plist")
-                == "photos.plist, line 1: the <plist> that begins here never ends; "
-                + "expected </plist>")
+                == "photos.plist, line 1: this <plist> is never closed; expected </plist>")
     }
 
     @Test func entitiesAreRefusedWhereTheyAreDeclaredAndNeverFetched() {
@@ -151,31 +145,31 @@ import Testing
             """
         #expect(
             refusal(external, named: "photos.plist")
-                == "photos.plist, line 2: the document type declares entities of its own, which "
-                + "are never expanded; expected a document type without [ ]")
+                == "photos.plist, line 2: the document type declares entities, which are not "
+                + "supported; expected a document type without [ ]")
         #expect(
             refusal("<plist><array><string>&secret;</string></array></plist>")
-                == "photos, line 1: \"&secret\" is no character that property lists know; "
+                == "photos, line 1: invalid character reference \"&secret\"; "
                 + "expected &amp; for an ampersand, &lt; &gt; &quot; &apos; or &#…;")
     }
 
     @Test func anotherEncodingIsRefused() {
         #expect(
             refusal("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n<plist><array/></plist>")
-                == "photos, line 1: the property list declares another encoding than UTF-8; "
+                == "photos, line 1: the property list declares an encoding other than UTF-8; "
                 + "expected UTF-8")
     }
 
     @Test func otherXMLIsRefused() {
         #expect(
             refusal("<?xml version=\"1.0\"?>\n<rss>x</rss>")
-                == "photos, line 2: this is no property list; expected <plist>")
+                == "photos, line 2: this is not a property list; expected <plist>")
         #expect(
             refusal("<!DOCTYPE html>\n<html><body>Not found</body></html>", named: "photos.plist")
                 == "photos.plist: this is a web page, not a list of photos; " + shapes)
         #expect(
             refusal("<plist><string>x</string></plist>")
-                == "photos: this is a text, not a list; " + shapes)
+                == "photos: this is a string, not a list; " + shapes)
         #expect(
             refusal("<plist><array/></plist>")
                 == "photos: the list is empty; expected at least one photo")
@@ -185,6 +179,6 @@ import Testing
         let deep = "<plist>" + String(repeating: "<array>\n", count: 100_000)
         #expect(
             refusal(deep) == "photos, line 33: the list is nested deeper than 32 levels; "
-                + "a list of photos needs two")
+                + "a list of photos needs only two")
     }
 }

@@ -20,7 +20,7 @@ struct BinaryListFile {
         let trailerLength = 32
         let headerLength = 8
         guard bytes.count >= headerLength + trailerLength else {
-            throw Self.damaged("it is cut off")
+            throw Self.damaged("it is truncated")
         }
         let trailer = bytes.count - trailerLength
         offsetWidth = Int(bytes[trailer + 6])
@@ -52,7 +52,7 @@ struct BinaryListFile {
     func kind(at start: Int) throws(ListSyntaxError) -> Kind {
         let marker = bytes[start]
         switch marker >> 4 {
-        case 0x0: return .other(marker == 0x08 || marker == 0x09 ? "true or false" : "null")
+        case 0x0: return .other(marker == 0x08 || marker == 0x09 ? "a Boolean value" : "null")
         case 0x1, 0x2: return .other("a number")
         case 0x3: return .other("a date")
         case 0x4: return .other("data")
@@ -124,6 +124,6 @@ struct BinaryListFile {
         ListSyntaxError(
             kind: .invalidSyntax, line: nil,
             problem: "the binary property list is damaged: \(detail)",
-            advice: "make it anew, or save it as XML")
+            advice: "create it again, or save it as XML")
     }
 }

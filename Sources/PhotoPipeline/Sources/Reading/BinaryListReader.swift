@@ -45,7 +45,7 @@ struct BinaryListReader {
         for index in 0..<count {
             guard case .text(let name) = try readObject(try file.object(at: references[index]))
             else {
-                throw file.damaged("a dictionary has a key that is not a text")
+                throw file.damaged("a dictionary has a key that is not a string")
             }
             let value = try readObject(try file.object(at: references[index + count]))
             members.append(.init(key: name, line: nil, value: value))

@@ -98,8 +98,8 @@ struct BinaryListSurvey {
         ListSyntaxError(
             kind: .tooLarge, line: nil,
             problem:
-                "its \(file.bytes.count) bytes stand for more than \(amount), because parts of "
-                + "it are used again and again",
-            advice: "name each photo once")
+                "its \(file.bytes.count) bytes expand to more than \(amount), because parts of "
+                + "it are used repeatedly",
+            advice: "list each photo once")
     }
 }

@@ -34,13 +34,13 @@ struct FolderReader {
 
     private var noPictures: PhotoSourceError {
         let count = skippedFileCount + unreadFiles.count
-        let files = count == 1 ? "its only file" : "its \(count) files"
-        let others = count == 0 ? "" : " among \(files)"
+        let files = count == 1 ? "1 other file" : "\(count) other files"
+        let others = count == 0 ? "" : ", only \(files)"
         let formats = Set(unreadFiles.map(\.format)).sorted().joined(separator: ", ")
-        let unread = formats.isEmpty ? "" : " (there is what is not read: \(formats))"
+        let unsupported = formats.isEmpty ? "" : " (unsupported: \(formats))"
         return PhotoSourceError(
             .noPhotos, source: name,
-            problem: "there are no pictures in the folder\(others)\(unread)",
+            problem: "the folder contains no pictures\(others)\(unsupported)",
             advice: "expected files that end in "
                 + PictureFiles.extensions.map { ".\($0)" }.joined(separator: " "))
     }
@@ -110,23 +110,23 @@ struct FolderReader {
         _ folder: LocalPath, path: [UInt8], depth: Int
     ) throws(PhotoSourceError) {
         guard depth < limits.depth else {
-            return try passOver(
+            return try skipFolder(
                 path, because: "folders are nested deeper than \(limits.depth) levels")
         }
         let names: [[UInt8]]
         do throws(PhotoSourceError) {
             names = try LocalFiles.names(in: folder, named: textForPeople(path))
         } catch {
-            return try passOver(path, because: error.problem)
+            return try skipFolder(path, because: error.problem)
         }
         try walk(folder, names: names, path: path + "/".utf8, depth: depth + 1)
     }
 
-    private mutating func passOver(
+    private mutating func skipFolder(
         _ path: [UInt8], because problem: String
     ) throws(PhotoSourceError) {
         let name = textForPeople(path)
-        let reason = "The folder \(quoted(name)) was passed over: \(problem)."
+        let reason = "The folder \(quoted(name)) was skipped: \(problem)."
         try builder.addFailure(name: name + "/", reason: reason)
     }
 

@@ -12,7 +12,7 @@ struct JSONListReader {
         scanner.skipWhitespace()
         guard scanner.isAtEnd else {
             throw scanner.syntaxError(
-                "\(scanner.sight) follows the end of the list", expected: "nothing more")
+                "found \(scanner.sight) after the end of the list", expected: "the end of the file")
         }
         return value
     }
@@ -98,11 +98,11 @@ struct JSONListReader {
                 try readEscape(into: &result)
             case .some:
                 throw scanner.syntaxError(
-                    "a text contains a control character or the end of the line",
+                    "a string contains a control character or a line break",
                     expected: "a closing quotation mark, or an escape such as \\n")
             case .none:
                 throw start.syntaxError(
-                    "the text that begins here never ends", expected: "a closing quotation mark")
+                    "this string is never closed", expected: "a closing quotation mark")
             }
         }
     }
@@ -124,13 +124,14 @@ struct JSONListReader {
         case UInt8(ascii: "u"):
             guard let scalar = readUnicodeEscape() else {
                 throw start.syntaxError(
-                    "a \\u escape is no character",
-                    expected: "four hexadecimal digits, or two escapes that are a surrogate pair")
+                    "a \\u escape is invalid",
+                    expected: "four hexadecimal digits, or two escapes that form a surrogate pair")
             }
             result += Array(String(Character(scalar)).utf8)
         case .some, .none:
             throw start.syntaxError(
-                "a text has an unknown escape", expected: "\\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\u"
+                "a string contains an unknown escape",
+                expected: "\\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\u"
             )
         }
     }
@@ -159,17 +160,17 @@ struct JSONListReader {
         // Lists of photos do not use numbers, so only the syntax is checked.
         guard Double(String(decoding: text, as: UTF8.self)) != nil else {
             throw scanner.syntaxError(
-                "\(quoted(String(decoding: text, as: UTF8.self))) is no number",
+                "\(quoted(String(decoding: text, as: UTF8.self))) is not a number",
                 expected: "a value")
         }
         return .other("a number")
     }
 
     private mutating func readWord() throws(ListSyntaxError) -> ListValue {
-        if scanner.skip("true") || scanner.skip("false") { return .other("true or false") }
+        if scanner.skip("true") || scanner.skip("false") { return .other("a Boolean value") }
         if scanner.skip("null") { return .other("null") }
         throw scanner.syntaxError(
-            "found \(scanner.sight)", expected: "a value: a text in quotation marks, [ or {")
+            "found \(scanner.sight)", expected: "a value: a string in quotation marks, [ or {")
     }
 }
 

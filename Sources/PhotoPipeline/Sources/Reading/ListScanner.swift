@@ -101,7 +101,7 @@ extension ListSyntaxError {
         ListSyntaxError(
             kind: .tooLarge, line: line,
             problem: "the list is nested deeper than \(limits.depth) levels",
-            advice: "a list of photos needs two")
+            advice: "a list of photos needs only two")
     }
 }
 

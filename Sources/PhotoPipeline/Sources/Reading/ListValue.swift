@@ -30,7 +30,7 @@ enum ListValue: Equatable {
     /// The kind of the value, for messages.
     var kindName: String {
         switch self {
-        case .text: "a text"
+        case .text: "a string"
         case .array: "an array"
         case .dictionary: "a dictionary"
         case .other(let name): name

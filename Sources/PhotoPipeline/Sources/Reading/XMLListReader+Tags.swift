@@ -30,7 +30,7 @@ extension XMLListReader {
         _ = scanner.take { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }
         let isEmpty = scanner.index > 0 && scanner.bytes[scanner.index - 1] == UInt8(ascii: "/")
         guard scanner.skip(">") else {
-            throw start.syntaxError("the tag that begins here never ends", expected: "\">\"")
+            throw start.syntaxError("this tag is never closed", expected: "\">\"")
         }
         return Tag(
             name: String(decoding: name, as: UTF8.self),
@@ -55,7 +55,7 @@ extension XMLListReader {
 
     mutating func neverClosed(_ opening: Tag) -> ListSyntaxError {
         error(
-            at: opening, "the <\(opening.name)> that begins here never ends",
+            at: opening, "this <\(opening.name)> is never closed",
             expected: "</\(opening.name)>")
     }
 
@@ -78,7 +78,7 @@ extension XMLListReader {
         var start = scanner
         _ = scanner.skip("<!--")
         guard scanner.skipPast("-->") else {
-            throw start.syntaxError("the comment that begins here never ends", expected: "-->")
+            throw start.syntaxError("this comment is never closed", expected: "-->")
         }
     }
 
@@ -94,14 +94,14 @@ extension XMLListReader {
         var start = scanner
         let first = scanner.index
         guard scanner.skipPast("?>") else {
-            throw start.syntaxError("the <?xml that begins here never ends", expected: "?>")
+            throw start.syntaxError("this <?xml declaration is never closed", expected: "?>")
         }
         let text = String(decoding: scanner.bytes[first..<scanner.index], as: UTF8.self)
             .lowercased()
         let declaresEncoding = text.contains("encoding")
         guard !declaresEncoding || text.contains("utf-8") || text.contains("us-ascii") else {
             throw start.syntaxError(
-                "the property list declares another encoding than UTF-8", expected: "UTF-8")
+                "the property list declares an encoding other than UTF-8", expected: "UTF-8")
         }
     }
 
@@ -110,7 +110,7 @@ extension XMLListReader {
         _ = scanner.take { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "[") }
         guard scanner.skip(">") else {
             throw start.syntaxError(
-                "the document type declares entities of its own, which are never expanded",
+                "the document type declares entities, which are not supported",
                 expected: "a document type without [ ]")
         }
     }

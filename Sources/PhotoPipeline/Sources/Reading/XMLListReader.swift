@@ -13,7 +13,7 @@ struct XMLListReader {
     mutating func read() throws(ListSyntaxError) -> ListValue {
         try skipProlog()
         guard let root = try readTag(), root.name == "plist", root.form != .closing else {
-            throw scanner.syntaxError("this is no property list", expected: "<plist>")
+            throw scanner.syntaxError("this is not a property list", expected: "<plist>")
         }
         guard root.form == .opening, let tag = try nextTag(), tag.form != .closing else {
             throw scanner.syntaxError("the property list is empty", expected: "<dict> or <array>")
@@ -23,7 +23,7 @@ struct XMLListReader {
         try skipBetweenTags()
         guard scanner.isAtEnd else {
             throw scanner.syntaxError(
-                "\(scanner.sight) follows </plist>", expected: "nothing more")
+                "found \(scanner.sight) after </plist>", expected: "the end of the file")
         }
         return value
     }
@@ -50,14 +50,14 @@ struct XMLListReader {
             return .other("data")
         case "true", "false":
             if tag.form == .opening { try expectClosing(tag.name) }
-            return .other("true or false")
+            return .other("a Boolean value")
         case "key":
             throw error(
-                at: tag, "a <key> stands where a value should",
+                at: tag, "found <key> in place of a value",
                 expected: "<string>, <dict> or <array>")
         default:
             throw error(
-                at: tag, "property lists have no element <\(tag.name)>",
+                at: tag, "unknown element <\(tag.name)>",
                 expected: "<string>, <dict> or <array>")
         }
     }
@@ -91,7 +91,7 @@ struct XMLListReader {
             }
             guard tag.name == "key" else {
                 throw error(
-                    at: tag, "<\(tag.name)> stands in a dictionary without a key of its own",
+                    at: tag, "found <\(tag.name)> in place of a key",
                     expected: "<key> before each value")
             }
             let key = try readText(of: tag)
@@ -126,7 +126,7 @@ struct XMLListReader {
             } else if let tag = try readTag() {
                 guard tag.form == .closing else {
                     throw error(
-                        at: tag, "<\(tag.name)> stands inside <\(opening.name)>",
+                        at: tag, "found <\(tag.name)> inside <\(opening.name)>",
                         expected: "text, then </\(opening.name)>")
                 }
                 try check(tag, closes: opening)
@@ -140,7 +140,7 @@ struct XMLListReader {
         _ = scanner.skip("<![CDATA[")
         let first = scanner.index
         guard scanner.skipPast("]]>") else {
-            throw start.syntaxError("the CDATA that begins here never ends", expected: "]]>")
+            throw start.syntaxError("this CDATA section is never closed", expected: "]]>")
         }
         result += scanner.bytes[first..<(scanner.index - 3)]
     }
@@ -151,7 +151,7 @@ struct XMLListReader {
         let name = String(decoding: scanner.take { !isReferenceByte($0) }, as: UTF8.self)
         guard scanner.skip(";"), let scalar = scalar(forReference: name) else {
             throw start.syntaxError(
-                "\(quoted("&" + name)) is no character that property lists know",
+                "invalid character reference \(quoted("&" + name))",
                 expected: "&amp; for an ampersand, &lt; &gt; &quot; &apos; or &#…;")
         }
         result += Array(String(Character(scalar)).utf8)
