@@ -5,8 +5,8 @@ enum PictureName {
         let place = places[(round * 23 + number * 11) % places.count]
         let hours = hours(time)
         let hour = hours[(round / 2 + number) % hours.count]
-        let lap = round / places.count
-        return phrase(subject, hour, place) + (lap == 0 ? "" : ", No. \(lap + 1)")
+        let cycle = round / places.count
+        return phrase(subject, hour, place) + (cycle == 0 ? "" : ", No. \(cycle + 1)")
     }
 
     private static func phrase(_ subject: Subject, _ hour: String, _ place: String) -> String {

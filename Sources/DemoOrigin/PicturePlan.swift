@@ -8,8 +8,8 @@ struct PicturePlan {
     init(index: Int) {
         let subjects = Subject.allCases
         let round = index / subjects.count
-        let seat = index % subjects.count
-        subject = Self.order(round: round)[seat]
+        let position = index % subjects.count
+        subject = Self.order(round: round)[position]
         let number = subjects.firstIndex(of: subject) ?? 0
         let times = subject.times
         timeOfDay = times[(round + number) % times.count]

@@ -1,12 +1,12 @@
 /// The file name extensions and signatures of a format; the only table of its kind.
 private struct FileTraits {
     /// File name extensions, in lower case and without the dot; the usual one first.
-    let endings: [String]
+    let fileExtensions: [String]
     /// The signatures of the format; a file has to match at least one of them.
     let signatures: [FileSignature]
 
-    init(_ endings: [String], _ signatures: [FileSignature]) {
-        self.endings = endings
+    init(_ fileExtensions: [String], _ signatures: [FileSignature]) {
+        self.fileExtensions = fileExtensions
         self.signatures = signatures
     }
 
@@ -96,7 +96,7 @@ extension ImageFormat {
 
     /// All file name extensions of this format, in lower case and without the dot; the usual one
     /// first.
-    public var fileExtensions: [String] { FileTraits(self).endings }
+    public var fileExtensions: [String] { FileTraits(self).fileExtensions }
 
     /// The format that a file name extension stands for, or nil if this module does not read such
     /// files.
@@ -104,8 +104,8 @@ extension ImageFormat {
     /// The extension is not case-sensitive. The bytes of a file decide its real format:
     /// ``init(detecting:)``.
     public init?(fileExtension: some StringProtocol) {
-        let ending = fileExtension.lowercased()
-        let match = Self.allCases.first { $0.fileExtensions.contains(ending) }
+        let lowercased = fileExtension.lowercased()
+        let match = Self.allCases.first { $0.fileExtensions.contains(lowercased) }
         guard let match else { return nil }
         self = match
     }

@@ -104,7 +104,7 @@ struct Process: AsyncParsableCommand {
     private func notes(
         on loaded: LoadedSource, _ folder: OutputFolder, _ records: [PhotoRecord]
     ) -> [String] {
-        var notes = loaded.linesAboutUnreadFiles
+        var notes = loaded.unsupportedFileLines
         let count = loaded.list.records.count - records.count
         let isInSource = loaded.folder.map { folder.isInside($0) } ?? false
         let results =

@@ -14,9 +14,9 @@ struct ProgressLine {
             facts += "  \(Self.rate(perSecond))"
             if ended < total { facts += "  \(Self.time(Double(total - ended) / perSecond)) left" }
         }
-        let room = min(40, width - facts.count - 2)
-        guard room >= 8 else { return String(facts.dropFirst().prefix(max(0, width))) }
-        return "▕\(bar(width: room))▏\(facts)"
+        let barWidth = min(40, width - facts.count - 2)
+        guard barWidth >= 8 else { return String(facts.dropFirst().prefix(max(0, width))) }
+        return "▕\(bar(width: barWidth))▏\(facts)"
     }
 
     /// Drawn in eighths of a character, so that a short bar moves too.

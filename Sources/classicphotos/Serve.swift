@@ -54,7 +54,7 @@ struct Serve: AsyncParsableCommand {
             if let source {
                 try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                     let loaded = try await LoadedSource(source, with: downloader)
-                    for line in loaded.linesAboutUnreadFiles { StandardOutput.writeLine(line) }
+                    for line in loaded.unsupportedFileLines { StandardOutput.writeLine(line) }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
                     try await serve(loaded.list.records, title: loaded.title, with: downloader)
                 }

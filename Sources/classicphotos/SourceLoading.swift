@@ -53,9 +53,9 @@ struct LoadedSource {
     }
 
     /// A line for each picture that was skipped because of its format, up to a limit.
-    var linesAboutUnreadFiles: [String] {
+    var unsupportedFileLines: [String] {
         let limit = 20
-        let files = Dictionary(grouping: list.unreadFiles, by: \.format)
+        let files = Dictionary(grouping: list.unsupportedFiles, by: \.format)
         return files.sorted { $0.key < $1.key }.flatMap { format, files in
             let lines = files.prefix(limit).map { file in
                 "\(ProgressReport.line(file.name)): skipped, because it is \(format), which is not "

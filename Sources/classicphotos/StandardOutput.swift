@@ -23,7 +23,7 @@ enum StandardOutput {
         }
         atexit {
             // Output of the argument parser may still be in a buffer.
-            if fflush(nil) != 0 { StandardOutput.note(errno) }
+            if fflush(nil) != 0 { StandardOutput.recordError(errno) }
             StandardOutput.exitIfBroken()
         }
     }
@@ -53,7 +53,7 @@ enum StandardOutput {
         _exit(1)
     }
 
-    private static func note(_ code: Int32) {
+    private static func recordError(_ code: Int32) {
         problem.withLock { problem in problem = problem ?? code }
     }
 }

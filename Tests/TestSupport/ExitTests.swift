@@ -1,12 +1,12 @@
 package import Testing
 
-/// Checks what a process said before it ended.
+/// Checks that the standard error of a process contains the given sentences.
 package func expect(
     _ result: ExitTest.Result?, says sentences: String...,
     sourceLocation: SourceLocation = #_sourceLocation
 ) {
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     for sentence in sentences {
-        #expect(text.contains(sentence), "said: \(text)", sourceLocation: sourceLocation)
+        #expect(text.contains(sentence), "standard error: \(text)", sourceLocation: sourceLocation)
     }
 }

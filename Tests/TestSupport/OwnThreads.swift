@@ -1,15 +1,15 @@
 package import Testing
 
-/// Runs tests on threads of their own, a limited number of them at a time.
+/// Runs tests on their own threads, a limited number of tests at a time.
 ///
-/// Without it a test that blocks holds one of the few threads that serve all tasks of the process,
-/// those of other tests among them; as many of these as the machine has processors, and what a
-/// blocked test waits for may never come. And when all tests begin at once, those that wait for a
-/// moment wait for all the others.
+/// Without this trait, a test that blocks occupies one of the few threads that serve all tasks of
+/// the process, including the tasks of other tests. If as many tests block as the machine has
+/// processors, the events that they wait for may never happen. The limit keeps a test that waits
+/// for a moment from waiting for all other tests.
 package struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
-    /// How many run at a time; what they wait for runs elsewhere, so that a few keep a machine
-    /// busy.
-    private static let room = Room(for: 4)
+    /// Limits the tests that run at a time. The work that they wait for runs on other threads, so a
+    /// few tests keep a machine busy.
+    private static let semaphore = AsyncSemaphore(permits: 4)
 
     package var isRecursive: Bool { true }
 
@@ -18,13 +18,13 @@ package struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        await Self.room.enter()
-        defer { Self.room.leave() }
+        await Self.semaphore.wait()
+        defer { Self.semaphore.signal() }
         try await withTaskExecutorPreference(TestThreads.shared) { try await function() }
     }
 }
 
 extension Trait where Self == OwnThreads {
-    /// On threads where a test may block.
+    /// Runs the tests on threads that they may block.
     package static var ownThreads: Self { OwnThreads() }
 }

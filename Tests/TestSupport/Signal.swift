@@ -1,6 +1,6 @@
 import Dispatch
 
-/// An event that threads and tasks can wait for; each wait uses up one signal.
+/// An event that threads and tasks can wait for; each wait consumes one signal.
 package struct Signal: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -8,10 +8,11 @@ package struct Signal: Sendable {
 
     package func send() { semaphore.signal() }
 
-    /// Blocks; false if two minutes went by, so that a test fails and does not hang.
+    /// Blocks until the event; returns false after two minutes, so that a test fails and does not
+    /// hang.
     @discardableResult
     package func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
 
-    /// The same for code that must not block its thread.
+    /// Waits like ``wait()``, but suspends and does not block the thread.
     package func arrives() async -> Bool { await onThread { wait() } }
 }

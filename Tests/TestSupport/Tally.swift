@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what happens on several threads.
+/// A counter for several threads.
 package final class Tally: Sendable {
     private let count = Atomic<Int>(0)
 

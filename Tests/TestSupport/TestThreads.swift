@@ -1,14 +1,14 @@
 import Dispatch
 import Operations
 
-/// Runs jobs of tasks on threads of its own, as many as there are jobs, so that a job that blocks
-/// holds back no other one.
+/// Runs the jobs of tasks on its own threads, one thread for each job, so that a job that blocks
+/// delays no other job.
 ///
-/// The protocol: `arrived` is signalled once for each job in the list, after the job is there; so
-/// whoever has waited for it finds a job. `free` counts the threads that wait or will wait next: a
-/// thread counts from its making, or from the end of a job, to the taking of a job. Whoever adds a
-/// job makes a thread if there are more jobs now than free threads. So there is a free thread for
-/// each job in the list, whichever of them takes it.
+/// The protocol: `enqueue` signals `arrived` once for each job, after it has added the job to the
+/// list. So a thread that returns from the wait finds a job. `free` counts the threads that wait or
+/// are about to wait: a thread counts from its creation, or from the end of a job, until it takes a
+/// job. `enqueue` starts a thread if the list now has more jobs than there are free threads. So
+/// there is a free thread for each job in the list.
 final class TestThreads: TaskExecutor {
     static let shared = TestThreads()
 

@@ -6,9 +6,9 @@ import Musl
 import Glibc
 #endif
 
-/// Runs blocking code on a thread of its own: neither the main thread nor one that tasks share.
+/// Runs blocking code on its own thread, which is neither the main thread nor a thread of tasks.
 ///
-/// - Parameter stackSize: bytes; the system's default unless given.
+/// - Parameter stackSize: the size of the stack in bytes; nil for the system's default.
 package func onThread<Value: Sendable>(
     stackSize: Int? = nil, _ body: @escaping @Sendable () -> Value
 ) async -> Value {
@@ -17,7 +17,7 @@ package func onThread<Value: Sendable>(
     }
 }
 
-/// Makes a thread that ends by itself.
+/// Starts a thread that ends after the closure.
 package func startTestThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -25,7 +25,9 @@ package func startTestThread(stackSize: Int? = nil, _ body: @escaping @Sendable 
     }
     let context = Unmanaged.passRetained(Body(body)).toOpaque()
     let result = withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) { buffer in
-        guard let attributes = buffer.baseAddress else { preconditionFailure("room for one") }
+        guard let attributes = buffer.baseAddress else {
+            preconditionFailure("The allocation has no address.")
+        }
         pthread_attr_init(attributes)
         defer { pthread_attr_destroy(attributes) }
         if let stackSize { pthread_attr_setstacksize(attributes, stackSize) }
@@ -49,10 +51,10 @@ package func startTestThread(stackSize: Int? = nil, _ body: @escaping @Sendable 
             }, context)
         #endif
     }
-    precondition(result == 0, "no thread to test with: error \(result)")
+    precondition(result == 0, "cannot start a thread: error \(result)")
 }
 
-/// Tells threads apart.
+/// A number that identifies the current thread.
 package var currentThread: UInt {
     #if canImport(Darwin)
     UInt(bitPattern: pthread_self())

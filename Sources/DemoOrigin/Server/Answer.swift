@@ -4,7 +4,7 @@ import NIOCore
 /// The responses of the origin.
 enum Answer {
     /// Aborts a response body, so that the server closes the connection.
-    struct HungUp: Error {}
+    struct ConnectionAborted: Error {}
 
     static func file(_ bytes: ByteBuffer, type: String = "image/jpeg") -> Response {
         Response(
@@ -27,7 +27,7 @@ enum Answer {
             let part = file.getSlice(
                 at: file.readerIndex, length: min(max(count, 0), file.readableBytes))
             if let part, part.readableBytes > 0 { try await writer.write(part) }
-            throw HungUp()
+            throw ConnectionAborted()
         }
         return Response(status: .ok, headers: [.contentType: "image/jpeg"], body: body)
     }

@@ -21,17 +21,17 @@ public final class DemoOriginServer: Sendable {
     /// The port of the server; never 0.
     public let port: Int
     private let responder: OriginResponder
-    private let darkrooms: [PhotoDarkroom]
+    private let renderers: [PhotoRenderer]
     private let services: ServiceGroup
     private let running: Task<Void, any Error>
 
     private init(
-        port: Int, responder: OriginResponder, darkrooms: [PhotoDarkroom], services: ServiceGroup,
+        port: Int, responder: OriginResponder, renderers: [PhotoRenderer], services: ServiceGroup,
         running: Task<Void, any Error>
     ) {
         self.port = port
         self.responder = responder
-        self.darkrooms = darkrooms
+        self.renderers = renderers
         self.services = services
         self.running = running
     }
@@ -64,15 +64,15 @@ public final class DemoOriginServer: Sendable {
         _ configuration: Configuration = Configuration(),
         encoding: any PhotoEncoding = JPEGPhotos()
     ) async throws -> DemoOriginServer {
-        let darkrooms = [
-            PhotoDarkroom(
+        let renderers = [
+            PhotoRenderer(
                 encoding: encoding, threadCount: configuration.threads,
                 byteLimit: configuration.cacheBytes),
             // The fault routes' small picture must not wait behind a queue of large ones.
-            PhotoDarkroom(encoding: encoding, threadCount: 1, byteLimit: 4 << 20),
+            PhotoRenderer(encoding: encoding, threadCount: 1, byteLimit: 4 << 20),
         ]
         let responder = OriginResponder(
-            configuration, darkroom: darkrooms[0], samples: darkrooms[1])
+            configuration, renderer: renderers[0], sampleRenderer: renderers[1])
         let (ports, announced) = AsyncStream<Int>.makeStream()
         let services = services(of: application(configuration, responder) { announced.yield($0) })
         let running = Task {
@@ -81,11 +81,11 @@ public final class DemoOriginServer: Sendable {
         }
         for await port in ports {
             return DemoOriginServer(
-                port: port, responder: responder, darkrooms: darkrooms, services: services,
+                port: port, responder: responder, renderers: renderers, services: services,
                 running: running)
         }
         let result = await running.result
-        for darkroom in darkrooms { try await darkroom.close() }
+        for renderer in renderers { try await renderer.close() }
         guard case .failure(let error) = result else { throw CancellationError() }
         throw DemoOriginError.cannotListen(
             port: configuration.port, reason: String(describing: error))
@@ -125,7 +125,7 @@ public final class DemoOriginServer: Sendable {
     public func stop() async {
         await services.triggerGracefulShutdown()
         _ = await running.result
-        for darkroom in darkrooms { try? await darkroom.close() }
+        for renderer in renderers { try? await renderer.close() }
     }
 
     /// Returns when the server has stopped; for a program without other work.

@@ -8,16 +8,16 @@ final class OriginResponder: Sendable {
 
     let catalog: DemoCatalog
     private let configuration: Configuration
-    private let darkroom: PhotoDarkroom
+    private let renderer: PhotoRenderer
     private let counts = RequestCounts()
     /// The picture of the fault routes: small and fast to render.
     private let sample: DemoPicture
-    private let samples: PhotoDarkroom
+    private let sampleRenderer: PhotoRenderer
 
-    init(_ configuration: Configuration, darkroom: PhotoDarkroom, samples: PhotoDarkroom) {
+    init(_ configuration: Configuration, renderer: PhotoRenderer, sampleRenderer: PhotoRenderer) {
         self.configuration = configuration
-        self.darkroom = darkroom
-        self.samples = samples
+        self.renderer = renderer
+        self.sampleRenderer = sampleRenderer
         catalog = DemoCatalog(
             count: configuration.count, faults: configuration.faults,
             longestSide: configuration.longestSide)
@@ -53,7 +53,7 @@ final class OriginResponder: Sendable {
         try await Task.sleep(for: configuration.delay(entry.id))
         switch entry.kind {
         case .good:
-            return try await fresh(entry.picture, request, darkroom)
+            return try await fresh(entry.picture, request, renderer)
         case .missing:
             return Answer.text(.notFound, "There is no photo with that name. Is it misspelt?\n")
         case .htmlPage:
@@ -61,7 +61,7 @@ final class OriginResponder: Sendable {
         case .empty:
             return Answer.file(ByteBuffer())
         case .truncated:
-            let file = try await darkroom.file(entry.picture)
+            let file = try await renderer.file(entry.picture)
             return Answer.file(
                 ByteBuffer(bytes: BrokenFiles.truncated(Array(file.readableBytesView))))
         case .randomBytes:
@@ -69,10 +69,10 @@ final class OriginResponder: Sendable {
         case .hugeHeader:
             return Answer.file(ByteBuffer(bytes: BrokenFiles.hugeHeader))
         case .closedMidway:
-            let file = try await darkroom.file(entry.picture)
+            let file = try await renderer.file(entry.picture)
             return Answer.cut(file, after: file.readableBytes / 2)
         case .verySlow:
-            let file = try await darkroom.file(entry.picture)
+            let file = try await renderer.file(entry.picture)
             let drops = 50
             return Answer.drip(
                 file, chunk: file.readableBytes / drops + 1,
@@ -81,19 +81,19 @@ final class OriginResponder: Sendable {
     }
 
     private func fresh(
-        _ picture: DemoPicture, _ request: Request, _ darkroom: PhotoDarkroom
+        _ picture: DemoPicture, _ request: Request, _ renderer: PhotoRenderer
     ) async throws -> Response {
         let freshness = Freshness(picture)
         if freshness.isKnown(to: request.headers) { return freshness.notModified }
-        return freshness.stamp(Answer.file(try await darkroom.file(picture)))
+        return freshness.stamp(Answer.file(try await renderer.file(picture)))
     }
 
     private func answer(_ fault: DemoFault, _ request: Request) async throws -> Response {
         switch fault {
         case .none:
-            return try await fresh(sample, request, samples)
+            return try await fresh(sample, request, sampleRenderer)
         case .redirects(let hops):
-            guard hops > 0 else { return try await fresh(sample, request, samples) }
+            guard hops > 0 else { return try await fresh(sample, request, sampleRenderer) }
             return Answer.redirect(to: DemoFault.redirects(hops - 1).path)
         case .redirectLoop:
             return Answer.redirect(to: fault.path)
@@ -107,12 +107,13 @@ final class OriginResponder: Sendable {
             return Answer.zeros(bytes, declared: false)
         case .drip(let chunk, let milliseconds):
             return Answer.drip(
-                try await samples.file(sample), chunk: chunk, every: .milliseconds(milliseconds))
+                try await sampleRenderer.file(sample), chunk: chunk,
+                every: .milliseconds(milliseconds))
         case .closeEarly(let bytes):
-            return Answer.cut(try await samples.file(sample), after: bytes)
+            return Answer.cut(try await sampleRenderer.file(sample), after: bytes)
         case .flaky(let status, let failures, let wait, _):
             if counts[String(request.uri.path)] > failures {
-                return try await fresh(sample, request, samples)
+                return try await fresh(sample, request, sampleRenderer)
             }
             var response = Answer.text(.init(code: status), "Not now. Try again later.\n")
             response.headers[.retryAfter] = String(wait)
@@ -124,7 +125,7 @@ final class OriginResponder: Sendable {
         case .empty:
             return Answer.file(ByteBuffer())
         case .truncated:
-            let file = try await samples.file(sample)
+            let file = try await sampleRenderer.file(sample)
             return Answer.file(
                 ByteBuffer(bytes: BrokenFiles.truncated(Array(file.readableBytesView))))
         case .randomBytes:
@@ -132,12 +133,12 @@ final class OriginResponder: Sendable {
         case .hugeHeader:
             return Answer.file(ByteBuffer(bytes: BrokenFiles.hugeHeader))
         case .neverAnswers:
-            return try await silence(request)
+            return try await neverRespond(to: request)
         }
     }
 
     /// Waits until the client disconnects or the server stops.
-    private func silence(_ request: Request) async throws -> Response {
+    private func neverRespond(to request: Request) async throws -> Response {
         try await request.body.consumeWithCancellationOnInboundClose { _ in
             while true { try await Task.sleep(for: .seconds(3600)) }
         }

@@ -62,7 +62,7 @@ const list = new VirtualList(byID("list"), {
   content: (row) => ({ page, name: names.name(row), record: records.get(row) }),
   rangeBound: (first, last) => names.want(first, last),
   visibleRowsChanged: () => { if (phases.phase === "settled") report(); },
-  reasonAsked: (reason) => notice.show(reason),
+  reasonSelected: (reason) => notice.show(reason),
   retry,
 });
 
@@ -119,18 +119,18 @@ function report() {
 }
 
 async function retry(row) {
-  const asked = page;
+  const requestingPage = page;
   try {
-    await postJSON("/api/retry", { page: asked, row });
+    await postJSON("/api/retry", { page: requestingPage, row });
   } catch (error) {
-    refused(error, asked);
+    refused(error, requestingPage);
     list.refresh(row);
   }
 }
 
-function refused(error, asked) {
+function refused(error, requestingPage) {
   // A late response for an abandoned identifier must not abandon the new identifier.
-  if (asked !== page) return;
+  if (requestingPage !== page) return;
   if (error instanceof Refused && error.pageIsGone) return startOver();
   // Without a connection, the notice about the connection is enough.
   if (error instanceof Refused) notice.show(error.message);

@@ -178,7 +178,7 @@ export class VirtualList {
     // A row has space for two lines of a reason; without a hovering pointer, a tap shows the whole
     // text.
     const reason = event.target.closest(".row-reason");
-    if (reason) return this.#options.reasonAsked(reason.textContent);
+    if (reason) return this.#options.reasonSelected(reason.textContent);
     const button = event.target.closest(".row-retry");
     if (!button || button.getAttribute("aria-disabled") === "true") return;
     button.setAttribute("aria-disabled", "true");

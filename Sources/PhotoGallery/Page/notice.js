@@ -4,7 +4,7 @@
 
 const longEnoughToRead = 8000;
 // Most reconnections are faster than this and need no notice.
-const patience = 600;
+const noticeDelay = 600;
 
 export class Notice {
   #box;
@@ -29,7 +29,7 @@ export class Notice {
       this.#lostTimer = setTimeout(() => {
         this.#isLost = true;
         this.#put("connection", "Connection lost. Reconnecting…", null);
-      }, this.#isLost ? 0 : patience);
+      }, this.#isLost ? 0 : noticeDelay);
     } else if (this.#isLost) {
       this.#isLost = false;
       this.#hide();

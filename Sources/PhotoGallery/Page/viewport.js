@@ -15,9 +15,9 @@ export class ViewportReporter {
   constructor(handlers) { this.#handlers = handlers; }
 
   report(page, { first, last }, phase) {
-    const news = `${page} ${first} ${last} ${phase}`;
-    if (news === this.#last) return;
-    this.#last = news;
+    const key = `${page} ${first} ${last} ${phase}`;
+    if (key === this.#last) return;
+    this.#last = key;
     this.#sequence += 1;
     this.#next = { page, first, last, phase, sequence: this.#sequence };
     clearTimeout(this.#timer);

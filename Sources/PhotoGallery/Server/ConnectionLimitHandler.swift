@@ -18,13 +18,13 @@ final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     func handlerAdded(context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
-        note(context) { $0.opened(at: $1) }
+        handle(context) { $0.opened(at: $1) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { stop() }
 
     func channelActive(context: ChannelHandlerContext) {
-        note(context) { $0.opened(at: $1) }
+        handle(context) { $0.opened(at: $1) }
         context.fireChannelActive()
     }
 
@@ -35,30 +35,30 @@ final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: note(context) { $0.headRead(at: $1) }
+        case .head: handle(context) { $0.headRead(at: $1) }
         case .body: break
-        case .end: note(context) { $0.requestRead(at: $1) }
+        case .end: handle(context) { $0.requestRead(at: $1) }
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let isEnd = if case .end = unwrapOutboundIn(data) { true } else { false }
-        note(context) { $0.writeBegan(at: $1) }
+        handle(context) { $0.writeBegan(at: $1) }
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [self] _ in
-            note(context) { $0.writeEnded(at: $1, isEndOfAnswer: isEnd) }
+            handle(context) { $0.writeEnded(at: $1, isEndOfAnswer: isEnd) }
         }
         context.write(data, promise: written)
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        if mode == .output { note(context) { $0.outputClosed(at: $1) } }
+        if mode == .output { handle(context) { $0.outputClosed(at: $1) } }
         context.close(mode: mode, promise: promise)
     }
 
     /// Passes an event to the deadlines and sets the timer for the earliest deadline.
-    private func note(
+    private func handle(
         _ context: ChannelHandlerContext, _ event: (inout ConnectionDeadlines, NIODeadline) -> Void
     ) {
         event(&deadlines, .now())

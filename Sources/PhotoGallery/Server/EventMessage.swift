@@ -19,14 +19,16 @@ struct EventMessage {
         try add("hello", ["total": total])
     }
 
-    /// Adds the changes in `news` and returns the resulting state of the page.
-    mutating func add(_ news: PhotoListSession.News, since told: Summary?) throws -> Summary {
-        for row in news.rows { try add("row", RowEvent(row)) }
-        if news.counts != told?.counts { try add("counts", CountsEvent(news.counts)) }
-        if news.queues != told?.queues {
-            try add("queues", ["queues": news.queues.map(QueueEvent.init)])
+    /// Adds the changes in an update and returns the resulting state of the page.
+    ///
+    /// - Parameter sent: the state that the page has received; nil for a new page.
+    mutating func add(_ update: PhotoListSession.Update, since sent: Summary?) throws -> Summary {
+        for row in update.rows { try add("row", RowEvent(row)) }
+        if update.counts != sent?.counts { try add("counts", CountsEvent(update.counts)) }
+        if update.queues != sent?.queues {
+            try add("queues", ["queues": update.queues.map(QueueEvent.init)])
         }
-        return Summary(counts: news.counts, queues: news.queues)
+        return Summary(counts: update.counts, queues: update.queues)
     }
 
     /// Adds a comment, which browsers ignore.
@@ -48,17 +50,17 @@ struct EventMessage {
         let reason: String?
         let active: Bool
 
-        init(_ news: PhotoListSession.RowNews) {
-            row = news.change.row.index
-            version = news.change.version.number
-            active = news.isActive
-            switch news.change.state {
+        init(_ update: PhotoListSession.RowUpdate) {
+            row = update.change.row.index
+            version = update.change.version.number
+            active = update.isActive
+            switch update.change.state {
             case .new: state = "new"
             case .downloaded: state = "downloaded"
             case .filtered: state = "filtered"
             case .failed: state = "failed"
             }
-            reason = news.change.state.failure?.reason
+            reason = update.change.state.failure?.reason
         }
     }
 

@@ -23,24 +23,24 @@ struct EventStream: Sendable {
 
     /// Writes events until the session is closed or the page is gone.
     func write(to writer: inout any ResponseBodyWriter) async throws {
-        let changes = await session.listen()
+        let changes = await session.subscribe()
         var message = EventMessage()
         try message.addHello(total: total)
-        var told = try message.add(await session.allNews(), since: nil)
+        var sent = try message.add(await session.takeSnapshot(), since: nil)
         try await writer.write(message.buffer)
 
-        let heart = Task {
+        let heartbeats = Task {
             while true {
                 try await Task.sleep(for: Self.heartbeat)
-                await session.ring()
+                await session.signalHeartbeat()
             }
         }
-        defer { heart.cancel() }
+        defer { heartbeats.cancel() }
         // Without the cancellation, the program could not end while a page is open, because the
         // server waits for open streams.
         for await _ in changes.cancelOnGracefulShutdown() {
             var message = EventMessage()
-            told = try message.add(await session.takeNews(), since: told)
+            sent = try message.add(await session.takeUpdate(), since: sent)
             if message.isEmpty { message.addHeartbeat() }
             try await writer.write(message.buffer)
             try await Task.sleep(for: Self.pause)

@@ -6,9 +6,10 @@ import Musl
 import Darwin
 #endif
 
-/// The reason why a file could not be written, as a sentence for people.
+/// The reason why a file could not be written.
 struct FileProblem: Error, Equatable {
-    let sentence: String
+    /// The reason for people, as one or more sentences.
+    let message: String
 
     /// The number of the error; nil if an existing file prevents the write.
     let code: Int32?
@@ -22,18 +23,18 @@ struct FileProblem: Error, Equatable {
             case ENOTDIR: " A file with that name exists. Choose another folder."
             default: ""
             }
-        sentence = "\(path) cannot be written: \(reason).\(advice)"
+        message = "\(path) cannot be written: \(reason).\(advice)"
         self.code = code
     }
 
-    init(refusal sentence: String) {
-        self.sentence = sentence
+    init(refusal message: String) {
+        self.message = message
         code = nil
     }
 
     /// Whether every other file in the folder would fail too: the disk is full, the quota is used
     /// up, or the file system is read-only.
-    var concernsAllFiles: Bool { [ENOSPC, EDQUOT, EROFS].contains(code) }
+    var affectsAllFiles: Bool { [ENOSPC, EDQUOT, EROFS].contains(code) }
 
     /// The same problem for another path.
     func about(_ path: some CustomStringConvertible) -> FileProblem {

@@ -213,7 +213,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             throw stop(for: error)
         }
         let entry = ResultLog.Entry(
-            result: path.below, source: source, byteCount: bytes.count, checksum: fnv1a(bytes))
+            result: path.relativePath, source: source, byteCount: bytes.count,
+            checksum: fnv1a(bytes))
         let publication = await withCheckedContinuation { continuation in
             let result = ReadyResult(
                 file: file, path: path, entry: entry, continuation: continuation)
@@ -235,7 +236,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     /// The failure of the photo, or `cancelled` if an earlier result already reported the problem
     /// that ends the batch.
     private func stop(for problem: FileProblem) -> PhotoStageStop {
-        guard problem.concernsAllFiles else { return .failed(problem.failure) }
+        guard problem.affectsAllFiles else { return .failed(problem.failure) }
         let isFirst = state.withLock { state in
             defer { state.problem = state.problem ?? problem }
             return state.problem == nil
@@ -343,7 +344,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         }
         let byteCount = Int(status.st_size)
         let checksums = state.withLock {
-            $0.log.checksums(of: path.below, from: source, byteCount: byteCount)
+            $0.log.checksums(of: path.relativePath, from: source, byteCount: byteCount)
         }
         guard !checksums.isEmpty,
             let bytes = try? LocalFiles.bytes(of: path.path, named: path.description),
@@ -373,7 +374,7 @@ private struct ReadyResult: Sendable {
 }
 
 extension OutputFolder.Problem {
-    fileprivate init(_ problem: FileProblem) { self.init(description: problem.sentence) }
+    fileprivate init(_ problem: FileProblem) { self.init(description: problem.message) }
 
     fileprivate init(_ folder: LocalPath, _ problem: ResultLog.Problem) {
         let file = folder.appending(ResultLog.fileName.utf8)
@@ -392,5 +393,5 @@ extension OutputFolder.Problem {
 
 extension FileProblem {
     /// The failure of the photo whose result could not be written.
-    var failure: PhotoFailure { PhotoFailure(stage: .write, reason: sentence, isRetryable: true) }
+    var failure: PhotoFailure { PhotoFailure(stage: .write, reason: message, isRetryable: true) }
 }

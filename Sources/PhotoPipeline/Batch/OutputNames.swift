@@ -80,7 +80,7 @@ struct OutputNames: Sendable {
             }
         let suffix = number.map { "-\($0)" } ?? ""
         let name = stem.bytes + "\(suffix).\(format.fileExtension)".utf8
-        return OutputPath(folder: folder, below: name)
+        return OutputPath(folder: folder, relativePath: name)
     }
 }
 
@@ -95,17 +95,17 @@ private struct Stem {
     init(of record: PhotoRecord) {
         var parts = Self.safeParts(of: record.nameBytes ?? Array(record.name.utf8))
         let last = parts.removeLast()
-        if let ending = PictureFiles.ending(of: last),
-            let format = ImageFormat(fileExtension: ending)
+        if let fileExtension = PictureFiles.fileExtension(of: last),
+            let format = ImageFormat(fileExtension: fileExtension)
         {
-            parts.append(last.dropLast(ending.utf8.count + 1))
+            parts.append(last.dropLast(fileExtension.utf8.count + 1))
             expectedFormat = format.canEncode ? format : .jpeg
         } else {
             parts.append(last)
             expectedFormat = nil
         }
         bytes = Array(parts.joined(separator: "/".utf8))
-        key = textForPeople(bytes).lowercased()
+        key = displayText(bytes).lowercased()
     }
 
     func key(_ number: Int) -> String { "\(key)-\(number)" }

@@ -6,9 +6,9 @@ public struct OutputPath: Sendable, Hashable, CustomStringConvertible {
     /// The batch's folder.
     let folder: LocalPath
     /// The path inside the folder.
-    let below: [UInt8]
+    let relativePath: [UInt8]
 
-    var path: LocalPath { folder.appending(below) }
+    var path: LocalPath { folder.appending(relativePath) }
 
     /// The file URL, which preserves every byte of the name.
     public var url: URL { path.url }

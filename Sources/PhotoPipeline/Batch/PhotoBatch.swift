@@ -131,7 +131,7 @@ public struct PhotoBatch: Sendable {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        let file = options.capacity.file(downloader.sizeInAdvance(of: url))
+        let file = options.capacity.file(downloader.maximumSize(of: url))
         let result = await holding(file, in: fileQueue, named: record.name) {
             await process(url, of: record, at: position, names)
         }

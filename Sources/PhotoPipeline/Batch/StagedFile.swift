@@ -85,7 +85,9 @@ final class StagedFile: Sendable {
                 return .done
             }
             // Some file systems do not support links.
-            guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { return try whyNoLink() }
+            guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else {
+                return try failedLinkResult()
+            }
             var status = stat()
             if path.withCString({ lstat($0, &status) }) == 0 { return .nameIsTaken }
         }
@@ -97,7 +99,7 @@ final class StagedFile: Sendable {
     private func publishUnnamed(replacing: Bool) throws(FileProblem) -> Publication {
         let source = Self.ownFiles.appending("\(file)".utf8)
         guard replacing else {
-            return calls.link(source, path) == 0 ? .done : try whyNoLink()
+            return calls.link(source, path) == 0 ? .done : try failedLinkResult()
         }
         // A link cannot replace a file, but a rename can.
         let partial = Self.partial(for: path, in: path.folder ?? .workingFolder)
@@ -111,7 +113,7 @@ final class StagedFile: Sendable {
         return .done
     }
 
-    private func whyNoLink() throws(FileProblem) -> Publication {
+    private func failedLinkResult() throws(FileProblem) -> Publication {
         guard errno == EEXIST else { throw FileProblem(path, errno: errno) }
         return .nameIsTaken
     }

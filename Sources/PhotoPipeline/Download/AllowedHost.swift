@@ -12,7 +12,7 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a host from its parts.
     public init(host: String, port: Int?) {
-        self.host = Self.plain(host)
+        self.host = Self.normalized(host)
         self.port = port
     }
 
@@ -33,10 +33,10 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
             host = text[..<colon]
             port = text[text.index(after: colon)...]
         }
-        let name = Self.plain(String(host))
-        let isSixth = name.contains(":")
-        guard !name.isEmpty, !isSixth || NetworkAddress(name) != nil, !isBracketed || isSixth,
-            name.unicodeScalars.allSatisfy({ Self.mayStand($0) })
+        let name = Self.normalized(String(host))
+        let isIPv6 = name.contains(":")
+        guard !name.isEmpty, !isIPv6 || NetworkAddress(name) != nil, !isBracketed || isIPv6,
+            name.unicodeScalars.allSatisfy({ Self.isValidInHost($0) })
         else { return nil }
         self.host = name
         guard let port else {
@@ -57,11 +57,11 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether this value allows the given host and port of a URL.
     func matches(host other: String, port otherPort: Int) -> Bool {
-        host == Self.plain(other) && (port ?? otherPort) == otherPort
+        host == Self.normalized(other) && (port ?? otherPort) == otherPort
     }
 
     /// The form in which hosts are compared.
-    static func plain(_ host: String) -> String {
+    static func normalized(_ host: String) -> String {
         var name = host.lowercased()
         if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
         // The final dot of a fully qualified name makes no difference.
@@ -69,7 +69,7 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
         return name
     }
 
-    private static func mayStand(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isValidInHost(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.isASCII else { return !scalar.properties.isWhitespace }
         switch scalar {
         case "a"..."z", "0"..."9", "-", ".", "_", ":": return true

@@ -25,33 +25,35 @@ enum DownloadProblem: Error {
     }
 
     static func tooLarge(limit: Int) -> DownloadProblem {
-        .because(
+        .downloadFailed(
             "The file is larger than \(limit >> 20) MiB. Use a smaller file, or raise the limit.")
     }
 
     /// Creates the problem for a response that does not contain the photo.
     init(answer status: HTTPResponseStatus, headers: HTTPHeaders) {
         // These statuses mean "not now"; other statuses would repeat.
-        let mayPass = status.code == 429 || status.code == 408 || (500...599).contains(status.code)
+        let isTemporary =
+            status.code == 429 || status.code == 408 || (500...599).contains(status.code)
         let wait = RetryAfter.wait(in: headers, now: Int(Date.now.timeIntervalSince1970))
         let failure = PhotoFailure(
             stage: .download,
             reason: "The server answered \(status.code) \(status.reasonPhrase).", isRetryable: true)
-        self = .failed(failure, retry: mayPass ? Retry(after: wait) : nil)
+        self = .failed(failure, retry: isTemporary ? Retry(after: wait) : nil)
     }
 
     /// Creates the problem for an expired time limit.
     init(_ expiry: DownloadWatch.Expiry, host: String, limits: DownloadLimits) {
         switch expiry {
         case .firstByte:
-            self = .because(
-                "\(host) did not answer within \(limits.firstByteTimeout.inWords).", mayPass: true)
+            self = .downloadFailed(
+                "\(host) did not answer within \(limits.firstByteTimeout.inWords).",
+                isTemporary: true)
         case .idle:
-            self = .because(
-                "\(host) sent nothing for \(limits.idleTimeout.inWords).", mayPass: true)
+            self = .downloadFailed(
+                "\(host) sent nothing for \(limits.idleTimeout.inWords).", isTemporary: true)
         case .total:
             // A server that was slow for so long will not be fast now.
-            self = .because("The download took longer than \(limits.totalTimeout.inWords).")
+            self = .downloadFailed("The download took longer than \(limits.totalTimeout.inWords).")
         }
     }
 
@@ -61,9 +63,10 @@ enum DownloadProblem: Error {
     static func forbidden(_ address: NetworkAddress, host: String, port: Int, scheme: String)
         -> Self
     {
-        let kind = address.peculiarity ?? "a public address"
+        let kind = address.specialPurpose ?? "a public address"
         let place =
-            AllowedHost.plain(host) == "\(address)" ? "is \(kind)" : "is at \(address), \(kind)"
+            AllowedHost.normalized(host) == "\(address)"
+            ? "is \(kind)" : "is at \(address), \(kind)"
         let usual = port == (scheme == "https" ? 443 : 80)
         let allowed = AllowedHost(host: host, port: usual ? nil : port)
         return .refused(
@@ -72,7 +75,7 @@ enum DownloadProblem: Error {
     }
 
     static func unknownHost(_ host: String) -> DownloadProblem {
-        .because("There is no host named \(host).", mayPass: true)
+        .downloadFailed("There is no host named \(host).", isTemporary: true)
     }
 
     /// The program rejects the URL, so retrying cannot help.
@@ -82,16 +85,16 @@ enum DownloadProblem: Error {
     }
 
     static func tooManyRedirects(_ host: String, limit: Int) -> DownloadProblem {
-        .because("\(host) redirects more than \(limit) times.")
+        .downloadFailed("\(host) redirects more than \(limit) times.")
     }
 
     static func redirectCycle(_ host: String) -> DownloadProblem {
-        .because("\(host) redirects in a loop.")
+        .downloadFailed("\(host) redirects in a loop.")
     }
 
     /// A redirection without a target, or to a target that must not be followed.
     static func redirect(_ host: String, problem: String) -> DownloadProblem {
-        .because("\(host) redirects, but \(problem).")
+        .downloadFailed("\(host) redirects, but \(problem).")
     }
 
     /// Creates the problem for an error of the HTTP client.
@@ -108,7 +111,7 @@ enum DownloadProblem: Error {
             self = .unreachable(host, port: url.port)
         case is HTTPParserError, is IOError, is ChannelError:
             self = .closedEarly(host)
-        default: self = .because("The download failed: \(error).", mayPass: true)
+        default: self = .downloadFailed("The download failed: \(error).", isTemporary: true)
         }
     }
 
@@ -116,12 +119,14 @@ enum DownloadProblem: Error {
         switch error {
         case .cancelled: self = .cancelled
         case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
-            self = .because(
+            self = .downloadFailed(
                 "\(host) did not accept a connection within \(limits.connectTimeout.inWords).",
-                mayPass: true)
+                isTemporary: true)
         case .remoteConnectionClosed, .bodyLengthMismatch, .uncleanShutdown:
             self = .closedEarly(host)
-        default: self = .because("The download failed: \(error.shortDescription).", mayPass: true)
+        default:
+            self = .downloadFailed(
+                "The download failed: \(error.shortDescription).", isTemporary: true)
         }
     }
 
@@ -139,17 +144,21 @@ enum DownloadProblem: Error {
     ]
 
     private static func unreachable(_ host: String, port: Int) -> DownloadProblem {
-        .because("\(host), port \(port), refuses connections or cannot be reached.", mayPass: true)
+        .downloadFailed(
+            "\(host), port \(port), refuses connections or cannot be reached.", isTemporary: true)
     }
 
     private static func closedEarly(_ host: String) -> DownloadProblem {
-        .because("\(host) closed the connection before the file was complete.", mayPass: true)
+        .downloadFailed(
+            "\(host) closed the connection before the file was complete.", isTemporary: true)
     }
 
-    private static func because(_ reason: String, mayPass: Bool = false) -> DownloadProblem {
+    private static func downloadFailed(_ reason: String, isTemporary: Bool = false)
+        -> DownloadProblem
+    {
         .failed(
             PhotoFailure(stage: .download, reason: reason, isRetryable: true),
-            retry: mayPass ? Retry(after: nil) : nil)
+            retry: isTemporary ? Retry(after: nil) : nil)
     }
 }
 

@@ -42,7 +42,7 @@ final class HostGuard: Sendable {
     /// - Throws: ``Forbidden``; a ``DownloadProblem`` if the host does not exist;
     ///   `CancellationError`.
     func check(_ url: WebURL) async throws {
-        let host = AllowedHost.plain(url.host)
+        let host = AllowedHost.normalized(url.host)
         if let address = NetworkAddress(host) { return try Self.check(address) }
         let now = ContinuousClock.now
         if let end = known.withLock({ $0[host] }), now < end { return }
@@ -70,6 +70,6 @@ final class HostGuard: Sendable {
     }
 
     private static func check(_ address: NetworkAddress) throws {
-        guard address.peculiarity == nil else { throw Forbidden(address: address) }
+        guard address.specialPurpose == nil else { throw Forbidden(address: address) }
     }
 }

@@ -26,28 +26,28 @@ struct HostLookup: Sendable {
     /// - Throws: `CancellationError` as soon as the task is cancelled. The lookup continues in the
     ///   background, and its result is discarded.
     func callAsFunction(_ host: String) async throws -> [NetworkAddress] {
-        let answer = Answer()
+        let result = PendingResult()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                answer.wait(with: continuation)
+                result.wait(with: continuation)
                 queue.addOperation {
-                    guard !answer.isGiven else { return }
-                    answer.give(.success(Self.addresses(of: host)))
+                    guard !result.isResolved else { return }
+                    result.resolve(.success(Self.addresses(of: host)))
                 }
             }
         } onCancel: {
-            answer.give(.failure(CancellationError()))
+            result.resolve(.failure(CancellationError()))
         }
     }
 
     /// Keeps the first result, which may arrive before or after the task begins to wait.
-    private final class Answer: Sendable {
+    private final class PendingResult: Sendable {
         typealias Continuation = CheckedContinuation<[NetworkAddress], any Error>
         typealias Outcome = Result<[NetworkAddress], any Error>
 
         private let state = Mutex<(outcome: Outcome?, continuation: Continuation?)>((nil, nil))
 
-        var isGiven: Bool { state.withLock { $0.outcome != nil } }
+        var isResolved: Bool { state.withLock { $0.outcome != nil } }
 
         func wait(with continuation: Continuation) {
             let outcome = state.withLock { state -> Outcome? in
@@ -57,7 +57,7 @@ struct HostLookup: Sendable {
             if let outcome { continuation.resume(with: outcome) }
         }
 
-        func give(_ outcome: Outcome) {
+        func resolve(_ outcome: Outcome) {
             let continuation = state.withLock { state -> Continuation? in
                 guard state.outcome == nil else { return nil }
                 state.outcome = outcome

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Limits the simultaneous downloads from each host; further downloads wait in line.
+/// Limits the simultaneous downloads from each host; further downloads wait in a queue.
 ///
 /// The wait has no time limit, because a long wait says nothing about the host: earlier downloads
 /// may be large files. Cancelling the task ends its wait.
 final class HostSlots: Sendable {
-    private struct Line {
-        var free: Int
-        /// In order of arrival. Linear search is fine, because the line is short.
-        var waiting: [(number: UInt64, turn: CheckedContinuation<Bool, Never>)] = []
+    private struct Host {
+        var freeSlots: Int
+        /// In order of arrival. Linear search is fine, because the queue is short.
+        var waiters: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
     }
 
     private struct State {
-        var lines: [String: Line] = [:]
+        var hosts: [String: Host] = [:]
         var lastNumber: UInt64 = 0
-        /// The numbers of waits that were cancelled before they joined the line.
+        /// The numbers of waits that were cancelled before they joined the queue.
         var cancelled: Set<UInt64> = []
     }
 
@@ -31,56 +31,57 @@ final class HostSlots: Sendable {
     func withSlot<Value: Sendable>(
         at host: String, _ body: () async throws -> Value
     ) async throws -> Value {
-        guard await take(at: host) else { throw CancellationError() }
-        defer { giveBack(at: host) }
+        guard await acquire(at: host) else { throw CancellationError() }
+        defer { release(at: host) }
         return try await body()
     }
 
     /// Waits for a slot; returns false if the task was cancelled first.
-    private func take(at host: String) async -> Bool {
+    private func acquire(at host: String) async -> Bool {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
-        let isTaken = await withTaskCancellationHandler {
-            await withCheckedContinuation { turn in
-                let answer: Bool? = state.withLock { state in
+        let isAcquired = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let result: Bool? = state.withLock { state in
                     guard state.cancelled.remove(number) == nil else { return false }
-                    var line = state.lines[host] ?? Line(free: width)
-                    defer { state.lines[host] = line }
-                    guard line.free == 0 else {
-                        line.free -= 1
+                    var entry = state.hosts[host] ?? Host(freeSlots: width)
+                    defer { state.hosts[host] = entry }
+                    guard entry.freeSlots == 0 else {
+                        entry.freeSlots -= 1
                         return true
                     }
-                    line.waiting.append((number, turn))
+                    entry.waiters.append((number, continuation))
                     return nil
                 }
-                if let answer { turn.resume(returning: answer) }
+                if let result { continuation.resume(returning: result) }
             }
         } onCancel: {
-            let turn = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-                guard
-                    let index = state.lines[host]?.waiting.firstIndex(where: { $0.number == number }
-                    )
-                else {
+            let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+                let waiters = state.hosts[host]?.waiters
+                guard let index = waiters?.firstIndex(where: { $0.number == number }) else {
                     state.cancelled.insert(number)
                     return nil
                 }
-                return state.lines[host]?.waiting.remove(at: index).turn
+                return state.hosts[host]?.waiters.remove(at: index).continuation
             }
-            turn?.resume(returning: false)
+            continuation?.resume(returning: false)
         }
-        // If the cancellation came after the slot was taken, the number is still in the set.
+        // If the cancellation came after the slot was acquired, the number is still in the set.
         state.withLock { _ = $0.cancelled.remove(number) }
-        return isTaken
+        return isAcquired
     }
 
-    private func giveBack(at host: String) {
+    private func release(at host: String) {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard var line = state.lines[host] else { return nil }
-            defer { state.lines[host] = line.free == width && line.waiting.isEmpty ? nil : line }
-            guard line.waiting.isEmpty else { return line.waiting.removeFirst().turn }
-            line.free += 1
+            guard var entry = state.hosts[host] else { return nil }
+            defer {
+                let isUnused = entry.freeSlots == width && entry.waiters.isEmpty
+                state.hosts[host] = isUnused ? nil : entry
+            }
+            guard entry.waiters.isEmpty else { return entry.waiters.removeFirst().continuation }
+            entry.freeSlots += 1
             return nil
         }
         next?.resume(returning: true)
@@ -88,6 +89,6 @@ final class HostSlots: Sendable {
 
     /// The number of tasks that wait for a slot at a host, for tests.
     func waitingCount(at host: String) -> Int {
-        state.withLock { $0.lines[host]?.waiting.count ?? 0 }
+        state.withLock { $0.hosts[host]?.waiters.count ?? 0 }
     }
 }

@@ -58,10 +58,10 @@ enum NetworkAddress: Hashable, Sendable {
     }
 
     /// The reason why the address is not public, such as "a private address"; nil if it is public.
-    var peculiarity: String? {
+    var specialPurpose: String? {
         switch self {
-        case .v4(let bits): Self.peculiarity(of: bits)
-        case .v6(let high, let low): Self.peculiarity(of: high, low)
+        case .v4(let bits): Self.specialPurpose(of: bits)
+        case .v6(let high, let low): Self.specialPurpose(of: high, low)
         }
     }
 
@@ -97,7 +97,7 @@ enum NetworkAddress: Hashable, Sendable {
         Range4(240, 0, 0, length: 4, "a reserved address"),
     ]
 
-    private static func peculiarity(of bits: UInt32) -> String? {
+    private static func specialPurpose(of bits: UInt32) -> String? {
         ranges4.first { bits & $0.mask == $0.value }?.name
     }
 
@@ -128,24 +128,24 @@ enum NetworkAddress: Hashable, Sendable {
         Range6(0xff00_0000_0000_0000, length: 8, "a multicast address"),
     ]
 
-    private static func peculiarity(of high: UInt64, _ low: UInt64) -> String? {
+    private static func specialPurpose(of high: UInt64, _ low: UInt64) -> String? {
         let last = UInt32(truncatingIfNeeded: low)
         switch (high, low) {
         case (0, 0): return "an unspecified address"
         case (0, 1): return "a loopback address"
         // Mapped IPv4, ::ffff:0:0/96, and translated IPv4, 64:ff9b::/96.
-        case (0, 0x0000_ffff_0000_0000...0x0000_ffff_ffff_ffff): return peculiarity(of: last)
-        case (0x0064_ff9b_0000_0000, 0...0xffff_ffff): return peculiarity(of: last)
+        case (0, 0x0000_ffff_0000_0000...0x0000_ffff_ffff_ffff): return specialPurpose(of: last)
+        case (0x0064_ff9b_0000_0000, 0...0xffff_ffff): return specialPurpose(of: last)
         default: break
         }
         if let range = ranges6.first(where: { high & $0.mask == $0.value }) { return range.name }
         guard high >> 61 == 1 else { return "a reserved address" }
         // 6to4 has the IPv4 address after its first 16 bits, ISATAP in its last 32 bits.
         if high >> 48 == 0x2002 {
-            return peculiarity(of: UInt32(truncatingIfNeeded: high >> 16))
+            return specialPurpose(of: UInt32(truncatingIfNeeded: high >> 16))
         }
         let isISATAP = low >> 32 & ~0x0200_0000 == 0x0000_5efe
-        return isISATAP ? peculiarity(of: last) : nil
+        return isISATAP ? specialPurpose(of: last) : nil
     }
 }
 

@@ -79,14 +79,14 @@ public final class PhotoDownloader: Sendable {
         } catch {
             throw .failed(
                 PhotoFailure(
-                    stage: .download, reason: "The URL cannot be downloaded: \(error.sentence).",
+                    stage: .download, reason: "The URL cannot be downloaded: \(error.message).",
                     isRetryable: false))
         }
         return try await fetch(start)
     }
 
     /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
-    func sizeInAdvance(of url: URL) -> Int {
+    func maximumSize(of url: URL) -> Int {
         guard url.isFileURL, let path = LocalPath(url),
             case .file(let size)? = try? LocalFiles.kind(
                 of: path, followingLinks: true, named: "file")
@@ -119,17 +119,17 @@ public final class PhotoDownloader: Sendable {
         var delay = limits.retryDelay
         var attempt = 1
         while true {
-            let failure: PhotoFailure
-            let retry: DownloadProblem.Retry?
+            let lastFailure: PhotoFailure
+            let lastRetry: DownloadProblem.Retry?
             do throws(DownloadProblem) {
                 return try await web.fetch(url)
             } catch {
-                guard case .failed(let reason, let hope) = error else { throw .cancelled }
-                (failure, retry) = (reason, hope)
+                guard case .failed(let failure, let retry) = error else { throw .cancelled }
+                (lastFailure, lastRetry) = (failure, retry)
             }
-            guard attempt < limits.attempts, let retry,
+            guard attempt < limits.attempts, let retry = lastRetry,
                 (retry.after ?? .zero) <= limits.maximumRetryDelay
-            else { throw .failed(failure) }
+            else { throw .failed(lastFailure) }
             let wait = max(delay * .random(in: 0.5...1.5), retry.after ?? .zero)
             do { try await Task.sleep(for: wait) } catch { throw .cancelled }
             delay *= 2

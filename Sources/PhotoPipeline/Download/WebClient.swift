@@ -58,7 +58,7 @@ final class WebClient: Sendable {
                 do throws(PhotoURLProblem) {
                     next = try url.redirected(to: location)
                 } catch {
-                    throw .redirect(url.host, problem: error.sentence)
+                    throw .redirect(url.host, problem: error.message)
                 }
                 guard !visited.contains(next.url.absoluteString) else {
                     throw .redirectCycle(url.host)

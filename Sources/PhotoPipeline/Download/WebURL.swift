@@ -15,7 +15,7 @@ struct WebURL: Hashable, Sendable {
         try PhotoURL.checkWeb(url, as: url.absoluteString)
         let scheme = url.scheme?.lowercased() ?? ""
         guard scheme == "http" || scheme == "https" else {
-            throw PhotoURLProblem(sentence: "the scheme \(quoted(scheme)) is not supported")
+            throw PhotoURLProblem(message: "the scheme \(quoted(scheme)) is not supported")
         }
         self.url = url
         self.scheme = scheme
@@ -31,12 +31,12 @@ struct WebURL: Hashable, Sendable {
         let target = try WebURL(PhotoURL.resolve(location, relativeTo: url))
         guard scheme == "http" || target.scheme == "https" else {
             throw PhotoURLProblem(
-                sentence: "the target uses http instead of https, which is not secure; "
+                message: "the target uses http instead of https, which is not secure; "
                     + "use a URL that stays on https")
         }
         return target
     }
 
     /// The host and port, the key for counting simultaneous downloads.
-    var origin: String { "\(AllowedHost.plain(host)):\(port)" }
+    var origin: String { "\(AllowedHost.normalized(host)):\(port)" }
 }

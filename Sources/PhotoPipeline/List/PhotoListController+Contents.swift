@@ -46,7 +46,7 @@ extension PhotoListController {
         counts = PhotoStateCounts(of: records)
         latestVersion = latestVersion.next
         versions = Array(repeating: latestVersion, count: records.count)
-        if phase == .settled { attendToVisibleRows(addingTo: &actions) }
+        if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
         checkInvariants()
         return actions
     }

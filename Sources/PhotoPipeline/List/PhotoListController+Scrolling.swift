@@ -63,7 +63,7 @@ extension PhotoListController {
         case .settled:
             reportedViewport = rows
             var actions: [PhotoListAction] = []
-            attendToVisibleRows(addingTo: &actions)
+            scheduleVisibleRows(addingTo: &actions)
             checkInvariants()
             return actions
         case .dragging, .decelerating:
@@ -79,7 +79,7 @@ extension PhotoListController {
     private mutating func settle() -> [PhotoListAction] {
         phase = .settled
         var actions: [PhotoListAction] = []
-        attendToVisibleRows(addingTo: &actions)
+        scheduleVisibleRows(addingTo: &actions)
         // Resume last: a queue resumed earlier would start operations that are about to be
         // cancelled.
         actions.append(.resumeQueues)

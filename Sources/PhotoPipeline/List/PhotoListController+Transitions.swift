@@ -12,10 +12,10 @@ extension PhotoListController {
 
     /// The action that shows a row in its current state.
     func show(_ row: Row) -> PhotoListAction {
-        guard let look = currentLook(of: row) else {
+        guard let change = currentState(of: row) else {
             preconditionFailure("There is no \(row) to show in a list of \(records.count).")
         }
-        return .show(look)
+        return .show(change)
     }
 
     /// Starts an attempt at a row, unless an attempt is in progress or no work is left.
@@ -57,7 +57,7 @@ extension PhotoListController {
     }
 
     /// Cancels the work on invisible rows, then starts the work on visible rows.
-    mutating func attendToVisibleRows(addingTo actions: inout [PhotoListAction]) {
+    mutating func scheduleVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
         cancelAll(except: viewport.rows, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }

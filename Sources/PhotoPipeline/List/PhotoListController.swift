@@ -82,7 +82,7 @@ public struct PhotoListController: ~Copyable, Sendable {
     public var isClosed: Bool { phase == .closed }
 
     /// The current state of a row, for a page that missed changes; `nil` if the row does not exist.
-    public func currentLook(of row: Row) -> PhotoRowChange? {
+    public func currentState(of row: Row) -> PhotoRowChange? {
         guard records.indices.contains(row.index) else { return nil }
         let record = records[row.index]
         return PhotoRowChange(

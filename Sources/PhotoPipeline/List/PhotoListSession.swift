@@ -51,7 +51,7 @@ public actor PhotoListSession {
     private var filtrationTally = QueueTally()
     private var pictures: PictureStore
     private var changedRows: Set<Row> = []
-    private var bell: AsyncStream<Void>.Continuation?
+    private var changeSignal: AsyncStream<Void>.Continuation?
 
     /// Creates the session of a page that has not reported its visible rows yet.
     public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
@@ -103,30 +103,29 @@ public actor PhotoListSession {
     public func close() {
         perform(controller.pageClosed())
         pictures.removeAll()
-        bell?.finish()
+        changeSignal?.finish()
     }
 
     // MARK: Queries from the page
 
-    /// A stream that yields after each change; then call ``takeNews()``.
+    /// Returns a stream that yields after each change; then call ``takeUpdate()``.
     ///
-    /// Unread signals are merged into one, so a slow page costs no memory. There is one listener: a
-    /// new stream ends the previous stream. Closing the session ends the stream too.
-    public func listen() -> AsyncStream<Void> {
-        bell?.finish()
+    /// Unread signals are merged into one, so a slow page costs no memory. There is one subscriber:
+    /// a new stream ends the previous stream. Closing the session ends the stream too.
+    public func subscribe() -> AsyncStream<Void> {
+        changeSignal?.finish()
         let (stream, continuation) = AsyncStream<Void>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
-        bell = controller.isClosed ? nil : continuation
+        changeSignal = controller.isClosed ? nil : continuation
         if controller.isClosed { continuation.finish() }
         return stream
     }
 
-    /// Yields to the stream without a change, so that a listener can tell that the session is
-    /// alive.
-    public func ring() { bell?.yield() }
+    /// Yields to the stream without a change, so that the subscriber can send a heartbeat.
+    public func signalHeartbeat() { changeSignal?.yield() }
 
     /// The state of one row, and whether work on it is in progress.
-    public struct RowNews: Sendable, Hashable {
+    public struct RowUpdate: Sendable, Hashable {
         /// The photo, state and version of the row.
         public let change: PhotoRowChange
         /// Whether an operation for the row is running or queued.
@@ -134,9 +133,9 @@ public actor PhotoListSession {
     }
 
     /// The changes that a page has not received yet.
-    public struct News: Sendable {
+    public struct Update: Sendable {
         /// The changed rows, in order.
-        public let rows: [RowNews]
+        public let rows: [RowUpdate]
         /// The number of photos in each state.
         public let counts: PhotoStateCounts
         /// The state of the download queue, then of the filtration queue.
@@ -144,32 +143,34 @@ public actor PhotoListSession {
     }
 
     /// Returns the changes since the last call.
-    public func takeNews() -> News {
+    public func takeUpdate() -> Update {
         let rows = changedRows.sorted()
         changedRows = []
-        return news(of: rows)
+        return update(of: rows)
     }
 
     /// Returns the complete state for a new page: all rows that differ from their initial state.
     ///
+    /// The next ``takeUpdate()`` returns only the changes after this call.
+    ///
     /// - Complexity: O(n) in the length of the list.
-    public func allNews() -> News {
+    public func takeSnapshot() -> Update {
         changedRows = []
         let rows = controller.records.indices.filter { index in
             controller.records[index].state != .new || controller.work[Row(index)] != nil
         }
-        return news(of: rows.map { Row($0) })
+        return update(of: rows.map { Row($0) })
     }
 
     /// Returns a picture of a row, and the version of the row that it belongs to.
     public func picture(
         _ row: Row, _ stage: PictureStage
     ) -> (image: EncodedImage, version: PictureVersion)? {
-        guard let kept = pictures[row], let look = controller.currentLook(of: row) else {
+        guard let stored = pictures[row], let current = controller.currentState(of: row) else {
             return nil
         }
-        let image = stage == .filtered ? kept.filtered : kept.downloaded
-        return image.map { ($0, look.version) }
+        let image = stage == .filtered ? stored.filtered : stored.downloaded
+        return image.map { ($0, current.version) }
     }
 
     /// A choice between a row's pictures.
@@ -180,14 +181,14 @@ public actor PhotoListSession {
         case filtered
     }
 
-    private func news(of rows: [Row]) -> News {
-        var news: [RowNews] = []
+    private func update(of rows: [Row]) -> Update {
+        var updates: [RowUpdate] = []
         for row in rows {
-            guard let change = controller.currentLook(of: row) else { continue }
-            news.append(RowNews(change: change, isActive: controller.work[row] != nil))
+            guard let change = controller.currentState(of: row) else { continue }
+            updates.append(RowUpdate(change: change, isActive: controller.work[row] != nil))
         }
-        return News(
-            rows: news, counts: controller.counts,
+        return Update(
+            rows: updates, counts: controller.counts,
             queues: [
                 downloadTally.gauge(of: pending.downloadQueue),
                 filtrationTally.gauge(of: pending.filtrationQueue),
@@ -214,7 +215,7 @@ public actor PhotoListSession {
                 changedRows.insert(change.row)
             }
         }
-        bell?.yield()
+        changeSignal?.yield()
     }
 
     /// Runs download → decode → encode, and from the decoded pixels filter → encode.
@@ -230,8 +231,8 @@ public actor PhotoListSession {
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        tell(decode) { await $0.filtrationLeft(decode) }
-        tell(encode) { await $0.downloaded(row, generation, encode, decode) }
+        onCompletion(of: decode) { await $0.pixelStageFinished(decode) }
+        onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
             row, .init(generation: generation, operations: [download, decode, encode]))
@@ -239,8 +240,8 @@ public actor PhotoListSession {
         let stages = [decode, encode] + filtration(row, generation, filter)
         // The cost of decoding is known only after the download, and must be set before the
         // operation is in a queue.
-        tell(download, first: { decode.reserveMemory() }) {
-            await $0.downloadLeft(download, before: stages)
+        onCompletion(of: download, first: { decode.reserveMemory() }) {
+            await $0.downloadFinished(download, before: stages)
         }
         pending.downloadQueue.addOperation(download)
     }
@@ -260,17 +261,21 @@ public actor PhotoListSession {
     ) -> [Operation] {
         let encode = EncodeOperation(
             after: filter, quality: Self.quality, capacity: options.capacity)
-        tell(filter) { await $0.filtrationLeft(filter) }
-        tell(encode) { await $0.filtered(row, generation, encode) }
+        onCompletion(of: filter) { await $0.pixelStageFinished(filter) }
+        onCompletion(of: encode) { await $0.filtered(row, generation, encode) }
         pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
         return [filter, encode]
     }
 
     private static let quality = 82
 
-    /// - Parameter work: runs on the thread that finished the operation.
-    private func tell(
-        _ operation: Operation, first work: @escaping @Sendable () -> Void = {},
+    /// Calls the session after an operation has finished.
+    ///
+    /// - Parameters:
+    ///   - work: runs first, on the thread that finished the operation.
+    ///   - body: runs on the session.
+    private func onCompletion(
+        of operation: Operation, first work: @escaping @Sendable () -> Void = {},
         _ body: @escaping @Sendable (PhotoListSession) async -> Void
     ) {
         operation.completionBlock = { [weak self] in
@@ -283,27 +288,27 @@ public actor PhotoListSession {
     // MARK: Results of the operations
 
     /// The later stages are added even if the download failed: they then finish and report that.
-    private func downloadLeft(_ operation: Operation, before stages: [Operation]) {
-        noticeFailure(of: operation)
-        downloadTally.left(isCancelled: operation.isCancelled)
+    private func downloadFinished(_ operation: Operation, before stages: [Operation]) {
+        markFailureObserved(of: operation)
+        downloadTally.operationFinished(isCancelled: operation.isCancelled)
         pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
-        bell?.yield()
+        changeSignal?.yield()
     }
 
     /// Marks a failure as observed: the failure of a row that now shows another photo needs no
     /// report.
-    private func noticeFailure(of operation: Operation) { _ = operation.error }
+    private func markFailureObserved(of operation: Operation) { _ = operation.error }
 
-    private func filtrationLeft(_ operation: Operation) {
-        noticeFailure(of: operation)
-        filtrationTally.left(isCancelled: operation.isCancelled)
-        bell?.yield()
+    private func pixelStageFinished(_ operation: Operation) {
+        markFailureObserved(of: operation)
+        filtrationTally.operationFinished(isCancelled: operation.isCancelled)
+        changeSignal?.yield()
     }
 
     func downloaded(
         _ row: Row, _ generation: Generation, _ encode: EncodeOperation, _ decode: DecodeOperation
     ) {
-        filtrationLeft(encode)
+        pixelStageFinished(encode)
         pending.downloadEnded(row, generation: generation)
         guard isCurrent(row, generation) else {
             // The end of the filtration was faster; the unfiltered picture is still needed.
@@ -327,7 +332,7 @@ public actor PhotoListSession {
     }
 
     func filtered(_ row: Row, _ generation: Generation, _ encode: EncodeOperation) {
-        filtrationLeft(encode)
+        pixelStageFinished(encode)
         pending.filtrationEnded(row, generation: generation)
         guard isCurrent(row, generation) else { return }
         switch encode.outcome {
@@ -356,7 +361,7 @@ public actor PhotoListSession {
     }
 
     private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
-        let dropped = pictures.update(row, keeping: controller.visibleRows, change)
-        for row in dropped { perform(controller.rowEvicted(row)) }
+        let evicted = pictures.update(row, keeping: controller.visibleRows, change)
+        for row in evicted { perform(controller.rowEvicted(row)) }
     }
 }

@@ -30,9 +30,10 @@ struct PictureStore {
 
     subscript(row: Row) -> Pictures? { rows[row] }
 
-    /// Changes the pictures of a row and returns the other rows that were dropped to make room.
+    /// Changes the pictures of a row and returns the other rows that were evicted to stay within
+    /// the limit.
     ///
-    /// - Parameter kept: rows that are visible and must not be dropped.
+    /// - Parameter kept: rows that are visible and must not be evicted.
     mutating func update(
         _ row: Row, keeping kept: Range<Row>, _ change: (inout Pictures) -> Void
     ) -> [Row] {
@@ -42,7 +43,7 @@ struct PictureStore {
         byteCount += pictures.byteCount
         rows[row] = pictures
         touch(row)
-        return makeRoom { $0 == row || kept.contains($0) }
+        return evict { $0 == row || kept.contains($0) }
     }
 
     /// Marks a row as used now.
@@ -68,19 +69,20 @@ struct PictureStore {
         self = PictureStore(byteLimit: byteLimit)
     }
 
-    private mutating func makeRoom(keeping isKept: (Row) -> Bool) -> [Row] {
-        var dropped: [Row] = []
-        var spared: [(row: Row, use: Int)] = []
+    /// Evicts the least recently used rows until the pictures fit the limit.
+    private mutating func evict(except isKept: (Row) -> Bool) -> [Row] {
+        var evicted: [Row] = []
+        var kept: [(row: Row, use: Int)] = []
         while byteCount > byteLimit, let oldest = uses.popFirst() {
             guard lastUses[oldest.row] == oldest.use else { continue }
             if isKept(oldest.row) {
-                spared.append(oldest)
+                kept.append(oldest)
             } else {
                 remove(oldest.row)
-                dropped.append(oldest.row)
+                evicted.append(oldest.row)
             }
         }
-        if !spared.isEmpty { uses = (spared + uses)[...] }
-        return dropped
+        if !kept.isEmpty { uses = (kept + uses)[...] }
+        return evicted
     }
 }

@@ -18,12 +18,12 @@ public struct QueueGauge: Sendable, Hashable {
     public let width: Int?
 }
 
-/// Counts the operations that have left a queue.
+/// Counts the operations of a queue that have finished.
 struct QueueTally {
     private var finished = 0
     private var cancelled = 0
 
-    mutating func left(isCancelled: Bool) {
+    mutating func operationFinished(isCancelled: Bool) {
         if isCancelled { cancelled += 1 } else { finished += 1 }
     }
 

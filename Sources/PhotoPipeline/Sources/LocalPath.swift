@@ -110,14 +110,14 @@ struct LocalPath: Sendable, Hashable {
 
 extension LocalPath: CustomStringConvertible {
     /// The path for display; bytes that are not UTF-8 are escaped, as in `caf\xE9`.
-    var description: String { textForPeople(bytes) }
+    var description: String { displayText(bytes) }
 }
 
 private let slash = UInt8(ascii: "/")
 
 /// Converts bytes to text for display. Bytes that are not UTF-8 become `\xE9` and the like, so that
 /// different names look different and no byte is lost.
-func textForPeople(_ bytes: some Collection<UInt8>) -> String {
+func displayText(_ bytes: some Collection<UInt8>) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     var text = ""
     var rest = bytes[...]

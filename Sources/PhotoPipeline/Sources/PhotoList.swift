@@ -12,10 +12,10 @@ public struct PhotoList: Sendable, Equatable {
     public let skippedFileCount: Int
 
     /// The skipped pictures of a folder whose formats cannot be read.
-    public let unreadFiles: [UnreadFile]
+    public let unsupportedFiles: [UnsupportedFile]
 
     /// A picture in a format that cannot be read.
-    public struct UnreadFile: Sendable, Hashable {
+    public struct UnsupportedFile: Sendable, Hashable {
         /// The path in the folder.
         public let name: String
         /// The format according to the extension, with an article, as in "a BMP picture".
@@ -23,11 +23,11 @@ public struct PhotoList: Sendable, Equatable {
     }
 
     init(
-        records: [PhotoRecord], skippedFileCount: Int = 0, unreadFiles: [UnreadFile] = []
+        records: [PhotoRecord], skippedFileCount: Int = 0, unsupportedFiles: [UnsupportedFile] = []
     ) {
         self.records = records
         self.skippedFileCount = skippedFileCount
-        self.unreadFiles = unreadFiles
+        self.unsupportedFiles = unsupportedFiles
     }
 }
 

@@ -26,7 +26,7 @@ struct PhotoListBuilder {
             url = try PhotoURL.resolve(text, relativeTo: baseURL)
         } catch {
             return try addFailure(
-                name: name ?? PhotoURL.name(ofUnusable: text), problem: error.sentence, at: place)
+                name: name ?? PhotoURL.name(ofInvalidURL: text), problem: error.message, at: place)
         }
         if let name { try add(name: name, url: url) } else { try add(url) }
     }
@@ -34,7 +34,7 @@ struct PhotoListBuilder {
     /// Adds a photo with a valid URL, named after the URL.
     mutating func add(_ url: URL) throws(PhotoSourceError) {
         try add(
-            name: PhotoURL.name(of: url), nameBytes: PhotoURL.nameThatIsNoText(of: url), url: url)
+            name: PhotoURL.name(of: url), nameBytes: PhotoURL.nonUTF8Name(of: url), url: url)
     }
 
     /// Adds a photo with a valid URL.

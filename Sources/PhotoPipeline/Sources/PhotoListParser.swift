@@ -13,7 +13,7 @@ struct PhotoListParser {
     func parse(into builder: PhotoListBuilder) throws(PhotoSourceError) -> PhotoList {
         var builder = builder
         switch try shape() {
-        case .picture: try addItself(to: &builder)
+        case .picture: try addPicture(to: &builder)
         case .binaryPropertyList:
             let value = try read { () throws(ListSyntaxError) in
                 try BinaryListReader(bytes, limits: limits).read()
@@ -56,7 +56,7 @@ struct PhotoListParser {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "the file is empty", advice: Self.shapes)
         }
-        if let format = UnreadFormat(of: source.utf8) {
+        if let format = UnsupportedFormat(of: source.utf8) {
             throw PhotoSourceError(
                 .notAList, source: source,
                 problem: "this is \(format.name), which is not supported",
@@ -97,7 +97,7 @@ struct PhotoListParser {
 
     // MARK: A picture
 
-    private func addItself(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
+    private func addPicture(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
         guard let url = builder.baseURL else {
             throw PhotoSourceError(
                 .notAList, source: source,

@@ -50,14 +50,14 @@ public enum PhotoSource: Sendable, Hashable {
     ///
     /// Accesses the disk to distinguish folders from files. Call from any thread.
     public init(path: [UInt8]) throws(PhotoSourceError) {
-        self = try Self.local(path, argument: textForPeople(path), nil)
+        self = try Self.local(path, argument: displayText(path), nil)
     }
 
     private static func webURL(_ argument: String) throws(PhotoSourceError) -> URL {
         do throws(PhotoURLProblem) {
             return try PhotoURL.resolve(argument, relativeTo: nil)
         } catch {
-            throw .invalidArgument(argument, problem: error.sentence)
+            throw .invalidArgument(argument, problem: error.message)
         }
     }
 

@@ -9,12 +9,12 @@ enum PictureFiles {
     static func isPicture(named name: String) -> Bool { isPicture(named: name.utf8) }
 
     static func isPicture(named name: some BidirectionalCollection<UInt8>) -> Bool {
-        ending(of: name).flatMap { ImageFormat(fileExtension: $0) } != nil
+        fileExtension(of: name).flatMap { ImageFormat(fileExtension: $0) } != nil
     }
 
     /// The extension of a name in lower case; nil for a name without a dot, or with only a leading
     /// dot.
-    static func ending(of name: some BidirectionalCollection<UInt8>) -> String? {
+    static func fileExtension(of name: some BidirectionalCollection<UInt8>) -> String? {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
             return nil
         }

@@ -73,7 +73,7 @@ func pixelStage<Output>(
         throw .cancelled
     } catch {
         throw .failed(
-            PhotoFailure(stage: stage, reason: error.description, isRetryable: error.mayPass))
+            PhotoFailure(stage: stage, reason: error.description, isRetryable: error.isRetryable))
     }
 }
 
@@ -90,7 +90,7 @@ extension TypedOperation {
 
 extension ImagingError {
     /// Whether downloading the photo again may help.
-    fileprivate var mayPass: Bool {
+    fileprivate var isRetryable: Bool {
         switch self {
         case .tooLarge, .formatNotAllowed, .invalidArgument, .filterFailed, .encodeFailed: false
         case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true

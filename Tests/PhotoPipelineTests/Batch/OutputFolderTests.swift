@@ -82,7 +82,8 @@ struct OutputFolderTests {
     ) async -> String {
         do throws(PhotoStageStop) {
             try await folder.write(
-                bytes, to: OutputPath(folder: folder.path, below: Array(name.utf8)), from: source)
+                bytes, to: OutputPath(folder: folder.path, relativePath: Array(name.utf8)),
+                from: source)
             return "written"
         } catch {
             switch error {

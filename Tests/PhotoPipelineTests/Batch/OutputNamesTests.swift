@@ -76,7 +76,7 @@ import Testing
         let folder = try #require(LocalPath("out"))
         let names = OutputNames(of: [record], writtenAs: nil, in: folder)
         let path = names.path(of: record, at: 0, writtenAs: .jpeg)
-        #expect(path.below == Array("caf_/ol".utf8) + [0xE9] + Array(".jpg".utf8))
+        #expect(path.relativePath == Array("caf_/ol".utf8) + [0xE9] + Array(".jpg".utf8))
         #expect(path.description == #"out/caf_/ol\xE9.jpg"#)
     }
 }

@@ -59,7 +59,7 @@ struct StagedFileTests {
                     _ = try StagedFile([UInt8](repeating: 0, count: 100_000), at: path)
                     exit(1)
                 } catch {
-                    guard error.sentence.contains("cannot be written: File too large") else {
+                    guard error.message.contains("cannot be written: File too large") else {
                         exit(2)
                     }
                 }
@@ -75,10 +75,10 @@ struct StagedFileTests {
     @Test func aFullDiskIsNamedWithAdvice() {
         let problem = FileProblem("/photos/a.jpg", errno: ENOSPC)
         #expect(
-            problem.sentence
+            problem.message
                 == "/photos/a.jpg cannot be written: No space left on device. Free some "
                 + "space, then run the same command again.")
-        #expect(problem.concernsAllFiles)
-        #expect(!FileProblem("/photos/a.jpg", errno: EACCES).concernsAllFiles)
+        #expect(problem.affectsAllFiles)
+        #expect(!FileProblem("/photos/a.jpg", errno: EACCES).affectsAllFiles)
     }
 }

@@ -141,7 +141,7 @@ struct HostGuardTests {
         let error = #expect(throws: PhotoURLProblem.self) {
             try secure.redirected(to: "http://example.org/b")
         }
-        #expect(error?.sentence.hasPrefix("the target uses http instead of https") == true)
+        #expect(error?.message.hasPrefix("the target uses http instead of https") == true)
         let plain = try WebURL(try #require(URL(string: "http://example.org/a")))
         #expect(try plain.redirected(to: "https://example.org/b").port == 443)
     }

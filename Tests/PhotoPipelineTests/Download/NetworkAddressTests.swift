@@ -13,7 +13,7 @@ import Testing
         "2a00:1450::5efe:8.8.8.8",
     ])
     func publicAddresses(text: String) throws {
-        #expect(try #require(NetworkAddress(text)).peculiarity == nil)
+        #expect(try #require(NetworkAddress(text)).specialPurpose == nil)
     }
 
     @Test(arguments: [
@@ -41,8 +41,8 @@ import Testing
         ("2a00:1450::200:5efe:127.0.0.1", "loopback"),
     ])
     func otherAddresses(text: String, word: String) throws {
-        let peculiarity = try #require(NetworkAddress(text)).peculiarity
-        #expect(peculiarity?.contains(word) == true, "\(peculiarity ?? "public")")
+        let specialPurpose = try #require(NetworkAddress(text)).specialPurpose
+        #expect(specialPurpose?.contains(word) == true, "\(specialPurpose ?? "public")")
     }
 
     @Test func addressesAreWrittenAsTheyAreRead() {

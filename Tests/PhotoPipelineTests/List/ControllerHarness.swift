@@ -22,7 +22,7 @@ final class ControllerHarness {
     var isClosed: Bool { controller.isClosed }
 
     func state(_ row: Int) -> PhotoState { controller.records[row].state }
-    func look(_ row: Int) -> PhotoRowChange? { controller.currentLook(of: Row(row)) }
+    func change(_ row: Int) -> PhotoRowChange? { controller.currentState(of: Row(row)) }
     func generation(_ row: Int) -> Generation? { controller.work[Row(row)]?.generation }
     func check() { controller._checkInvariants(countingRecords: true) }
 

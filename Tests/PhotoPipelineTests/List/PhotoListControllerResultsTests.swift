@@ -7,11 +7,11 @@ import Testing
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(4..<5)
         let generation = try #require(list.generation(4))
-        let placeholder = try #require(list.look(4))
+        let placeholder = try #require(list.change(4))
         let downloaded = list.downloaded(4, generation)
-        let first = try #require(list.look(4))
+        let first = try #require(list.change(4))
         let filtered = list.filtered(4, generation)
-        let second = try #require(list.look(4))
+        let second = try #require(list.change(4))
         #expect(downloaded == [.show(first)])
         #expect(filtered == [.show(second)])
         #expect(first.state == .downloaded && second.state == .filtered)
@@ -63,7 +63,7 @@ import Testing
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.failed(0, try #require(list.generation(0)), lostConnection)
-        #expect(list.look(0)?.state == .failed(lostConnection))
+        #expect(list.change(0)?.state == .failed(lostConnection))
         #expect(list.viewport(0..<1).isEmpty)
         #expect(orders(list.retry(0)) == ["show 0 new", "download 0"])
         #expect(orders(list.finish(0)) == ["show 0 downloaded", "show 0 filtered"])
@@ -107,7 +107,7 @@ import Testing
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         let old = try #require(list.generation(0))
-        let before = try #require(list.look(0))
+        let before = try #require(list.change(0))
         let actions = list.cancelled(0, old)
         #expect(actions == [.show(before)], "nothing about its picture changed")
         #expect(list.work.isEmpty)
@@ -120,7 +120,7 @@ import Testing
         for row in [-1, 1, .max] {
             #expect(list.downloaded(row, Generation(1)).isEmpty)
             #expect(list.evicted(row).isEmpty)
-            #expect(list.look(row) == nil)
+            #expect(list.change(row) == nil)
         }
     }
 

@@ -31,19 +31,19 @@ struct PhotoListSessionTests {
         await downloader.shutdown()
     }
 
-    /// Follows the session until `condition` holds for its counts.
+    /// Returns the first snapshot of the session that meets a condition.
     private func wait(
-        for session: PhotoListSession, until condition: (PhotoListSession.News) -> Bool
-    ) async -> PhotoListSession.News {
-        let changes = await session.listen()
-        var news = await session.allNews()
-        // It may have come true before anybody listened.
-        guard !condition(news) else { return news }
+        for session: PhotoListSession, until condition: (PhotoListSession.Update) -> Bool
+    ) async -> PhotoListSession.Update {
+        let changes = await session.subscribe()
+        var snapshot = await session.takeSnapshot()
+        // The condition may have become true before the subscription.
+        guard !condition(snapshot) else { return snapshot }
         for await _ in changes {
-            news = await session.allNews()
-            if condition(news) { break }
+            snapshot = await session.takeSnapshot()
+            if condition(snapshot) { break }
         }
-        return news
+        return snapshot
     }
 
     @Test func visibleRowsAreFilteredAndOthersLeftAlone() async throws {
@@ -51,10 +51,10 @@ struct PhotoListSessionTests {
             let good = origin.url(for: .none)
             try await withSession(Array(repeating: good, count: 50)) { session in
                 await session.scrolled(to: Row(10)..<Row(20), .settled)
-                let news = await wait(for: session) { $0.counts.filtered == 10 }
-                #expect(news.counts.new == 40)
-                #expect(news.rows.map(\.change.row) == Array(Row(10)..<Row(20)))
-                #expect(news.rows.allSatisfy { !$0.isActive })
+                let snapshot = await wait(for: session) { $0.counts.filtered == 10 }
+                #expect(snapshot.counts.new == 40)
+                #expect(snapshot.rows.map(\.change.row) == Array(Row(10)..<Row(20)))
+                #expect(snapshot.rows.allSatisfy { !$0.isActive })
                 let picture = try #require(await session.picture(Row(12), .filtered))
                 #expect(picture.image.bytes.starts(with: [0xFF, 0xD8]))
                 #expect(await session.picture(Row(12), .downloaded) != nil)
@@ -73,7 +73,7 @@ struct PhotoListSessionTests {
                 for stage in [download, decode, encode] as [Operation] { stage.start() }
                 await session.filtered(Row(0), Generation(1), encode)
                 await session.downloaded(Row(0), Generation(1), encode, decode)
-                #expect(await session.allNews().counts.filtered == 1)
+                #expect(await session.takeSnapshot().counts.filtered == 1)
                 #expect(await session.picture(Row(0), .filtered) != nil)
                 #expect(await session.picture(Row(0), .downloaded) != nil)
             }
@@ -92,10 +92,10 @@ struct PhotoListSessionTests {
                     faults.map { origin.url(for: $0) } + ["http://127.0.0.1:\(dead)/photo.jpg"]
                 try await withSession([good] + bad + [good]) { session in
                     await session.scrolled(to: Row(0)..<Row(10), .settled)
-                    let news = await wait(for: session) {
+                    let snapshot = await wait(for: session) {
                         $0.counts.filtered == 2 && $0.counts.failed == bad.count
                     }
-                    let reasons = news.rows.compactMap(\.change.state.failure?.reason)
+                    let reasons = snapshot.rows.compactMap(\.change.state.failure?.reason)
                     let expected = [
                         "404 Not Found", "HTML page", "empty", "ends", "", "50000 × 50000",
                         "in a loop",
@@ -118,13 +118,13 @@ struct PhotoListSessionTests {
             try await withSession(Array(repeating: good, count: 100)) { session in
                 await session.scrolled(to: Row(0)..<Row(10), .dragging)
                 await session.scrolled(to: Row(30)..<Row(40), .decelerating)
-                let during = await session.allNews()
+                let during = await session.takeSnapshot()
                 #expect(during.rows.isEmpty)
                 #expect(during.queues.allSatisfy { $0.isSuspended })
                 await session.scrolled(to: Row(60)..<Row(70), .settled)
-                let news = await wait(for: session) { $0.counts.filtered == 10 }
-                #expect(news.rows.map(\.change.row) == Array(Row(60)..<Row(70)))
-                #expect(news.queues.allSatisfy { !$0.isSuspended })
+                let snapshot = await wait(for: session) { $0.counts.filtered == 10 }
+                #expect(snapshot.rows.map(\.change.row) == Array(Row(60)..<Row(70)))
+                #expect(snapshot.queues.allSatisfy { !$0.isSuspended })
                 #expect(origin.requestCount(for: DemoFault.none.path) == 10)
             }
         }
@@ -140,11 +140,11 @@ struct PhotoListSessionTests {
                     await Task.yield()
                 }
                 await session.scrolled(to: Row(2)..<Row(4), .settled)
-                let news = await wait(for: session) {
+                let snapshot = await wait(for: session) {
                     $0.counts.filtered == 2 && $0.queues[0].cancelled == 2
                 }
-                #expect(news.counts.new == 2)
-                #expect(news.queues[0].running == 0)
+                #expect(snapshot.counts.new == 2)
+                #expect(snapshot.queues[0].running == 0)
                 await session.scrolled(to: Row(0)..<Row(2), .settled)
                 while origin.requestCount(for: DemoFault.neverAnswers.path) < 4 {
                     await Task.yield()
@@ -174,18 +174,19 @@ struct PhotoListSessionTests {
                 for start in stride(from: 0, to: 60, by: 5) {
                     let rows = Row(start)..<Row(start + 5)
                     await session.scrolled(to: rows, .settled)
-                    _ = await wait(for: session) { news in
-                        news.rows.count {
+                    _ = await wait(for: session) { snapshot in
+                        snapshot.rows.count {
                             rows.contains($0.change.row) && $0.change.state == .filtered
                         }
                             == 5
                     }
                 }
-                let news = await session.allNews()
-                #expect(news.counts.filtered < 60)
+                let snapshot = await session.takeSnapshot()
+                #expect(snapshot.counts.filtered < 60)
                 await session.scrolled(to: Row(0)..<Row(5), .settled)
-                _ = await wait(for: session) { news in
-                    news.rows.count { $0.change.row < Row(5) && $0.change.state == .filtered } == 5
+                _ = await wait(for: session) { snapshot in
+                    snapshot.rows.count { $0.change.row < Row(5) && $0.change.state == .filtered }
+                        == 5
                 }
             }
         }
@@ -196,12 +197,12 @@ struct PhotoListSessionTests {
             let never = origin.url(for: .neverAnswers)
             try await withSession(Array(repeating: never, count: 20)) { session in
                 await session.scrolled(to: Row(0)..<Row(20), .settled)
-                let changes = await session.listen()
+                let changes = await session.subscribe()
                 await session.close()
                 // The stream ends, and a page that asks afterwards gets an ended one.
                 for await _ in changes {}
-                for await _ in await session.listen() {}
-                #expect(await session.allNews().rows.isEmpty)
+                for await _ in await session.subscribe() {}
+                #expect(await session.takeSnapshot().rows.isEmpty)
             }
         }
     }

@@ -167,7 +167,7 @@ private func message(_ body: () throws -> Void) -> String {
         let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
         #expect(photos.records.map(\.name) == ["a.jpg"])
         #expect(
-            photos.unreadFiles.map { "\($0.name): \($0.format)" } == [
+            photos.unsupportedFiles.map { "\($0.name): \($0.format)" } == [
                 "b/raw.CR2: a camera's raw file", "c.bmp: a BMP picture",
                 "d.jxl: a JPEG XL picture",
             ])

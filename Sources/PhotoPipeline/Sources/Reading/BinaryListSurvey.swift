@@ -14,7 +14,7 @@ struct BinaryListSurvey {
     private let file: BinaryListFile
     private let limits: PhotoListLimits
     /// The maximum expansion for a file of this size, in values and in bytes of text.
-    private let grown: Int
+    private let expansionLimit: Int
     private let maximumValues: Int
     private let maximumTextBytes: Int
     /// The sizes of the containers that have been counted.
@@ -22,18 +22,18 @@ struct BinaryListSurvey {
 
     /// The maximum ratio of expanded size to file size. Shared names and keys are stored once, so a
     /// list is normally a few times larger than its file.
-    private static let growth = 64
+    private static let expansionRatio = 64
     /// The expansion that is allowed for every file, however small.
-    private static let allowance = 1_024
+    private static let expansionAllowance = 1_024
 
     init(of file: BinaryListFile, limits: PhotoListLimits) {
         self.file = file
         self.limits = limits
-        grown = Self.growth * file.bytes.count + Self.allowance
-        maximumValues = min(limits.values, grown)
+        expansionLimit = Self.expansionRatio * file.bytes.count + Self.expansionAllowance
+        maximumValues = min(limits.values, expansionLimit)
         // Twice the limit, because a name shared by many entries is stored once.
         let text = limits.bytes.multipliedReportingOverflow(by: 2)
-        maximumTextBytes = min(text.overflow ? .max : text.partialValue, grown)
+        maximumTextBytes = min(text.overflow ? .max : text.partialValue, expansionLimit)
     }
 
     /// Throws if the list exceeds its limits.
@@ -81,16 +81,16 @@ struct BinaryListSurvey {
 
     private func check(_ extent: Extent) throws(ListSyntaxError) {
         if extent.values > maximumValues {
-            guard maximumValues == grown else { throw .tooManyValues(limits, line: nil) }
-            throw repeated("\(grown) values")
+            guard maximumValues == expansionLimit else { throw .tooManyValues(limits, line: nil) }
+            throw repeated("\(expansionLimit) values")
         }
         if extent.textBytes > maximumTextBytes {
-            guard maximumTextBytes == grown else {
+            guard maximumTextBytes == expansionLimit else {
                 throw ListSyntaxError(
                     kind: .tooLarge, line: nil, problem: "the list has too much text",
                     advice: "split it into several lists")
             }
-            throw repeated("\(grown) bytes of text")
+            throw repeated("\(expansionLimit) bytes of text")
         }
     }
 

@@ -8,7 +8,7 @@ struct FolderReader {
     private let limits: PhotoListLimits
     private var builder: PhotoListBuilder
     private var skippedFileCount = 0
-    private var unreadFiles: [PhotoList.UnreadFile] = []
+    private var unsupportedFiles: [PhotoList.UnsupportedFile] = []
 
     init(
         _ folder: URL, named name: String, limits: PhotoListLimits
@@ -29,14 +29,15 @@ struct FolderReader {
         try walk(root, names: try LocalFiles.names(in: root, named: name), path: [], depth: 0)
         guard !builder.records.isEmpty else { throw noPictures }
         return PhotoList(
-            records: builder.records, skippedFileCount: skippedFileCount, unreadFiles: unreadFiles)
+            records: builder.records, skippedFileCount: skippedFileCount,
+            unsupportedFiles: unsupportedFiles)
     }
 
     private var noPictures: PhotoSourceError {
-        let count = skippedFileCount + unreadFiles.count
+        let count = skippedFileCount + unsupportedFiles.count
         let files = count == 1 ? "1 other file" : "\(count) other files"
         let others = count == 0 ? "" : ", only \(files)"
-        let formats = Set(unreadFiles.map(\.format)).sorted().joined(separator: ", ")
+        let formats = Set(unsupportedFiles.map(\.format)).sorted().joined(separator: ", ")
         let unsupported = formats.isEmpty ? "" : " (unsupported: \(formats))"
         return PhotoSourceError(
             .noPhotos, source: name,
@@ -51,7 +52,7 @@ struct FolderReader {
         _ folder: LocalPath, names: [[UInt8]], path: [UInt8], depth: Int
     ) throws(PhotoSourceError) {
         let visible = names.filter { $0.first != UInt8(ascii: ".") }
-            .map { (order: NaturalOrder(textForPeople($0)), bytes: $0) }
+            .map { (order: NaturalOrder(displayText($0)), bytes: $0) }
             .sorted { left, right in
                 // Names that look alike are ordered by their bytes.
                 left.order == right.order
@@ -86,21 +87,25 @@ struct FolderReader {
     /// Adds a regular file if its name, or for an unknown extension its first bytes, are those of a
     /// picture.
     private mutating func take(_ file: LocalPath, path: [UInt8]) throws(PhotoSourceError) {
-        let text = textForPeople(path)
-        if PictureFiles.isPicture(named: path) || !hasKnownEnding(path) && beginsAsPicture(file) {
+        let text = displayText(path)
+        if PictureFiles.isPicture(named: path)
+            || !hasUnsupportedExtension(path) && hasPictureSignature(file)
+        {
             let isText = String(validating: path, as: UTF8.self) != nil
             try builder.add(name: text, nameBytes: isText ? nil : path, url: file.url)
-        } else if let format = UnreadFormat(of: path) {
-            unreadFiles.append(.init(name: text, format: format.name))
+        } else if let format = UnsupportedFormat(of: path) {
+            unsupportedFiles.append(.init(name: text, format: format.name))
         } else {
             skippedFileCount += 1
         }
     }
 
     /// Excludes a camera's raw files, which start like TIFF files.
-    private func hasKnownEnding(_ path: [UInt8]) -> Bool { UnreadFormat(of: path) != nil }
+    private func hasUnsupportedExtension(_ path: [UInt8]) -> Bool {
+        UnsupportedFormat(of: path) != nil
+    }
 
-    private func beginsAsPicture(_ file: LocalPath) -> Bool {
+    private func hasPictureSignature(_ file: LocalPath) -> Bool {
         let start = try? LocalFiles.bytes(
             of: file, limit: ImageFormat.signatureLength, named: name)
         return start.map { PictureFiles.isPicture($0) } ?? false
@@ -115,7 +120,7 @@ struct FolderReader {
         }
         let names: [[UInt8]]
         do throws(PhotoSourceError) {
-            names = try LocalFiles.names(in: folder, named: textForPeople(path))
+            names = try LocalFiles.names(in: folder, named: displayText(path))
         } catch {
             return try skipFolder(path, because: error.problem)
         }
@@ -125,7 +130,7 @@ struct FolderReader {
     private mutating func skipFolder(
         _ path: [UInt8], because problem: String
     ) throws(PhotoSourceError) {
-        let name = textForPeople(path)
+        let name = displayText(path)
         let reason = "The folder \(quoted(name)) was skipped: \(problem)."
         try builder.addFailure(name: name + "/", reason: reason)
     }

@@ -12,7 +12,8 @@ struct JSONListReader {
         scanner.skipWhitespace()
         guard scanner.isAtEnd else {
             throw scanner.syntaxError(
-                "found \(scanner.sight) after the end of the list", expected: "the end of the file")
+                "found \(scanner.upcomingText) after the end of the list",
+                expected: "the end of the file")
         }
         return value
     }
@@ -42,7 +43,7 @@ struct JSONListReader {
             if scanner.skip("]") { return .array(elements) }
             guard scanner.skip(",") else {
                 throw scanner.syntaxError(
-                    "found \(scanner.sight) after an element", expected: "\",\" or \"]\"")
+                    "found \(scanner.upcomingText) after an element", expected: "\",\" or \"]\"")
             }
             scanner.skipWhitespace()
         }
@@ -60,7 +61,7 @@ struct JSONListReader {
             if scanner.skip("}") { return .dictionary(members) }
             guard scanner.skip(",") else {
                 throw scanner.syntaxError(
-                    "found \(scanner.sight) after an entry", expected: "\",\" or \"}\"")
+                    "found \(scanner.upcomingText) after an entry", expected: "\",\" or \"}\"")
             }
             scanner.skipWhitespace()
         }
@@ -69,14 +70,15 @@ struct JSONListReader {
     private mutating func readMember(depth: Int) throws(ListSyntaxError) -> ListValue.Member {
         guard scanner.current == UInt8(ascii: "\"") else {
             throw scanner.syntaxError(
-                "found \(scanner.sight) in a dictionary", expected: "a key in quotation marks")
+                "found \(scanner.upcomingText) in a dictionary",
+                expected: "a key in quotation marks")
         }
         let line = scanner.line()
         let key = try readText()
         scanner.skipWhitespace()
         guard scanner.skip(":") else {
             throw scanner.syntaxError(
-                "found \(scanner.sight) after the key \(quoted(key))", expected: "\":\"")
+                "found \(scanner.upcomingText) after the key \(quoted(key))", expected: "\":\"")
         }
         scanner.skipWhitespace()
         return .init(key: key, line: line, value: try readValue(depth: depth + 1))
@@ -170,7 +172,8 @@ struct JSONListReader {
         if scanner.skip("true") || scanner.skip("false") { return .other("a Boolean value") }
         if scanner.skip("null") { return .other("null") }
         throw scanner.syntaxError(
-            "found \(scanner.sight)", expected: "a value: a string in quotation marks, [ or {")
+            "found \(scanner.upcomingText)",
+            expected: "a value: a string in quotation marks, [ or {")
     }
 }
 

@@ -36,14 +36,14 @@ struct ListScanner {
     }
 
     /// Whether the text continues with the given bytes.
-    func looksAt(_ text: StaticString) -> Bool {
+    func isAt(_ text: StaticString) -> Bool {
         bytes[index...].starts(
             with: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Skips the given text if the scanner is in front of it.
     mutating func skip(_ text: StaticString) -> Bool {
-        guard looksAt(text) else { return false }
+        guard isAt(text) else { return false }
         index += text.utf8CodeUnitCount
         return true
     }
@@ -66,7 +66,7 @@ struct ListScanner {
     }
 
     /// A description of the text at the current position, for messages.
-    var sight: String {
+    var upcomingText: String {
         guard index < bytes.count else { return "the end of the file" }
         // Takes all bytes of one character, so that messages stay readable.
         let upcoming = String(decoding: bytes[index...].prefix(16), as: UTF8.self)

@@ -19,7 +19,8 @@ extension XMLListReader {
         let line = scanner.line()
         var start = scanner
         guard scanner.skip("<") else {
-            throw scanner.syntaxError("found \(scanner.sight) between the tags", expected: "a tag")
+            throw scanner.syntaxError(
+                "found \(scanner.upcomingText) between the tags", expected: "a tag")
         }
         let isClosing = scanner.skip("/")
         let name = scanner.take {
@@ -68,7 +69,7 @@ extension XMLListReader {
 
     mutating func skipBetweenTags() throws(ListSyntaxError) {
         scanner.skipWhitespace()
-        while scanner.looksAt("<!--") {
+        while scanner.isAt("<!--") {
             try skipComment()
             scanner.skipWhitespace()
         }
@@ -84,9 +85,9 @@ extension XMLListReader {
 
     mutating func skipProlog() throws(ListSyntaxError) {
         try skipBetweenTags()
-        if scanner.looksAt("<?xml") { try skipDeclaration() }
+        if scanner.isAt("<?xml") { try skipDeclaration() }
         try skipBetweenTags()
-        if scanner.looksAt("<!DOCTYPE") { try skipDocumentType() }
+        if scanner.isAt("<!DOCTYPE") { try skipDocumentType() }
         try skipBetweenTags()
     }
 

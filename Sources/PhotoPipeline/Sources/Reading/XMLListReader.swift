@@ -23,7 +23,7 @@ struct XMLListReader {
         try skipBetweenTags()
         guard scanner.isAtEnd else {
             throw scanner.syntaxError(
-                "found \(scanner.sight) after </plist>", expected: "the end of the file")
+                "found \(scanner.upcomingText) after </plist>", expected: "the end of the file")
         }
         return value
     }
@@ -119,9 +119,9 @@ struct XMLListReader {
                 throw neverClosed(opening)
             } else if scanner.current == UInt8(ascii: "&") {
                 try readReference(into: &result)
-            } else if scanner.looksAt("<![CDATA[") {
+            } else if scanner.isAt("<![CDATA[") {
                 try readCharacterData(into: &result)
-            } else if scanner.looksAt("<!--") {
+            } else if scanner.isAt("<!--") {
                 try skipComment()
             } else if let tag = try readTag() {
                 guard tag.form == .closing else {

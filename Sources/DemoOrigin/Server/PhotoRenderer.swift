@@ -5,11 +5,11 @@ import NIOPosix
 ///
 /// Simultaneous requests for one picture share a rendering. A rendering that has begun is finished
 /// even if no request waits for it, so that a later request finds the result.
-actor PhotoDarkroom {
+actor PhotoRenderer {
     private let encoding: any PhotoEncoding
     private let threads: NIOThreadPool
     private var cache: PhotoCache
-    private var underway: [Int: Task<ByteBuffer, any Error>] = [:]
+    private var inProgress: [Int: Task<ByteBuffer, any Error>] = [:]
     private(set) var renderings = 0
 
     init(encoding: any PhotoEncoding, threadCount: Int, byteLimit: Int) {
@@ -21,14 +21,14 @@ actor PhotoDarkroom {
 
     func file(_ picture: DemoPicture) async throws -> ByteBuffer {
         if let file = cache.file(picture.index) { return file }
-        if let task = underway[picture.index] { return try await task.value }
+        if let task = inProgress[picture.index] { return try await task.value }
         renderings += 1
         let (threads, encoding) = (threads, encoding)
         let task = Task {
             try await threads.runIfActive { ByteBuffer(bytes: try encoding.encoded(picture)) }
         }
-        underway[picture.index] = task
-        defer { underway[picture.index] = nil }
+        inProgress[picture.index] = task
+        defer { inProgress[picture.index] = nil }
         let file = try await task.value
         cache.insert(file, for: picture.index)
         return file

@@ -5,7 +5,7 @@ import Testing
 @testable import DemoOrigin
 
 @Suite(.ownThreads)
-struct PhotoDarkroomTests {
+struct PhotoRendererTests {
     private struct Refusal: Error, Equatable {}
 
     private struct RefusingPhotos: PhotoEncoding {
@@ -13,32 +13,32 @@ struct PhotoDarkroomTests {
     }
 
     @Test func manyVisitorsCauseOneRendering() async throws {
-        let darkroom = PhotoDarkroom(encoding: RawPhotos(), threadCount: 2, byteLimit: 1 << 20)
+        let renderer = PhotoRenderer(encoding: RawPhotos(), threadCount: 2, byteLimit: 1 << 20)
         let picture = DemoPicture(index: 3, longestSide: 32)
         let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            for _ in 0..<8 { group.addTask { try await darkroom.file(picture) } }
+            for _ in 0..<8 { group.addTask { try await renderer.file(picture) } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(files == [ByteBuffer(bytes: picture.rgb())])
-        #expect(await darkroom.renderings == 1)
-        try await darkroom.close()
+        #expect(await renderer.renderings == 1)
+        try await renderer.close()
     }
 
     @Test func withoutRoomEveryVisitRendersAnew() async throws {
-        let darkroom = PhotoDarkroom(encoding: RawPhotos(), threadCount: 1, byteLimit: 0)
+        let renderer = PhotoRenderer(encoding: RawPhotos(), threadCount: 1, byteLimit: 0)
         let picture = DemoPicture(index: 3, longestSide: 16)
-        _ = try await darkroom.file(picture)
-        _ = try await darkroom.file(picture)
-        #expect(await darkroom.renderings == 2)
-        try await darkroom.close()
+        _ = try await renderer.file(picture)
+        _ = try await renderer.file(picture)
+        #expect(await renderer.renderings == 2)
+        try await renderer.close()
     }
 
     @Test func aRefusedPictureMayBeTriedAgain() async throws {
-        let darkroom = PhotoDarkroom(encoding: RefusingPhotos(), threadCount: 1, byteLimit: 100)
+        let renderer = PhotoRenderer(encoding: RefusingPhotos(), threadCount: 1, byteLimit: 100)
         let picture = DemoPicture(index: 0, longestSide: 16)
-        await #expect(throws: Refusal()) { try await darkroom.file(picture) }
-        await #expect(throws: Refusal()) { try await darkroom.file(picture) }
-        #expect(await darkroom.renderings == 2)
-        try await darkroom.close()
+        await #expect(throws: Refusal()) { try await renderer.file(picture) }
+        await #expect(throws: Refusal()) { try await renderer.file(picture) }
+        #expect(await renderer.renderings == 2)
+        try await renderer.close()
     }
 }

@@ -2,22 +2,22 @@
 ///
 /// Such a file is a valid picture, so it is reported by name and not counted among the files that
 /// are not pictures.
-struct UnreadFormat {
+struct UnsupportedFormat {
     /// The name of the format with an article, as in "a BMP picture".
     let name: String
 
     /// The format for a file's name; nil if the extension is unknown.
     init?(of name: some BidirectionalCollection<UInt8>) {
-        guard let ending = PictureFiles.ending(of: name), let format = Self.names[ending] else {
-            return nil
-        }
+        guard let fileExtension = PictureFiles.fileExtension(of: name),
+            let format = Self.names[fileExtension]
+        else { return nil }
         self.name = format
     }
 
     private static let names: [String: String] = {
         var names: [String: String] = [:]
-        for (name, endings) in formats {
-            for ending in endings.split(separator: " ") { names[String(ending)] = name }
+        for (name, extensions) in formats {
+            for text in extensions.split(separator: " ") { names[String(text)] = name }
         }
         return names
     }()

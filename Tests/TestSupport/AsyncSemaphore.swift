@@ -1,36 +1,36 @@
 import Operations
 
-/// Lets a number of tasks in at a time, in the order in which they came.
-final class Room: Sendable {
+/// Limits how many tasks run at a time; tasks wait in the order of their arrival.
+final class AsyncSemaphore: Sendable {
     private struct State {
-        var places: Int
+        var permits: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state: Locked<State>
 
-    init(for places: Int) {
-        state = Locked(State(places: places))
+    init(permits: Int) {
+        state = Locked(State(permits: permits))
     }
 
-    func enter() async {
+    func wait() async {
         await withCheckedContinuation { continuation in
-            let enters = state.withLock { state in
-                guard state.places > 0 else {
+            let isAcquired = state.withLock { state in
+                guard state.permits > 0 else {
                     state.waiting.append(continuation)
                     return false
                 }
-                state.places -= 1
+                state.permits -= 1
                 return true
             }
-            if enters { continuation.resume() }
+            if isAcquired { continuation.resume() }
         }
     }
 
-    func leave() {
+    func signal() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            state.places += 1
+            state.permits += 1
             return nil
         }
         next?.resume()
