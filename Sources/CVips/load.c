@@ -37,7 +37,7 @@ static int64_t buffered_bytes(
     case CVIPS_FORMAT_JPEG: return cvips_jpeg_read_layout(bytes, count).coefficient_bytes;
     case CVIPS_FORMAT_PNG:
         return is_interlaced ? pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image) : 0;
-    // libwebp decodes a lossless file in one piece of 4 bytes a pixel, a lossy file in less.
+    // libwebp decodes a lossless file in one piece of 4 bytes per pixel, a lossy file in less.
     case CVIPS_FORMAT_WEBP: return pixels * 4;
     // The previous frame, which this frame may leave visible, and this frame.
     case CVIPS_FORMAT_GIF: return pixels * 8;
@@ -164,7 +164,7 @@ static cvips_status decode_source(
     const cvips_token *token, cvips_picture *out) {
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 2);
     // The picture is turned upright when its pixels are written, so the box is turned here.
-    // Otherwise libvips would first evaluate the whole picture into memory, on a thread of its own.
+    // Otherwise libvips would first evaluate the whole picture into memory, on its own thread.
     bool swaps = info->orientation >= 5;
     t[0] = open_plain(source, format, info, box_width, box_height);
     // The shrinking call ignores its own "fail on" setting, so the setting is passed as a loader

@@ -41,10 +41,10 @@ public struct DemoPicture: Sendable, Hashable {
         height = max((plan.size.height * side + longest / 2) / longest, 1)
     }
 
-    /// Renders the picture as packed RGB, 8 bits a channel, `width * height * 3` bytes, top row
+    /// Renders the picture as packed RGB, 8 bits per channel, `width * height * 3` bytes, top row
     /// first.
     ///
-    /// - Complexity: about 60 ns a pixel on one core of a 2023 server in an optimised build.
+    /// - Complexity: about 60 ns per pixel on one core of a 2023 server in an optimised build.
     ///   Unoptimised builds take some fifty times as long, so tests use a small `longestSide`.
     public func rgb() -> [UInt8] {
         let seed = UInt64(index) &* 0x9E37_79B9_7F4A_7C15 &+ 0x5851_F42D

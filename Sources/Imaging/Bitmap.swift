@@ -1,6 +1,6 @@
 import CVips
 
-/// A decoded picture in memory: upright, sRGB, 8 bits a channel.
+/// A decoded picture in memory: upright, sRGB, 8 bits per channel.
 ///
 /// A bitmap is immutable, so any number of threads may read the same bitmap at once. It occupies
 /// ``byteCount`` bytes until its last reference is released.

@@ -14,7 +14,7 @@ extension ImageEngine {
     ///   - box: the box that will be passed to `decode`.
     public static func memoryToDecode(_ info: ImageInfo, fitting box: PixelSize?) -> Int {
         let result = bitmapBytes(info.size.shrunk(toFit: box), hasAlpha: info.hasAlpha)
-        // A line of a strip takes at most 4 floats a pixel; resampling keeps several dozen lines.
+        // A line of a strip takes at most 4 floats per pixel; resampling keeps several dozen lines.
         let strips = 4.0 * 4 * Double(info.size.longerSide) * 64
         // A WebP frame is decoded into memory at about the requested size, then placed on a canvas
         // of that size.

@@ -16,7 +16,7 @@ import CVips
 /// ``memoryToEncode(_:hasAlpha:as:)`` estimate the memory of a call in advance.
 ///
 /// ``encode(_:as:quality:cancellation:)`` is the one call that does not do all its work on the
-/// calling thread: libvips runs its encoders on a thread of its own, and the caller waits for that
+/// calling thread: libvips runs its encoders on its own thread, and the caller waits for that
 /// thread.
 ///
 /// libvips starts with the first call, which takes some 30 ms; ``prepare()`` starts it earlier. The

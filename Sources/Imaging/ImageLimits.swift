@@ -10,7 +10,7 @@ public struct ImageLimits: Sendable, Hashable {
     /// default.
     ///
     /// These pictures cannot be decoded in strips: the whole picture is in memory at once, about 3
-    /// bytes a pixel for PNG and up to 6 for JPEG.
+    /// bytes per pixel for PNG and up to 6 for JPEG.
     public var maximumProgressivePixels: Int
 
     /// The maximum length of a side in pixels; 30,000 by default.

@@ -1,7 +1,7 @@
 // PhotoPipeline finds, downloads, decodes, filters and delivers photos with operations.
 //
-// The input is a source (a property list, JSON, a text, a folder, a URL) and the events of a person
-// who scrolls a list of photos. The output is pictures, and changes of rows.
+// The input is a source (a property list, JSON, a text file, a folder, a URL) and the events of a
+// person who scrolls a list of photos. The output is pictures, and changes of rows.
 //
 //   Sources/   argument, bytes → PhotoList of PhotoRecords
 //   Stages/    Download → Decode → Filter → Encode → Write: operations, joined by dependencies that

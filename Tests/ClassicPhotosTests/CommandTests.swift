@@ -4,13 +4,13 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The two commands of the project, `make run` and `make test`, as far as they are shell.
+/// The shell parts of the project's two commands, `make run` and `make test`.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CommandTests {
     private static let project = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Makes an executable shell script.
+    /// Writes an executable shell script.
     private func write(_ script: String, to file: URL) throws {
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -24,8 +24,8 @@ struct CommandTests {
         let path = "\(folder.path)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
         let result = try await run(
             .name(program), arguments: ["-c", command],
-            // `make test` runs these tests: its make must not pass for the parent of this one,
-            // which would print the folders that it enters and leaves.
+            // `make test` runs these tests. A nested make would print the folders that it enters
+            // and leaves, so the variables of the outer make are reset.
             environment: .inherit.updating([
                 "PATH": path, "HOME": home, "MAKELEVEL": "0", "MAKEFLAGS": "", "MFLAGS": "",
             ]),
@@ -38,8 +38,8 @@ struct CommandTests {
 
     // MARK: make run
 
-    /// What the program gets for a source, from the project's Makefile beside programs that only
-    /// print.
+    /// The source that the project's Makefile passes to the program. Scripts replace the program
+    /// and its build.
     private func source(of command: String, shell program: String) async throws -> String {
         var source = ""
         try await withTemporaryFolder { folder in
@@ -59,7 +59,7 @@ struct CommandTests {
     }
 
     @Test(arguments: ["dash", "bash"])
-    func theHomeFolderIsKnownInEveryShell(program: String) async throws {
+    func tildeIsExpandedInEveryShell(program: String) async throws {
         let home = "source: /home/of me"
         #expect(
             try await source(of: "make run SOURCE=~/Pictures", shell: program) == "\(home)/Pictures"
@@ -69,7 +69,7 @@ struct CommandTests {
             try await source(of: "SOURCE='~/a  b' make run", shell: program) == "\(home)/a  b")
     }
 
-    @Test func aSourceArrivesAsItWasTyped() async throws {
+    @Test func sourceIsPassedUnchanged() async throws {
         for name in ["it's", "a  b", "say \"hi\"", "http://h/a?b=1&c=`d`", "~/"] {
             let quoted = name.replacingOccurrences(of: "'", with: "'\\''")
             let expected = name == "~/" ? "/home/of me/" : name
@@ -87,10 +87,10 @@ struct CommandTests {
         exit 100
         """
 
-    /// Runs the script with an apt-get whose calls end as given, one after the other; the last way
-    /// stays.
+    /// Runs the script with a fake apt-get. Each call of apt-get runs the next of the given
+    /// commands; further calls repeat the last command.
     private func install(
-        patience: Int = 600, aptGetEnds ways: String...
+        patience: Int = 600, aptGetRuns commands: String...
     ) async throws -> (outcome: Outcome, calls: [Substring]) {
         var result: (Outcome, [Substring])?
         try await withTemporaryFolder { folder in
@@ -98,8 +98,8 @@ struct CommandTests {
             for name in ["swift", "sleep"] { try write("", to: bin.appendingPathComponent(name)) }
             try write("exit 1", to: bin.appendingPathComponent("dpkg-query"))
             try write(#"exec "$@""#, to: bin.appendingPathComponent("sudo"))
-            let cases = ways.enumerated().map { index, way in
-                "\(index == ways.count - 1 ? "*" : "\(index + 1)")) \(way) ;;"
+            let cases = commands.enumerated().map { index, command in
+                "\(index == commands.count - 1 ? "*" : "\(index + 1)")) \(command) ;;"
             }
             try write(
                 """
@@ -117,8 +117,8 @@ struct CommandTests {
         return try #require(result)
     }
 
-    @Test func installingWaitsForThePackageManagersLock() async throws {
-        let (outcome, calls) = try await install(aptGetEnds: Self.locked, Self.locked, "exit 0")
+    @Test func installWaitsForPackageManagerLock() async throws {
+        let (outcome, calls) = try await install(aptGetRuns: Self.locked, Self.locked, "exit 0")
         #expect(outcome.code == .exited(0))
         #expect(outcome.output.contains("holds the package manager's lock; waiting for it"))
         #expect(calls.count == 3)
@@ -128,9 +128,9 @@ struct CommandTests {
         }
     }
 
-    @Test func updatingThePackageListsWaitsToo() async throws {
+    @Test func updateWaitsForPackageManagerLock() async throws {
         let (outcome, calls) = try await install(
-            aptGetEnds: "echo 'E: Unable to locate package spin' >&2; exit 100", Self.locked,
+            aptGetRuns: "echo 'E: Unable to locate package spin' >&2; exit 100", Self.locked,
             "exit 0", Self.locked, "exit 0")
         #expect(outcome.code == .exited(0))
         let verbs = calls.map { $0.contains(" update ") ? "update" : "install" }
@@ -138,8 +138,8 @@ struct CommandTests {
         #expect(calls.allSatisfy { $0.contains("-o DPkg::Lock::Timeout=") })
     }
 
-    @Test func aLockThatStaysIsNamed() async throws {
-        let (outcome, _) = try await install(patience: 0, aptGetEnds: Self.locked)
+    @Test func permanentLockIsReported() async throws {
+        let (outcome, _) = try await install(patience: 0, aptGetRuns: Self.locked)
         #expect(outcome.code == .exited(1))
         #expect(outcome.errors.contains("Could not get lock /var/lib/apt/lists/lock"))
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HelpTests {
-    @Test func helpNamesBothCommandsAndWhatASourceIs() async throws {
+    @Test func helpDescribesCommandsAndSource() async throws {
         let outcome = try await classicphotos("--help")
         #expect(outcome.code == .exited(0))
         #expect(outcome.output.contains("serve (default)"))
@@ -13,14 +13,14 @@ struct HelpTests {
     }
 
     @Test(arguments: ["serve", "process"])
-    func everyOptionIsExplained(command: String) async throws {
+    func commandHelpListsFilters(command: String) async throws {
         let outcome = try await classicphotos(command, "--help")
         #expect(outcome.code == .exited(0))
         #expect(outcome.output.contains("--filter"))
         #expect(outcome.output.contains("sepia, sepia-css, monochrome"))
     }
 
-    @Test func theVersionIsPrinted() async throws {
+    @Test func versionIsPrinted() async throws {
         let outcome = try await classicphotos("--version")
         #expect(outcome.output == "0.1.0\n")
     }

@@ -5,10 +5,10 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// `classicphotos process` as text in, text and files out.
+/// The output and the files of `classicphotos process`.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProcessTests {
-    @Test func everyPhotoIsWrittenAndCountedLineByLine() async throws {
+    @Test func everyPhotoIsWrittenAndReported() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
@@ -29,7 +29,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func brokenPhotosAreNamedWithReasonsAndTheExitCodeSaysSo() async throws {
+    @Test func brokenPhotosAreReportedWithExitCode1() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
@@ -50,7 +50,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func aSourceThatDoesNotExistStopsWithAMessage() async throws {
+    @Test func missingSourceExitsWithMessage() async throws {
         let outcome = try await classicphotos("process", "/nowhere/at/all", "--out", "/tmp")
         #expect(outcome.code == .exited(2))
         #expect(
@@ -59,7 +59,7 @@ struct ProcessTests {
         #expect(outcome.output == "")
     }
 
-    @Test func photosOfThisMachineAreFetchedOnlyIfItIsAllowed() async throws {
+    @Test func localPhotosNeedAllowHost() async throws {
         try await withTemporaryFolder { folder in
             try await withDemoOrigin(.quick) { origin in
                 let list = folder.appendingPathComponent("photos.txt")
@@ -82,7 +82,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func aListOfThisMachineIsReadOnlyIfItIsAllowed() async throws {
+    @Test func localListNeedsAllowHost() async throws {
         try await withTemporaryFolder { folder in
             try await withDemoOrigin(.quick) { origin in
                 let refused = try await classicphotos(
@@ -95,7 +95,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func aListThatDoesNotParseIsNamedWithItsLine() async throws {
+    @Test func syntaxErrorInListNamesLine() async throws {
         try await withTemporaryFolder { folder in
             let list = folder.appendingPathComponent("photos.json")
             try Data("{\n  \"a\": \"https://example.org/a.jpg\",\n  oops\n}".utf8).write(to: list)
@@ -103,7 +103,9 @@ struct ProcessTests {
             let outcome = try await classicphotos("process", list.path, "--out", results.path)
             #expect(outcome.code == .exited(2))
             #expect(outcome.errors.contains("photos.json, line 3: "))
-            #expect(!FileManager.default.fileExists(atPath: results.path), "nothing was started")
+            #expect(
+                !FileManager.default.fileExists(atPath: results.path),
+                "The program must not start any work.")
         }
     }
 
@@ -116,7 +118,7 @@ struct ProcessTests {
         (["--timeline", ""], "--timeline must name a file."),
         (["--allow-host", "http://nas.local"], "is neither a host nor host:port, as in nas.local"),
     ])
-    func wrongOptionsSayWhatIsRight(options: [String], message: String) async throws {
+    func invalidOptionsAreExplained(options: [String], message: String) async throws {
         let result = try await run(
             program, arguments: Arguments(["process", "x", "--out", "y"] + options),
             output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
@@ -124,7 +126,7 @@ struct ProcessTests {
         #expect(result.standardError.contains(message))
     }
 
-    @Test func theTimelineHasEveryStageOfEveryPhoto() async throws {
+    @Test func timelineHasEveryStageOfEveryPhoto() async throws {
         try await withTemporaryFolder { folder in
             let (source, file) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("run.json")
@@ -134,12 +136,12 @@ struct ProcessTests {
             let outcome = try await classicphotos(
                 "process", source.path, "--out", folder.appendingPathComponent("out").path,
                 "--timeline", file.path)
-            #expect(outcome.code == .exited(1), "one is broken")
+            #expect(outcome.code == .exited(1), "One photo is broken.")
             #expect(
                 outcome.output.hasSuffix(
                     "The timeline is in \(file.path). Open it at ui.perfetto.dev.\n"))
             let names = try sliceNames(in: file)
-            // The header of the broken one is found to be none, so it is not decoded.
+            // The broken photo has no valid header, so it is not decoded.
             #expect(names.filter { $0 == "Inspect" }.count == 4)
             for name in ["Decode", "Filter", "Encode", "Write"] {
                 #expect(names.filter { $0 == name }.count == 3, "\(name)")
@@ -149,7 +151,7 @@ struct ProcessTests {
     }
 
     @Test(arguments: ["nowhere/run.json", "."])
-    func aTimelineThatCannotBeWrittenStopsBeforeTheWork(path: String) async throws {
+    func unwritableTimelineStopsBeforeWork(path: String) async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
@@ -166,7 +168,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func theOriginalsAreNeverReplaced() async throws {
+    @Test func originalsAreNeverReplaced() async throws {
         try await withTemporaryFolder { folder in
             try makePictures(2, in: folder)
             let before = try Data(contentsOf: folder.appendingPathComponent("photo1.jpg"))
@@ -177,7 +179,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func originalsThatLieInTheFolderForResultsAreNeverReplaced() async throws {
+    @Test func originalsInResultsFolderAreNeverReplaced() async throws {
         try await withTemporaryFolder { folder in
             let below = folder.appendingPathComponent("below")
             try makePictures(2, in: folder)
@@ -195,7 +197,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func whatIsNoResultIsReplacedOnlyIfItIsAskedFor() async throws {
+    @Test func otherFilesAreReplacedOnlyWithOverwrite() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
@@ -214,11 +216,11 @@ struct ProcessTests {
             #expect(forced.code == .exited(0))
             #expect(try Data(contentsOf: file) != before)
             let again = try await classicphotos("process", source.path, "--out", results.path)
-            #expect(again.code == .exited(0), "now they are results of the same photos")
+            #expect(again.code == .exited(0), "Now the files are results of the same photos.")
         }
     }
 
-    @Test func resultsInsideTheSourceAreNotProcessedAgain() async throws {
+    @Test func resultsInsideSourceAreSkipped() async throws {
         try await withTemporaryFolder { folder in
             try makePictures(2, in: folder)
             let results = folder.appendingPathComponent("out").path
@@ -232,10 +234,10 @@ struct ProcessTests {
         }
     }
 
-    @Test func namesThatAreNotUTF8AreProcessedLikeOthersAndShownEscaped() async throws {
+    @Test func nonUTF8NamesAreProcessedAndShownEscaped() async throws {
         try await withTemporaryFolder { folder in
             try makePictures(1, in: folder)
-            // Swift's strings cannot name such files; a shell can.
+            // Swift strings cannot represent such file names, but a shell can.
             let script = #"""
                 set -e
                 cd "$1"
@@ -244,7 +246,7 @@ struct ProcessTests {
                 mv photo1.jpg "$folder/$name"
                 "$2" process . --out results
                 cmp "results/$folder/$name" "results/$folder/$name"
-                # The folder itself, and one for results, as arguments.
+                # The source folder and the results folder as arguments.
                 "$2" process "$folder" --out="$(printf 'r\351sultats')"
                 cd "$(printf 'r\351sultats')"
                 test -s "$name"
@@ -259,7 +261,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func picturesInFormatsThatAreNotReadAreNamedWithTheReason() async throws {
+    @Test func unsupportedFormatsAreReported() async throws {
         try await withTemporaryFolder { folder in
             let source = folder.appendingPathComponent("in")
             try makePictures(1, in: source)
@@ -279,7 +281,7 @@ struct ProcessTests {
     }
 
     @Test(arguments: [["process", "in", "--out", "out"], ["--help"], ["--version"]])
-    func outputThatCannotBeWrittenIsAnError(arguments: [String]) async throws {
+    func lostOutputIsAnError(arguments: [String]) async throws {
         try await withTemporaryFolder { folder in
             try makePictures(2, in: folder.appendingPathComponent("in"))
             let command = #"cd "$1" && shift && exec "$@" > /dev/full"#
@@ -299,7 +301,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func outputThatNobodyReadsDoesNotGetIntoAFile() async throws {
+    @Test func closedOutputDoesNotCorruptFiles() async throws {
         try await withTemporaryFolder { folder in
             try makePictures(3, in: folder.appendingPathComponent("in"))
             let command = #"cd "$1" && exec "$2" process in --out out >&- 2>&-"#
@@ -316,7 +318,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func aListThatMovedNamesPhotosFromWhereItIsNow() async throws {
+    @Test func redirectedListResolvesAgainstFinalURL() async throws {
         try await withTemporaryFolder { folder in
             try await withDemoOrigin(.quick) { origin in
                 let results = folder.appendingPathComponent("out")
@@ -329,7 +331,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func aFolderThatCannotBeWrittenToIsFoundBeforeTheFirstDownload() async throws {
+    @Test func unwritableFolderStopsBeforeDownload() async throws {
         try await withTemporaryFolder { folder in
             try await withDemoOrigin(.quick) { origin in
                 let file = folder.appendingPathComponent("file")
@@ -343,8 +345,8 @@ struct ProcessTests {
         }
     }
 
-    /// A list of photos on the disk, and after them some from a server that never answers, so that
-    /// the program is still at work whenever it is stopped.
+    /// A list of photos on the disk, followed by photos on a server that never responds, so that
+    /// the program is still running when a test stops it.
     private func endlessList(
         _ count: Int, in folder: URL, _ origin: DemoOriginServer
     ) throws -> String {
@@ -356,7 +358,7 @@ struct ProcessTests {
         return list.path
     }
 
-    @Test func beingKilledLeavesNoBrokenFile() async throws {
+    @Test func killLeavesNoBrokenFile() async throws {
         try await withTemporaryFolder { folder in
             let results = folder.appendingPathComponent("out")
             try await withDemoOrigin(.quick) { origin in
@@ -375,7 +377,7 @@ struct ProcessTests {
                 }
                 #expect(result.terminationStatus == .signaled(9))
             }
-            // What was being written has a name of its own until it is whole.
+            // Partial files have their own suffix.
             let names = try files(below: results).filter {
                 !$0.hasSuffix(".classicphotos-partial")
             }
@@ -388,7 +390,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func ctrlCStopsCleanlyAndSaysHowToGoOn() async throws {
+    @Test func ctrlCStopsCleanlyWithAdvice() async throws {
         try await withTemporaryFolder { folder in
             let results = folder.appendingPathComponent("out")
             try await withDemoOrigin(.quick) { origin in

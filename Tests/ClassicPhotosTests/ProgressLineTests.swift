@@ -11,29 +11,29 @@ struct ProgressLineTests {
         ProgressLine(total: total, done: done, failed: failed, seconds: seconds).text(width: width)
     }
 
-    @Test func itTellsDoneFailedRateAndTimeLeft() {
+    @Test func lineShowsCountsRateAndTimeLeft() {
         let text = line(done: 95, failed: 5, seconds: 10)
         #expect(text.hasSuffix(" 100/200  5 failed  10 photos/s  10 s left"))
         #expect(text.hasPrefix("▕███"))
         #expect(text.count <= 79)
     }
 
-    @Test func aRateNeedsSomeTime() {
+    @Test func rateIsHiddenAtFirst() {
         #expect(line(done: 1, seconds: 0.1).hasSuffix("▏ 1/200"))
     }
 
-    @Test func theBarFillsUp() {
+    @Test func barFillsUp() {
         #expect(line(total: 8, done: 8, seconds: 0.1, width: 16).contains("████"))
         #expect(!line(total: 8, done: 0, seconds: 0.1).contains("█"))
         #expect(line(total: 0, done: 0, seconds: 0.1).hasSuffix(" 0/0"))
     }
 
     @Test(arguments: 1...120)
-    func itNeverOverflowsTheTerminal(width: Int) {
+    func lineFitsTerminalWidth(width: Int) {
         #expect(line(done: 95, failed: 5, seconds: 10_000, width: width).count <= width)
     }
 
-    @Test func timesAreInTheUnitsPeopleUse() {
+    @Test func timesUseReadableUnits() {
         #expect(ProgressLine.time(59.2) == "60 s" || ProgressLine.time(59.2) == "1 min 0 s")
         #expect(ProgressLine.time(61) == "1 min 1 s")
         #expect(ProgressLine.time(7_260) == "2 h 1 min")

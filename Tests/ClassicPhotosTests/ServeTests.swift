@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ServeTests {
-    /// Runs `serve` until it has said where it listens, does something, and interrupts it.
+    /// Runs `serve`, calls a closure once the server listens, and interrupts the program.
     private func serving(
         _ arguments: [String],
         _ body: @escaping @Sendable (_ port: Int, _ line: String) async throws -> Void
@@ -37,7 +37,7 @@ struct ServeTests {
         return String(buffer: try await response.body.collect(upTo: 1 << 20))
     }
 
-    @Test func withoutASourceItServesTheDemoAndCtrlCEndsIt() async throws {
+    @Test func serveWithoutSourceShowsDemo() async throws {
         let status = try await serving([]) { port, line in
             #expect(line.hasPrefix("240 photos are at http://localhost:\(port)/"))
             let page = try await get("http://localhost:\(port)/")
@@ -48,8 +48,8 @@ struct ServeTests {
         #expect(status == .exited(0))
     }
 
-    /// A page that listens keeps a connection open; the program must end all the same.
-    @Test func ctrlCEndsItWhileAPageIsOpen() async throws {
+    /// An open page keeps a connection open; the program must still end.
+    @Test func ctrlCStopsServerWhilePageIsOpen() async throws {
         let page = String(repeating: "ab", count: 16)
         let status = try await serving([]) { port, _ in
             let response = try await HTTPClient.shared.execute(
@@ -63,7 +63,7 @@ struct ServeTests {
         #expect(status == .exited(0))
     }
 
-    @Test func aFolderIsServed() async throws {
+    @Test func folderIsServed() async throws {
         try await withTemporaryFolder { folder in
             try makePictures(3, in: folder)
             let status = try await serving([folder.path, "--filter", "noir"]) { port, line in
@@ -75,8 +75,8 @@ struct ServeTests {
         }
     }
 
-    /// Every page has queues of its own.
-    @Test func theTimelineIsWrittenAtTheEnd() async throws {
+    /// Every page has its own queues.
+    @Test func timelineIsWrittenAtExit() async throws {
         try await withTemporaryFolder { folder in
             let (source, file) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("run.json")
@@ -96,7 +96,7 @@ struct ServeTests {
         }
     }
 
-    @Test func aTakenPortIsAnErrorThatNamesTheFlag() async throws {
+    @Test func portInUseErrorNamesFlag() async throws {
         _ = try await serving([]) { port, _ in
             let second = try await classicphotos("serve", "--port", "\(port)")
             #expect(second.code == .exited(1))

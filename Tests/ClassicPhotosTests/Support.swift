@@ -3,21 +3,21 @@ import Imaging
 import Subprocess
 import SystemPackage
 
-/// The program that was built beside these tests.
+/// The program, built together with these tests.
 let program: Executable = {
     let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     let folder = bundle.deletingLastPathComponent()
     return .path(FilePath(folder.appendingPathComponent("classicphotos").path))
 }()
 
-/// What the program printed, and how it ended.
+/// The output of the program, and its exit status.
 struct Outcome {
     let code: TerminationStatus
     let output: String
     let errors: String
 }
 
-/// Runs the program to its end.
+/// Runs the program and waits for its end.
 func classicphotos(_ arguments: String...) async throws -> Outcome {
     try await classicphotos(arguments: arguments)
 }
@@ -31,7 +31,7 @@ func classicphotos(arguments: [String]) async throws -> Outcome {
         errors: result.standardError)
 }
 
-/// Runs a closure with a new folder, which is gone afterwards.
+/// Runs a closure with a new folder, and removes the folder afterwards.
 func withTemporaryFolder(
     _ body: (URL) async throws -> Void
 ) async throws {
@@ -42,7 +42,7 @@ func withTemporaryFolder(
     try await body(folder)
 }
 
-/// Puts pictures into a folder, each different from the others.
+/// Writes different pictures into a folder.
 func makePictures(
     _ count: Int, in folder: URL, side: Int = 64
 ) throws {
@@ -55,7 +55,7 @@ func makePictures(
     }
 }
 
-/// The names of everything below a folder that is no folder, but not of the record of results.
+/// The names of all files in a folder and its subfolders, except the log of results.
 func files(below folder: URL) throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { name in
         guard !name.hasSuffix(".classicphotos-results.jsonl") else { return false }

@@ -13,43 +13,43 @@ struct DemoCatalogTests {
 
     private let catalog = DemoCatalog()
 
-    @Test func theDemoHas240LinesWithNamesAndAddressesOfTheirOwn() {
+    @Test func demoHas240UniqueEntries() {
         #expect(catalog.entries.count == 240)
         #expect(Set(catalog.entries.map(\.name)).count == 240)
         #expect(Set(catalog.entries.map(\.path)).count == 240)
         #expect(catalog.entries.map(\.id) == Array(0..<240))
     }
 
-    @Test func oneInTwentyIsBadAndEveryKindOccurs() {
+    @Test func oneInTwentyEntriesIsBadAndEveryKindOccurs() {
         let bad = catalog.entries.filter { $0.kind != .good }
         #expect((10...14).contains(bad.count))
         #expect(Set(catalog.entries.map(\.kind)) == Set(DemoCatalog.Kind.allCases))
     }
 
-    @Test func theFirstDozenShowsOneOrTwoFailures() {
+    @Test func firstDozenHasOneOrTwoFailures() {
         let early = catalog.entries.prefix(12).filter { !$0.kind.isPicture }
         #expect((1...2).contains(early.count))
     }
 
-    @Test func failuresAreSpreadOverTheWholeList() {
+    @Test func badEntriesAreSpreadOverList() {
         let places = catalog.entries.filter { $0.kind != .good }.map(\.id)
         let gaps = zip(places, places.dropFirst()).map { $1 - $0 }
         #expect(gaps.allSatisfy { $0 <= 32 })
         #expect((places.last ?? 0) > 205)
     }
 
-    @Test func withoutFaultsEverythingIsGood() {
+    @Test func withoutFaultsEveryEntryIsGood() {
         #expect(DemoCatalog(faults: false).entries.allSatisfy { $0.kind == .good })
     }
 
-    @Test func aMissingPhotoIsMisspeltInItsAddressOnly() throws {
+    @Test func missingPhotoIsMisspeltOnlyInItsPath() throws {
         let entry = try #require(catalog.entries.first { $0.kind == .missing })
         let right = "/photos/\(DemoCatalog.slug(entry.name)).jpg"
         #expect(entry.path != right)
         #expect(entry.path.sorted() == right.sorted())
     }
 
-    @Test func pathsFindTheirEntries() {
+    @Test func entriesAreFoundByPath() {
         for entry in catalog.entries { #expect(catalog[path: entry.path] == entry) }
         #expect(catalog[path: "/photos/nothing.jpg"] == nil)
         #expect(catalog[path: "/photos/../photos.plist"] == nil)
@@ -63,7 +63,7 @@ struct DemoCatalogTests {
         #expect(DemoCatalog.misspelt("a") == "a")
     }
 
-    @Test func thePropertyListParsesInOrder() throws {
+    @Test func propertyListKeepsOrder() throws {
         let text = catalog.propertyList(origin: "http://127.0.0.1:8080")
         let lines = try PropertyListDecoder().decode([Line].self, from: Data(text.utf8))
         let expected = catalog.entries.map {
@@ -72,14 +72,14 @@ struct DemoCatalogTests {
         #expect(lines == expected)
     }
 
-    @Test func anOriginThatNeedsEscapingSurvivesThePropertyList() throws {
+    @Test func propertyListEscapesOrigin() throws {
         let origin = "http://127.0.0.1/?a=1&b=<2>"
         let text = DemoCatalog(count: 1).propertyList(origin: origin)
         let lines = try PropertyListDecoder().decode([Line].self, from: Data(text.utf8))
         #expect(lines.first?.url.hasPrefix(origin) == true)
     }
 
-    @Test func theJSONParsesInOrder() throws {
+    @Test func jsonKeepsOrder() throws {
         let text = try catalog.json(origin: "http://127.0.0.1:8080")
         let lines = try JSONDecoder().decode([Line].self, from: Data(text.utf8))
         #expect(lines.map(\.name) == catalog.entries.map(\.name))
@@ -87,7 +87,7 @@ struct DemoCatalogTests {
     }
 
     @Test(arguments: [-3, 0, 1, 5, 12])
-    func shortListsAreAsLongAsAsked(count: Int) {
+    func catalogHasRequestedCount(count: Int) {
         #expect(DemoCatalog(count: count).entries.count == max(count, 0))
     }
 }

@@ -13,7 +13,7 @@ struct DemoFaultTests {
     ]
 
     @Test(arguments: all)
-    func addressesAreReadBack(fault: DemoFault) {
+    func pathsRoundTrip(fault: DemoFault) {
         #expect(DemoFault(path: fault.path) == fault)
     }
 
@@ -23,7 +23,7 @@ struct DemoFaultTests {
         "/faults/flaky/503/2/1", "/faults/flaky/99/2/1/key", "/faults/never/1", "faults/never",
         "/faults/huge/99999999999999999999", "/other/never", "/faults/drip/10/5/x",
     ])
-    func otherAddressesAreNoFaults(path: String) {
+    func otherPathsAreNotFaults(path: String) {
         #expect(DemoFault(path: path) == nil)
     }
 }

@@ -14,7 +14,7 @@ struct DemoOriginServerTests {
         var url: String
     }
 
-    @Test func bothListsNameTheAddressesOfThisVeryServer() async throws {
+    @Test func listsContainURLsOfServer() async throws {
         try await withOrigin { server, client in
             let list = try await client.get(server.propertyListURL)
             #expect(list.status == 200)
@@ -27,7 +27,7 @@ struct DemoOriginServerTests {
         }
     }
 
-    @Test func everyLineBehavesAsItsKindSays() async throws {
+    @Test func everyEntryBehavesAsItsKind() async throws {
         try await withOrigin { server, client in
             var seen: Set<DemoCatalog.Kind> = []
             for entry in server.catalog.entries where seen.insert(entry.kind).inserted {
@@ -59,7 +59,7 @@ struct DemoOriginServerTests {
         }
     }
 
-    @Test func aKnownPictureIsNotSentAgain() async throws {
+    @Test func cachedPictureIsNotSentAgain() async throws {
         try await withOrigin { server, client in
             let entry = try #require(server.catalog.entries.first)
             let first = try await client.get(server.url + entry.path)
@@ -81,11 +81,11 @@ struct DemoOriginServerTests {
         }
     }
 
-    @Test func datesAreInTheFormOfHTTP() {
+    @Test func datesUseHTTPFormat() {
         #expect(Freshness.httpDate(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func unknownAddressesAndMethodsAreRefused() async throws {
+    @Test func unknownPathsAndMethodsAreRejected() async throws {
         try await withOrigin { server, client in
             let unknown = try await client.get(server.url + "/photos/nothing.jpg")
             #expect(unknown.status == 404)
@@ -98,15 +98,15 @@ struct DemoOriginServerTests {
         }
     }
 
-    @Test func everyWaitIsInRangeAndItsOwn() {
+    @Test func delaysAreInRangeAndVary() {
         let configuration = DemoOriginServer.Configuration()
-        let waits = (0..<240).map { configuration.delay($0) }
-        #expect(waits.allSatisfy { configuration.latency.contains($0) })
-        #expect(Set(waits).count > 200)
-        #expect(waits == (0..<240).map { configuration.delay($0) })
+        let delays = (0..<240).map { configuration.delay($0) }
+        #expect(delays.allSatisfy { configuration.latency.contains($0) })
+        #expect(Set(delays).count > 200)
+        #expect(delays == (0..<240).map { configuration.delay($0) })
     }
 
-    @Test func aTakenPortIsAnErrorThatNamesIt() async throws {
+    @Test func errorNamesPortInUse() async throws {
         try await withOrigin { server, _ in
             var configuration = DemoOriginServer.Configuration.quick
             configuration.port = server.port
@@ -117,12 +117,12 @@ struct DemoOriginServerTests {
         }
     }
 
-    @Test func stoppingBreaksOffWhatIsUnderWayAndFreesThePort() async throws {
+    @Test func stopAbortsRequestsAndReleasesPort() async throws {
         let server = try await DemoOriginServer.start(.quick, encoding: RawPhotos())
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let slow = HTTPClientRequest(
             url: server.url(for: .drip(chunk: 1, milliseconds: 3_600_000)))
-        // The head has come, so the server is in the middle of this answer.
+        // The head has arrived, so the server is in the middle of its response.
         let response = try await client.execute(slow, timeout: .minutes(5))
         await server.stop()
         await server.stop()

@@ -14,7 +14,7 @@ struct DemoPictureTests {
     }
 
     @Test(arguments: 0..<17)
-    func bytesFillThePictureAndAreNotFlat(index: Int) {
+    func pixelsFillPictureAndVary(index: Int) {
         let picture = DemoPicture(index: index, longestSide: 48)
         let pixels = picture.rgb()
         #expect(pixels.count == picture.width * picture.height * 3)
@@ -26,19 +26,19 @@ struct DemoPictureTests {
         #expect(Set(subjects) == Set(Subject.allCases))
     }
 
-    @Test func noTwoNamesAreEqual() {
+    @Test func namesAreUnique() {
         let names = (0..<2000).map { DemoPicture(index: $0).name }
         #expect(Set(names).count == names.count)
     }
 
-    @Test func aListOf240HasManyCompositions() {
-        // Coarse thumbnails, four levels a channel, 4 × 4 cells: pictures that only differ in grain
-        // or in a nuance fall together.
+    @Test func compositionsOf240PicturesDiffer() {
+        // Coarse thumbnails with 4 × 4 cells and four levels per channel: pictures that differ only
+        // in grain or slightly in colour have equal thumbnails.
         let prints = (0..<240).map { thumbnail(DemoPicture(index: $0, longestSide: 24)) }
         #expect(Set(prints).count >= 225)
     }
 
-    @Test func cameraSizesComeInManyShapesAndCostRealDecoding() {
+    @Test func cameraSizesAreLargeAndVaried() {
         let pictures = (0..<240).map { DemoPicture(index: $0) }
         #expect(pictures.allSatisfy { $0.width * $0.height >= 1_400_000 })
         #expect(pictures.contains { $0.width == 1600 && $0.height == 1200 })
@@ -46,7 +46,7 @@ struct DemoPictureTests {
         #expect(Set(pictures.map { [$0.width, $0.height] }).count >= 8)
     }
 
-    @Test func longestSideKeepsTheShape() {
+    @Test func longestSideKeepsAspectRatio() {
         let picture = DemoPicture(index: 0, longestSide: 320)
         let full = DemoPicture(index: 0)
         #expect(max(picture.width, picture.height) == 320)
@@ -57,7 +57,7 @@ struct DemoPictureTests {
     }
 
     @Test(arguments: Subject.allCases)
-    func everySubjectCanBePaintedAtEveryHourAndShape(subject: Subject) {
+    func everySubjectRendersAtEveryTimeAndSize(subject: Subject) {
         for time in subject.times {
             for (width, height) in [(8, 8), (37, 11), (9, 40)] {
                 for seed in 0..<3 as Range<UInt64> {
@@ -70,7 +70,8 @@ struct DemoPictureTests {
                         canvas.pixels[$0].sum().isFinite
                     }
                     #expect(
-                        finite, "\(subject) at \(time), seed \(seed), has light without a value")
+                        finite,
+                        "\(subject) at \(time), seed \(seed), has a pixel that is not finite")
                 }
             }
         }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThreads)
 struct FaultRouteTests {
-    @Test func redirectsCountDownToAPicture() async throws {
+    @Test func redirectChainEndsAtPicture() async throws {
         try await withOrigin { server, client in
             var path = DemoFault.redirects(3).path
             var hops = 0
@@ -28,14 +28,14 @@ struct FaultRouteTests {
         }
     }
 
-    @Test func theLoopLeadsToItself() async throws {
+    @Test func redirectLoopPointsToItself() async throws {
         try await withOrigin { server, client in
             let reply = try await client.get(server.url(for: .redirectLoop))
             #expect(reply.headers.first(name: "location") == DemoFault.redirectLoop.path)
         }
     }
 
-    @Test func hugeDeclaresItsLengthAndEndlessDoesNot() async throws {
+    @Test func onlyHugeDeclaresItsLength() async throws {
         try await withOrigin { server, client in
             let size = 300_000
             let huge = try await client.get(server.url(for: .huge(bytes: size)))
@@ -48,7 +48,7 @@ struct FaultRouteTests {
         }
     }
 
-    @Test func aHugeBodyMayBeLeftInTheMiddle() async throws {
+    @Test func clientMayAbandonHugeBody() async throws {
         try await withOrigin { server, client in
             let request = HTTPClientRequest(url: server.url(for: .huge(bytes: 1 << 40)))
             let response = try await client.execute(request, timeout: .minutes(2))
@@ -61,7 +61,7 @@ struct FaultRouteTests {
         }
     }
 
-    @Test func dripsMakeAWholePicture() async throws {
+    @Test func dripDeliversWholePicture() async throws {
         try await withOrigin { server, client in
             let good = try await client.get(server.url(for: .none))
             let slow = try await client.get(server.url(for: .drip(chunk: 512, milliseconds: 1)))
@@ -69,7 +69,7 @@ struct FaultRouteTests {
         }
     }
 
-    @Test func closingEarlyGivesTheBytesPromisedAndNoMore() async throws {
+    @Test func closeEarlySendsOnlyRequestedBytes() async throws {
         try await withOrigin { server, client in
             let request = HTTPClientRequest(url: server.url(for: .closeEarly(after: 1000)))
             let response = try await client.execute(request, timeout: .minutes(2))
@@ -83,7 +83,7 @@ struct FaultRouteTests {
     }
 
     @Test(arguments: [429, 503])
-    func flakyRefusesSoOftenAndThenServes(status: Int) async throws {
+    func flakyFailsThenSucceeds(status: Int) async throws {
         try await withOrigin { server, client in
             let fault = DemoFault.flaky(status: status, failures: 2, retryAfter: 7, key: "one")
             for _ in 0..<2 {
@@ -98,7 +98,7 @@ struct FaultRouteTests {
         }
     }
 
-    @Test func silenceLastsUntilTheClientGivesUp() async throws {
+    @Test func neverAnswersUntilClientGivesUp() async throws {
         try await withOrigin { server, client in
             let request = Task { try await client.get(server.url(for: .neverAnswers)) }
             #expect(
@@ -113,7 +113,7 @@ struct FaultRouteTests {
         }
     }
 
-    @Test func falsePicturesAreWhatTheySay() async throws {
+    @Test func brokenPicturesHaveTheirDeclaredFaults() async throws {
         try await withOrigin { server, client in
             let page = try await client.get(server.url(for: .htmlPage))
             #expect(String(decoding: page.body, as: UTF8.self).hasPrefix("<!doctype html>"))

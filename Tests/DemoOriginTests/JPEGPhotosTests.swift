@@ -8,25 +8,25 @@ import Testing
 struct JPEGPhotosTests {
     private let picture = DemoPicture(index: 2, longestSide: 64)
 
-    @Test func aPictureBecomesAJPEGOfItsSize() throws {
+    @Test func encodedPictureIsJPEGOfItsSize() throws {
         let file = try JPEGPhotos().encoded(picture)
         let info = try ImageEngine.inspect(file)
         #expect(info.format == .jpeg)
         #expect(info.size == PixelSize(width: picture.width, height: picture.height))
     }
 
-    @Test func theHugeHeaderIsRefusedForItsSize() {
+    @Test func hugeHeaderIsRejectedForItsSize() {
         let error = #expect(throws: ImagingError.self) {
             try ImageEngine.inspect(BrokenFiles.hugeHeader)
         }
         guard case .tooLarge(let size, _) = error else {
-            Issue.record("refused for another reason: \(String(describing: error))")
+            Issue.record("unexpected error: \(String(describing: error))")
             return
         }
         #expect(size == PixelSize(width: 50_000, height: 50_000))
     }
 
-    @Test func everyBrokenFileIsRefused() throws {
+    @Test func everyBrokenFileFailsToDecode() throws {
         let file = try JPEGPhotos().encoded(picture)
         let broken = [
             BrokenFiles.htmlPage, [], BrokenFiles.noise(seed: 4), BrokenFiles.truncated(file),

@@ -4,19 +4,19 @@ import NIOHTTP1
 
 @testable import DemoOrigin
 
-/// The pixels as they are: a file format that needs no encoder.
+/// Returns the raw pixels: a file format without an encoder.
 struct RawPhotos: PhotoEncoding {
     func encoded(_ picture: DemoPicture) throws -> [UInt8] { picture.rgb() }
 }
 
-/// What came back.
+/// A response of the server.
 struct Reply {
     var status: Int
     var headers: HTTPHeaders
     var body: [UInt8]
 }
 
-/// Runs an origin and a client that follows no redirects and is closed at the end.
+/// Runs an origin, and a client that does not follow redirects, for the duration of a closure.
 func withOrigin(
     _ configuration: DemoOriginServer.Configuration = .quick,
     encoding: any PhotoEncoding = RawPhotos(),

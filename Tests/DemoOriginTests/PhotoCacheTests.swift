@@ -8,7 +8,7 @@ import Testing
 struct PhotoCacheTests {
     private func file(_ size: Int) -> ByteBuffer { ByteBuffer(repeating: 7, count: size) }
 
-    @Test func whatIsKeptComesBack() {
+    @Test func insertedFileIsReturned() {
         var cache = PhotoCache(byteLimit: 100)
         cache.insert(file(40), for: 1)
         #expect(cache.file(1) == file(40))
@@ -16,7 +16,7 @@ struct PhotoCacheTests {
         #expect(cache.byteCount == 40)
     }
 
-    @Test func theLongestUnusedGoesFirst() {
+    @Test func leastRecentlyUsedFileIsEvictedFirst() {
         var cache = PhotoCache(byteLimit: 100)
         cache.insert(file(40), for: 1)
         cache.insert(file(40), for: 2)
@@ -28,7 +28,7 @@ struct PhotoCacheTests {
         #expect(cache.byteCount == 80)
     }
 
-    @Test func aFileLargerThanTheLimitIsNotKept() {
+    @Test func fileLargerThanLimitIsNotStored() {
         var cache = PhotoCache(byteLimit: 100)
         cache.insert(file(40), for: 1)
         cache.insert(file(101), for: 2)
@@ -36,7 +36,7 @@ struct PhotoCacheTests {
         #expect(cache.file(2) == nil)
     }
 
-    @Test func replacingCountsOnce() {
+    @Test func replacedFileCountsOnce() {
         var cache = PhotoCache(byteLimit: 100)
         cache.insert(file(40), for: 1)
         cache.insert(file(60), for: 1)

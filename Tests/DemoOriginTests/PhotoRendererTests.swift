@@ -6,13 +6,13 @@ import Testing
 
 @Suite(.ownThreads)
 struct PhotoRendererTests {
-    private struct Refusal: Error, Equatable {}
+    private struct EncodingFailure: Error, Equatable {}
 
-    private struct RefusingPhotos: PhotoEncoding {
-        func encoded(_ picture: DemoPicture) throws -> [UInt8] { throw Refusal() }
+    private struct FailingPhotos: PhotoEncoding {
+        func encoded(_ picture: DemoPicture) throws -> [UInt8] { throw EncodingFailure() }
     }
 
-    @Test func manyVisitorsCauseOneRendering() async throws {
+    @Test func simultaneousRequestsShareOneRendering() async throws {
         let renderer = PhotoRenderer(encoding: RawPhotos(), threadCount: 2, byteLimit: 1 << 20)
         let picture = DemoPicture(index: 3, longestSide: 32)
         let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
@@ -24,7 +24,7 @@ struct PhotoRendererTests {
         try await renderer.close()
     }
 
-    @Test func withoutRoomEveryVisitRendersAnew() async throws {
+    @Test func withoutCacheEveryRequestRenders() async throws {
         let renderer = PhotoRenderer(encoding: RawPhotos(), threadCount: 1, byteLimit: 0)
         let picture = DemoPicture(index: 3, longestSide: 16)
         _ = try await renderer.file(picture)
@@ -33,11 +33,11 @@ struct PhotoRendererTests {
         try await renderer.close()
     }
 
-    @Test func aRefusedPictureMayBeTriedAgain() async throws {
-        let renderer = PhotoRenderer(encoding: RefusingPhotos(), threadCount: 1, byteLimit: 100)
+    @Test func failedRenderingCanBeRetried() async throws {
+        let renderer = PhotoRenderer(encoding: FailingPhotos(), threadCount: 1, byteLimit: 100)
         let picture = DemoPicture(index: 0, longestSide: 16)
-        await #expect(throws: Refusal()) { try await renderer.file(picture) }
-        await #expect(throws: Refusal()) { try await renderer.file(picture) }
+        await #expect(throws: EncodingFailure()) { try await renderer.file(picture) }
+        await #expect(throws: EncodingFailure()) { try await renderer.file(picture) }
         #expect(await renderer.renderings == 2)
         try await renderer.close()
     }

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads, .serialized) struct CancellationTests {
-    /// Large enough that no machine finishes before a cancellation that comes right after the
-    /// start.
+    /// A picture so large that no machine finishes before a cancellation directly after the start.
     private static let large = try? Pictures.colourful(width: 5000, height: 4000)
 
     private func cancelled() -> ImagingCancellation {
@@ -14,7 +13,7 @@ import Testing
         return cancellation
     }
 
-    @Test func workThatIsAlreadyCancelledDoesNotStart() throws {
+    @Test func cancelledWorkDoesNotStart() throws {
         let picture = try Pictures.colourful(width: 8, height: 8)
         let file = try ImageEngine.encode(picture, as: .png).bytes
         #expect(throws: ImagingError.cancelled) {
@@ -28,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aDeadlineInThePastTimesOut() throws {
+    @Test func pastDeadlineTimesOut() throws {
         let file = try Pictures.file(.png)
         let late = ImagingCancellation(deadline: .seconds(-1))
         #expect(throws: ImagingError.timedOut) {
@@ -40,13 +39,13 @@ import Testing
     }
 
     @Test(arguments: [Duration.seconds(3600), .seconds(Int64.max)])
-    func aDistantDeadlineDoesNotDisturb(deadline: Duration) throws {
+    func distantDeadlineHasNoEffect(deadline: Duration) throws {
         let file = try Pictures.file(.png)
         let cancellation = ImagingCancellation(deadline: deadline)
         #expect(try ImageEngine.decode(file, cancellation: cancellation).size.width == 120)
     }
 
-    @Test func aDeadlineStopsRunningWork() throws {
+    @Test func deadlineStopsRunningWork() throws {
         let picture = try #require(Self.large)
         let soon = ImagingCancellation(deadline: .milliseconds(20))
         #expect(throws: ImagingError.timedOut) {
@@ -56,7 +55,7 @@ import Testing
     }
 
     /// Repeats the work on another thread until the work throws, cancels the work from this thread
-    /// once the other one runs, and returns the error.
+    /// once the other thread runs, and returns the error.
     private func cancelFromHere(
         _ work: @escaping @Sendable (ImagingCancellation) throws(ImagingError) -> Void
     ) -> ImagingError? {
@@ -105,7 +104,7 @@ import Testing
         #expect(error == .cancelled)
     }
 
-    @Test func oneCancellationLeavesOthersAlone() throws {
+    @Test func cancellationsAreIndependent() throws {
         let file = try Pictures.file(.jpeg)
         let mine = ImagingCancellation()
         cancelled().cancel()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct ConcurrencyTests {
-    /// Runs `body` on eight threads at once and waits for all of them.
+    /// Runs `body` on eight threads at the same time and waits for all of them.
     private func onEightThreads(_ body: @escaping @Sendable (Int) -> Void) {
         let group = DispatchGroup()
         for number in 0..<8 {
@@ -18,27 +18,27 @@ import Testing
         group.wait()
     }
 
-    @Test func goodAndBadPicturesDoNotDisturbEachOther() throws {
+    @Test func validAndBrokenPicturesDoNotInterfere() throws {
         let good = try ImageFormat.allCases.filter(\.canEncode).map { try Pictures.file($0) }
         let expected = try good.map { try ImageEngine.decode($0).pixels() }
         let bad = good.map { Array($0.prefix($0.count / 2)) } + [Array("<html>".utf8), []]
-        let surprises = Mutex<[String]>([])
+        let failures = Mutex<[String]>([])
         onEightThreads { number in
             for round in 0..<30 {
                 let which = (number + round) % good.count
                 if (try? ImageEngine.decode(good[which]).pixels()) != expected[which] {
-                    surprises.withLock { $0.append("good \(which) came out wrong") }
+                    failures.withLock { $0.append("picture \(which) has wrong pixels") }
                 }
                 let broken = bad[(number + round) % bad.count]
                 if (try? ImageEngine.decode(broken)) != nil {
-                    surprises.withLock { $0.append("a broken file was decoded") }
+                    failures.withLock { $0.append("a broken file was decoded") }
                 }
             }
         }
-        #expect(surprises.withLock { $0 } == [])
+        #expect(failures.withLock { $0 } == [])
     }
 
-    @Test func oneBitmapIsFilteredAndWrittenByManyThreads() throws {
+    @Test func threadsCanShareOneBitmap() throws {
         let picture = try Pictures.colourful(width: 300, height: 200)
         let filters: [ImageFilter] = [.sepia(), .tiltShift(), .vignette()]
         let expected = try ImageEngine.encode(
@@ -55,24 +55,24 @@ import Testing
         #expect(differing.withLock { $0 } == 0)
     }
 
-    @Test func cancellingSomeLeavesTheOthersWhole() throws {
+    @Test func cancellationDoesNotAffectOtherCalls() throws {
         let file = try Pictures.file(.jpeg, width: 1200, height: 900)
         let expected = try ImageEngine.decode(file).pixels()
-        let surprises = Mutex<[String]>([])
+        let failures = Mutex<[String]>([])
         onEightThreads { number in
             for _ in 0..<6 {
                 let cancellation = ImagingCancellation()
                 if number.isMultiple(of: 2) { cancellation.cancel() }
                 do throws(ImagingError) {
                     let pixels = try ImageEngine.decode(file, cancellation: cancellation).pixels()
-                    if pixels != expected { surprises.withLock { $0.append("wrong pixels") } }
-                    if cancellation.isCancelled { surprises.withLock { $0.append("not stopped") } }
+                    if pixels != expected { failures.withLock { $0.append("wrong pixels") } }
+                    if cancellation.isCancelled { failures.withLock { $0.append("not stopped") } }
                 } catch {
                     let isRight = error == .cancelled && number.isMultiple(of: 2)
-                    if !isRight { surprises.withLock { $0.append(error.description) } }
+                    if !isRight { failures.withLock { $0.append(error.description) } }
                 }
             }
         }
-        #expect(surprises.withLock { $0 } == [])
+        #expect(failures.withLock { $0 } == [])
     }
 }

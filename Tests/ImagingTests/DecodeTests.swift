@@ -6,7 +6,7 @@ import Testing
     private static let written = ImageFormat.allCases.filter(\.canEncode)
 
     @Test(arguments: written)
-    func everyWrittenFormatIsReadBack(format: ImageFormat) throws {
+    func everyEncodableFormatRoundTrips(format: ImageFormat) throws {
         let picture = try Pictures.colourful(width: 120, height: 80)
         let file = try ImageEngine.encode(picture, as: format, quality: 95)
         #expect(file.format == format && file.size == picture.size)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: written)
-    func decodingShrinksToFitTheBox(format: ImageFormat) throws {
+    func decodingShrinksToFitBox(format: ImageFormat) throws {
         let file = try Pictures.file(format, width: 600, height: 300)
         let bitmap = try ImageEngine.decode(file, fitting: PixelSize(width: 100, height: 100))
         #expect(bitmap.size == PixelSize(width: 100, height: 50))
@@ -32,20 +32,20 @@ import Testing
         #expect(bitmap.size == PixelSize(width: 60, height: 30))
     }
 
-    @Test func veryLongPicturesKeepAtLeastOnePixel() throws {
+    @Test func narrowPicturesKeepAtLeastOnePixel() throws {
         let file = try Pictures.file(.png, width: 2000, height: 2)
         let bitmap = try ImageEngine.decode(file, fitting: PixelSize(width: 100, height: 100))
         #expect(bitmap.size == PixelSize(width: 100, height: 1))
     }
 
-    @Test func anEmptyBoxIsRefused() throws {
+    @Test func emptyBoxThrows() throws {
         let file = try Pictures.file(.png)
         #expect(throws: ImagingError.self) {
             try ImageEngine.decode(file, fitting: PixelSize(width: 0, height: 10))
         }
     }
 
-    /// Where the red left half of a 40 × 20 picture goes, by EXIF orientation.
+    /// The first and the last colour of a picture with a red left half, for each EXIF orientation.
     @Test(
         arguments: [
             (1, [255, 0, 0], [0, 0, 255]), (2, [0, 0, 255], [255, 0, 0]),
@@ -66,7 +66,7 @@ import Testing
         #expect(bitmap.size == size)
         #expect(largestDifference(bitmap.pixel(4, 4), first) <= 6)
         #expect(largestDifference(bitmap.pixel(size.width - 5, size.height - 5), last) <= 6)
-        // And while shrinking, with the box meant for the upright picture.
+        // The same while shrinking; the box applies to the upright picture.
         let small = try ImageEngine.decode(file, fitting: PixelSize(width: 16, height: 16))
         let half = PixelSize(width: isTurned ? 8 : 16, height: isTurned ? 16 : 8)
         #expect(small.size == half)
@@ -80,7 +80,7 @@ import Testing
         #expect(!String(decoding: again.bytes, as: Unicode.ASCII.self).contains("Exif"))
     }
 
-    @Test func anSRGBProfileChangesNothing() throws {
+    @Test func sRGBProfileDoesNotChangePixels() throws {
         let plain = try Pictures.file(.jpeg)
         let profile = Profiles.display(
             red: Profiles.red, green: Profiles.green, blue: Profiles.blue)
@@ -88,8 +88,8 @@ import Testing
         #expect(try ImageEngine.decode(tagged).pixels() == ImageEngine.decode(plain).pixels())
     }
 
-    @Test func anotherProfileIsConverted() throws {
-        // Red and green have changed places, so red in the file is green to the eye.
+    @Test func otherProfileIsConvertedToSRGB() throws {
+        // The profile swaps red and green, so red in the file appears as green.
         let profile = Profiles.display(
             red: Profiles.green, green: Profiles.red, blue: Profiles.blue)
         let red = try Pictures.plain(230, 40, 40, size: PixelSize(width: 32, height: 32))
@@ -99,10 +99,10 @@ import Testing
         #expect(largestDifference(colour, [40, 230, 40]) <= 8)
     }
 
-    @Test func aBrokenProfileIsIgnored() throws {
+    @Test func invalidProfileIsIgnored() throws {
         let plain = try Pictures.file(.jpeg)
-        let rubbish = (0..<400).map { UInt8(truncatingIfNeeded: $0 &* 37) }
-        let tagged = JPEGSegments.inserting(JPEGSegments.profile(rubbish), into: plain)
+        let invalid = (0..<400).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+        let tagged = JPEGSegments.inserting(JPEGSegments.profile(invalid), into: plain)
         #expect(try ImageEngine.decode(tagged).pixels() == ImageEngine.decode(plain).pixels())
     }
 }

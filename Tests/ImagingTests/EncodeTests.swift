@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: [ImageFormat.png, .tiff, .webp, .gif])
-    func transparencyIsKeptWhereTheFormatCan(format: ImageFormat) throws {
+    func transparencyIsKeptIfFormatSupportsIt(format: ImageFormat) throws {
         let file = try ImageEngine.encode(transparent(), as: format, quality: 90)
         #expect(try ImageEngine.inspect(file.bytes).hasAlpha)
         let decoded = try ImageEngine.decode(file.bytes)
@@ -28,7 +28,7 @@ import Testing
         #expect(largestDifference(decoded.pixel(8, 8), [255, 255, 255]) <= 1)
     }
 
-    @Test func anAlphaChannelThatIsOpaqueEverywhereIsDropped() throws {
+    @Test func opaqueAlphaChannelIsDropped() throws {
         let pixels = Array(repeating: [10, 20, 30, 255] as [UInt8], count: 64).flatMap(\.self)
         let opaque = try Bitmap(
             size: PixelSize(width: 8, height: 8), pixels: pixels, hasAlpha: true)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [ImageFormat.jpeg, .webp])
-    func higherQualityIsMoreBytes(format: ImageFormat) throws {
+    func higherQualityProducesMoreBytes(format: ImageFormat) throws {
         let picture = try Pictures.colourful(width: 200, height: 200)
         let small = try ImageEngine.encode(picture, as: format, quality: 30)
         let large = try ImageEngine.encode(picture, as: format, quality: 95)
@@ -47,13 +47,13 @@ import Testing
     }
 
     @Test(arguments: [0, 101, -5])
-    func aQualityOutOfRangeIsRefused(quality: Int) throws {
+    func qualityOutOfRangeThrows(quality: Int) throws {
         let picture = try Pictures.colourful(width: 8, height: 8)
         let error = ImagingError.invalidArgument("The quality must be 1 to 100, not \(quality).")
         #expect(throws: error) { try ImageEngine.encode(picture, as: .jpeg, quality: quality) }
     }
 
-    @Test func heifIsOnlyRead() throws {
+    @Test func encodingHEIFThrows() throws {
         let picture = try Pictures.colourful(width: 8, height: 8)
         let error = #expect(throws: ImagingError.self) {
             try ImageEngine.encode(picture, as: .heif)
@@ -61,14 +61,14 @@ import Testing
         #expect(error?.description.contains("jpeg, png, webp, gif, tiff") == true)
     }
 
-    @Test func aPictureTooWideForTheFormatIsRefused() throws {
+    @Test func pictureTooWideForFormatThrows() throws {
         let wide = try Pictures.plain(1, 2, 3, size: PixelSize(width: 17_000, height: 1))
         let error = #expect(throws: ImagingError.self) { try ImageEngine.encode(wide, as: .webp) }
         #expect(error?.description.contains("16383") == true)
         #expect(try ImageEngine.encode(wide, as: .png).size == wide.size)
     }
 
-    @Test func aBitmapOfTheWrongLengthIsRefused() {
+    @Test func bitmapWithWrongByteCountThrows() {
         let error = #expect(throws: ImagingError.self) {
             try Bitmap(size: PixelSize(width: 2, height: 2), pixels: [1, 2, 3])
         }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func bitmapsGiveBackTheirPixels() throws {
+    @Test func bitmapReturnsItsPixels() throws {
         let pixels = (0..<24).map { UInt8($0) }
         let bitmap = try Bitmap(size: PixelSize(width: 4, height: 2), pixels: pixels)
         #expect(bitmap.pixels() == pixels && bitmap.byteCount == 24)

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct FilterTests {
-    /// With their defaults; each of them changes a colourful picture.
+    /// All kinds of filters; each kind, with its defaults, changes a colourful picture.
     private static let everyFilter = ImageFilter.Kind.allCases
 
     @Test(arguments: everyFilter)
-    func everyFilterChangesThePictureButNotItsSize(kind: ImageFilter.Kind) throws {
+    func everyFilterChangesPixelsButNotSize(kind: ImageFilter.Kind) throws {
         let picture = try Pictures.colourful(width: 300, height: 200)
         let result = try ImageEngine.apply([ImageFilter(kind)], to: picture)
         #expect(result.size == picture.size)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: everyFilter.filter { $0.definition.parameters.first?.range.lowerBound == 0 })
-    func firstParameterAtZeroIsIdentityForStrengths(kind: ImageFilter.Kind) throws {
+    func strengthZeroIsIdentity(kind: ImageFilter.Kind) throws {
         guard kind != .tiltShift, let name = kind.definition.parameters.first?.name else { return }
         let picture = try Pictures.colourful(width: 90, height: 60)
         let result = try ImageEngine.apply([ImageFilter(kind, [name: 0])], to: picture)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: everyFilter)
-    func transparencySurvivesEveryColourFilter(kind: ImageFilter.Kind) throws {
+    func colourFiltersPreserveTransparency(kind: ImageFilter.Kind) throws {
         guard kind != .blur, kind != .tiltShift else { return }
         let pixels: [UInt8] = [200, 100, 50, 0, 200, 100, 50, 128, 200, 100, 50, 255]
         let picture = try Bitmap(
@@ -34,7 +34,7 @@ import Testing
         #expect((0..<3).map { result.pixel($0, 0)[3] } == [0, 128, 255])
     }
 
-    @Test func blurDoesNotPullInTheColourOfTransparentPixels() throws {
+    @Test func blurIgnoresColourOfTransparentPixels() throws {
         let green: [UInt8] = [0, 255, 0, 0]
         let red: [UInt8] = [255, 0, 0, 255]
         let row = Array(repeating: green, count: 50) + Array(repeating: red, count: 50)
@@ -47,7 +47,7 @@ import Testing
         #expect(edge[0] > 240 && edge[1] < 15)
     }
 
-    @Test func noFiltersReturnTheSameBitmap() throws {
+    @Test func noFiltersReturnSameBitmap() throws {
         let picture = try Pictures.colourful(width: 10, height: 10)
         #expect(try ImageEngine.apply([], to: picture) === picture)
     }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [ImageFilter.monochrome(), .noir(), .tonal()])
-    func greyFiltersMakeGrey(filter: ImageFilter) throws {
+    func greyFiltersProduceGrey(filter: ImageFilter) throws {
         let picture = try Pictures.colourful(width: 64, height: 64)
         let pixels = try ImageEngine.apply([filter], to: picture).pixels()
         for at in stride(from: 0, to: pixels.count, by: 3) {
@@ -69,18 +69,18 @@ import Testing
         }
     }
 
-    @Test func tiltShiftKeepsItsBandAndBlursTheRest() throws {
+    @Test func tiltShiftBlursOnlyOutsideBand() throws {
         let picture = try Pictures.halves(width: 300, height: 200)
         let result = try ImageEngine.apply(
             [.tiltShift(center: 0.25, band: 0.2, transition: 0.2, radius: 10)], to: picture)
-        // Across the edge: nothing between red and blue in the band, something above and below.
+        // At the edge, the band has no mixed colours; the rows outside the band have some.
         #expect(result.pixel(149, 50) == [255, 0, 0])
         #expect(result.pixel(150, 50) == [0, 0, 255])
         #expect((60...200).contains(result.pixel(149, 190)[0]))
         #expect((60...200).contains(result.pixel(149, 120)[0]))
     }
 
-    @Test func vignetteDarkensCornersAndLeavesTheMiddle() throws {
+    @Test func vignetteDarkensOnlyCorners() throws {
         let white = try Pictures.plain(255, 255, 255, size: PixelSize(width: 200, height: 100))
         let result = try ImageEngine.apply([.vignette(amount: 0.5, start: 0.3)], to: white)
         #expect(result.pixel(100, 50) == [255, 255, 255])
@@ -88,7 +88,7 @@ import Testing
         #expect(result.pixel(0, 0) == result.pixel(199, 99))
     }
 
-    @Test func sharpenRaisesAnEdgeAndLeavesFlatParts() throws {
+    @Test func sharpenChangesOnlyEdges() throws {
         let size = PixelSize(width: 400, height: 40)
         let row = (0..<400).flatMap { [UInt8](repeating: $0 < 200 ? 100 : 150, count: 3) }
         let picture = try Bitmap(
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [ImageFilter.blur(radius: 10), .tiltShift(), .vignette(), .blur(radius: 50)])
-    func thumbnailAndFullPictureLookAlike(filter: ImageFilter) throws {
+    func filteredThumbnailMatchesFullPicture(filter: ImageFilter) throws {
         let full = try Pictures.halves(width: 1600, height: 1200)
         let thumbnail = try Pictures.halves(width: 200, height: 150)
         let filteredFull = try ImageEngine.apply([filter], to: full)
@@ -112,15 +112,16 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 7, 13, 20, 50] as [Double])
-    func blurOfOneColourKeepsIt(radius: Double) throws {
+    func blurKeepsUniformColour(radius: Double) throws {
         let plain = try Pictures.plain(90, 140, 200, size: PixelSize(width: 301, height: 173))
         let result = try ImageEngine.apply([.blur(radius: radius)], to: plain)
         #expect(result.pixels() == plain.pixels())
     }
 
-    /// A step blurred by a Gaussian is its integral; both ways of computing it must give that.
+    /// A step blurred by a Gaussian is the integral of the Gaussian. Both implementations of the
+    /// blur must give this result.
     @Test(arguments: [2, 6, 10, 30] as [Double])
-    func blurOfAnEdgeIsTheGaussianIntegral(radius: Double) throws {
+    func blurOfEdgeIsGaussianIntegral(radius: Double) throws {
         let picture = try Pictures.halves(width: 1000, height: 60)
         let result = try ImageEngine.apply([.blur(radius: radius)], to: picture)
         for x in stride(from: 400, to: 600, by: 5) {
@@ -130,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7])
-    func tinyPicturesGoThroughEveryFilter(side: Int) throws {
+    func everyFilterHandlesTinyPictures(side: Int) throws {
         let picture = try Pictures.colourful(width: side, height: 1)
         for kind in Self.everyFilter {
             #expect(try ImageEngine.apply([ImageFilter(kind)], to: picture).size == picture.size)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct FilterTextTests {
-    @Test func aBareNameHasTheDefaults() throws {
+    @Test func bareNameUsesDefaults() throws {
         #expect(try ImageFilter("tilt-shift") == .tiltShift())
         #expect(try ImageFilter(" Sepia ") == .sepia())
     }
@@ -16,7 +16,7 @@ import Testing
         ("tilt-shift=0.4,0.1", .tiltShift(center: 0.4, band: 0.1)),
         ("tilt-shift= radius : 12 , center:0", .tiltShift(center: 0, radius: 12)),
     ])
-    func textIsRead(text: String, filter: ImageFilter) throws {
+    func textIsParsed(text: String, filter: ImageFilter) throws {
         #expect(try ImageFilter(text) == filter)
     }
 
@@ -46,18 +46,18 @@ import Testing
         ("sepia=0.1,intensity:0.2", ["twice", "intensity"]),
         ("tilt-shift=transition:0", ["transition", "0.01 to 1"]),
     ])
-    func badTextIsRefusedByName(text: String, words: [String]) throws {
+    func invalidTextThrowsAndNamesProblem(text: String, words: [String]) throws {
         let error = #expect(throws: ImagingError.self) { try ImageFilter(text) }
         for word in words { #expect(error?.description.contains(word) == true) }
     }
 
-    @Test func badJSONIsADecodingError() {
+    @Test func invalidJSONThrowsDecodingError() {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode([ImageFilter].self, from: Data(#"["sepia=7"]"#.utf8))
         }
     }
 
-    @Test func factoriesAgreeWithTheRegistrysDefaults() throws {
+    @Test func factoryDefaultsMatchDefinitions() throws {
         let factories: [ImageFilter] = [
             .sepia(), .sepiaCSS(), .monochrome(), .noir(), .tonal(), .chrome(), .fade(), .instant(),
             .process(), .transfer(), .vignette(), .tiltShift(), .blur(), .sharpen(),
@@ -65,7 +65,7 @@ import Testing
         #expect(factories == (try ImageFilter.Kind.allCases.map { try ImageFilter($0) }))
     }
 
-    @Test func factoriesClamp() {
+    @Test func factoriesClampValues() {
         #expect(ImageFilter.sepia(intensity: 7) == .sepia(intensity: 1))
         #expect(ImageFilter.sepia(intensity: -.infinity) == .sepia(intensity: 0))
         #expect(ImageFilter.sepia(intensity: .nan) == .sepia())
@@ -77,7 +77,7 @@ import Testing
         #expect(filter[parameter: "intensity"] == nil)
     }
 
-    @Test func everyDefinitionExplainsItself() {
+    @Test func everyDefinitionIsDocumented() {
         for definition in FilterDefinition.all {
             #expect(!definition.summary.isEmpty && !definition.source.isEmpty)
             for parameter in definition.parameters {

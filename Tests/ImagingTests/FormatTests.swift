@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.ownThreads) struct FormatTests {
     @Test(arguments: ImageFormat.allCases.filter(\.canEncode))
-    func writtenFilesAreDetected(format: ImageFormat) throws {
+    func encodedFilesAreDetected(format: ImageFormat) throws {
         #expect(ImageFormat(detecting: try Pictures.file(format)) == format)
     }
 
@@ -13,44 +13,44 @@ import Testing
         #expect(ImageFormat(detecting: [0, 0, 0, 24] + Array("ftyp\(brand)".utf8)) == .heif)
     }
 
-    @Test func bigAndSwappedTIFFAreDetected() {
+    @Test func bigTIFFAndBigEndianTIFFAreDetected() {
         #expect(ImageFormat(detecting: [0x4D, 0x4D, 0x00, 0x2A]) == .tiff)
         #expect(ImageFormat(detecting: [0x49, 0x49, 0x2B, 0x00]) == .tiff)
     }
 
-    @Test func tooFewBytesAreNothing() {
+    @Test func tooFewBytesAreNotDetected() {
         #expect(ImageFormat(detecting: [] as [UInt8]) == nil)
         #expect(ImageFormat(detecting: [0xFF, 0xD8]) == nil)
         #expect(ImageFormat(detecting: Array("RIFF1234WEB".utf8)) == nil)
     }
 
     @Test(arguments: ["heix", "heim", "heis", "hevc", "hevx", "msf1", "avis"])
-    func brandsOfStillPicturesAreDetected(brand: String) {
+    func stillPictureBrandsAreDetected(brand: String) {
         #expect(ImageFormat(detecting: [0, 0, 0, 24] + Array("ftyp\(brand)".utf8)) == .heif)
     }
 
     @Test(arguments: ImageFormat.allCases)
-    func everyEndingLeadsBackToItsFormat(format: ImageFormat) {
+    func everyFileExtensionMapsToItsFormat(format: ImageFormat) {
         #expect(format.fileExtensions.first == format.fileExtension)
-        for ending in format.fileExtensions {
-            #expect(ImageFormat(fileExtension: ending) == format)
-            #expect(ImageFormat(fileExtension: ending.uppercased()) == format)
+        for fileExtension in format.fileExtensions {
+            #expect(ImageFormat(fileExtension: fileExtension) == format)
+            #expect(ImageFormat(fileExtension: fileExtension.uppercased()) == format)
         }
     }
 
     @Test(arguments: ["", "jp", "jpgx", "txt", "mp4", ".jpg"])
-    func otherEndingsAreNoPictures(ending: String) {
-        #expect(ImageFormat(fileExtension: ending) == nil)
+    func unknownFileExtensionsHaveNoFormat(fileExtension: String) {
+        #expect(ImageFormat(fileExtension: fileExtension) == nil)
     }
 
-    @Test func theFirstBytesAreEnoughToTellTheFormat() throws {
+    @Test func signatureLengthSufficesForDetection() throws {
         for format in ImageFormat.allCases where format.canEncode {
             let start = try Pictures.file(format).prefix(ImageFormat.signatureLength)
             #expect(ImageFormat(detecting: start) == format)
         }
     }
 
-    @Test func namesAreTheUsualOnes() {
+    @Test func extensionsAndMediaTypesAreStandard() {
         #expect(ImageFormat.jpeg.fileExtension == "jpg")
         #expect(ImageFormat.jpeg.mediaType == "image/jpeg")
         #expect(ImageFormat.webp.fileExtension == "webp")

@@ -3,35 +3,35 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct MemoryTests {
-    @Test func whatIsDecodedLineByLineBuffersNothing() throws {
+    @Test func lineByLineFormatsBufferNothing() throws {
         for format in [ImageFormat.jpeg, .png] {
             #expect(try ImageEngine.inspect(Pictures.file(format)).bufferedBytes == 0)
         }
     }
 
-    /// 96 × 64 pixels with colours at half the resolution: 12 × 8 blocks and twice 6 × 4, of 128
-    /// bytes each.
-    @Test func aProgressiveJPEGBuffersItsCoefficients() throws {
+    /// 96 × 64 pixels with chroma at half the resolution: 12 × 8 blocks and twice 6 × 4 blocks, 128
+    /// bytes per block.
+    @Test func progressiveJPEGBuffersCoefficients() throws {
         let info = try ImageEngine.inspect(SmallJPEGs.progressive)
         let coefficients = (12 * 8 + 2 * 6 * 4) * 128
         #expect(info.isProgressive && info.bufferedBytes >= coefficients)
     }
 
-    @Test func coefficientsOfALargePictureAreEstimatedClosely() throws {
+    @Test func largeProgressiveJPEGIsEstimatedClosely() throws {
         let limits = ImageLimits(maximumProgressivePixels: .max)
         let header = HostileFiles.jpeg(width: 6000, height: 4000, progressive: true)
         let bytes = try ImageEngine.inspect(header, limits: limits).bufferedBytes
-        // All three components at full resolution, 2 bytes each.
+        // All three components at full resolution, 2 bytes per sample.
         #expect((144_000_000...147_000_000).contains(bytes))
     }
 
-    @Test func anInterlacedPNGBuffersItsPixels() throws {
+    @Test func interlacedPNGBuffersPixels() throws {
         let header = HostileFiles.png(
             width: 3000, height: 2000, bitDepth: 16, colourType: 6, interlaced: true)
         #expect(try ImageEngine.inspect(header).bufferedBytes == 3000 * 2000 * 8)
     }
 
-    @Test func shrinkingSavesTheBitmapAndNotTheBuffer() {
+    @Test func shrinkingReducesBitmapButNotBuffer() {
         let size = PixelSize(width: 8000, height: 6000)
         let info = ImageInfo(format: .jpeg, size: size, bufferedBytes: 150_000_000)
         let full = ImageEngine.memoryToDecode(info, fitting: nil)
@@ -39,7 +39,7 @@ import Testing
         #expect(full - small > 140_000_000 && small > 150_000_000 && small < 180_000_000)
     }
 
-    @Test func filtersAreEstimatedWithBothTheirBuffers() {
+    @Test func filterEstimateIncludesExtraBuffers() {
         let size = PixelSize(width: 4000, height: 3000)
         func memory(_ filters: [ImageFilter]) -> Int {
             ImageEngine.memoryToApply(filters, to: size, hasAlpha: false)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ImageFormat.allCases)
-    func headersThatClaimTooMuchAreEstimatedAll(format: ImageFormat) {
+    func estimatesOfHugeHeadersDoNotOverflow(format: ImageFormat) {
         let size = PixelSize(width: .max, height: .max)
         let info = ImageInfo(format: format, size: size, hasAlpha: true, bufferedBytes: .max)
         #expect(ImageEngine.memoryToDecode(info, fitting: nil) > 1 << 50)
@@ -59,14 +59,14 @@ import Testing
         #expect(ImageEngine.memoryToApply([.blur()], to: size, hasAlpha: true) > 1 << 50)
     }
 
-    @Test func theSizeInABoxIsAtLeastWhatDecodingMakes() throws {
+    @Test func shrunkSizeIsAtLeastDecodedSize() throws {
         for (width, height) in [(600, 300), (333, 217), (2000, 2), (40, 30)] {
             let file = try Pictures.file(.png, width: width, height: height)
             let box = PixelSize(width: 100, height: 90)
-            let made = try ImageEngine.decode(file, fitting: box).size
-            let said = PixelSize(width: width, height: height).shrunk(toFit: box)
-            #expect(said.width >= made.width && said.width <= made.width + 1)
-            #expect(said.height >= made.height && said.height <= made.height + 1)
+            let decoded = try ImageEngine.decode(file, fitting: box).size
+            let estimate = PixelSize(width: width, height: height).shrunk(toFit: box)
+            #expect(estimate.width >= decoded.width && estimate.width <= decoded.width + 1)
+            #expect(estimate.height >= decoded.height && estimate.height <= decoded.height + 1)
         }
     }
 }

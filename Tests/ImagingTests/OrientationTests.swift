@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct OrientationTests {
-    /// Where a pixel of the upright picture stands in the stored one: EXIF 2.3, 4.6.4, tag 274.
+    /// The position in the stored picture of a pixel of the upright picture: EXIF 2.3, 4.6.4, tag
+    /// 274.
     private func stored(
         _ x: Int, _ y: Int, _ orientation: UInt8, in size: PixelSize
     ) -> (x: Int, y: Int) {
@@ -20,9 +21,9 @@ import Testing
         }
     }
 
-    /// Large enough for several strips, with sides that no tile divides.
+    /// The picture has several strips, and sides that are not multiples of a tile.
     @Test(arguments: 1...8 as ClosedRange<UInt8>, [nil, PixelSize(width: 90, height: 70)])
-    func everyPixelGoesToItsPlace(orientation: UInt8, box: PixelSize?) throws {
+    func orientationMovesEveryPixelCorrectly(orientation: UInt8, box: PixelSize?) throws {
         let plain = try Pictures.file(.jpeg, width: 333, height: 213)
         let file = JPEGSegments.inserting(JPEGSegments.exif(orientation: orientation), into: plain)
         let isTurned = orientation >= 5

@@ -11,24 +11,24 @@ import Darwin
 #endif
 
 @Suite(.ownThreads, .timeLimit(.minutes(5))) struct ProcessorTimeTests {
-    /// What the calling thread has used of a processor.
+    /// The processor time that the calling thread has used.
     private var threadTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// To decode 12 million pixels takes a processor longer than that, and reading a header much
+    /// Decoding 12 million pixels takes more processor time than 15 ms; reading a header takes much
     /// less.
     @Test(arguments: [ImageFormat.jpeg, .png])
-    func theCallingThreadDecodes(format: ImageFormat) throws {
+    func decodingRunsOnCallingThread(format: ImageFormat) throws {
         let file = try Pictures.file(format, width: 4000, height: 3000)
         let start = threadTime
         _ = try ImageEngine.decode(file)
         #expect(threadTime - start > .milliseconds(15))
     }
 
-    @Test func turningUprightIsDoneByTheCallingThreadToo() throws {
+    @Test func rotationRunsOnCallingThread() throws {
         let plain = try Pictures.file(.jpeg, width: 4000, height: 3000)
         let file = JPEGSegments.inserting(JPEGSegments.exif(orientation: 6), into: plain)
         let start = threadTime
@@ -36,11 +36,11 @@ import Darwin
         #expect(threadTime - start > .milliseconds(15))
     }
 
-    @Test func timeSpentElsewhereDoesNotCount() throws {
+    @Test func timeOutsideCallsDoesNotCount() throws {
         let file = try Pictures.file(.jpeg)
         let limit = Duration.milliseconds(300)
         let cancellation = ImagingCancellation(processorTime: limit)
-        // Of this thread's own time, which is no work on pixels: more than the limit, on any clock.
+        // Use more processor time than the limit on this thread, outside any call of the engine.
         let start = threadTime
         while threadTime - start < limit + .milliseconds(50) {}
         let decoded = try ImageEngine.decode(file, cancellation: cancellation)
@@ -49,7 +49,7 @@ import Darwin
         _ = try ImageEngine.apply([.sepia()], to: decoded, cancellation: cancellation)
     }
 
-    @Test func allCallsWithOneLimitShareIt() throws {
+    @Test func callsWithOneLimitShareIt() throws {
         let file = try Pictures.file(.jpeg, width: 2000, height: 1500)
         let cancellation = ImagingCancellation(processorTime: .seconds(1))
         let error = #expect(throws: ImagingError.self) {
@@ -58,7 +58,7 @@ import Darwin
         #expect(error == .timedOut && !cancellation.isCancelled)
     }
 
-    @Test func anEncoderOnAnotherThreadIsCounted() throws {
+    @Test func encoderThreadTimeCounts() throws {
         let picture = try Pictures.colourful(width: 2000, height: 1500)
         let cancellation = ImagingCancellation(processorTime: .milliseconds(500))
         let error = #expect(throws: ImagingError.self) {
@@ -69,7 +69,7 @@ import Darwin
         #expect(error == .timedOut)
     }
 
-    @Test func aLimitOfZeroEndsWorkBeforeItBegins() throws {
+    @Test func zeroLimitTimesOutBeforeWork() throws {
         let file = try Pictures.file(.png)
         let none = ImagingCancellation(processorTime: .zero)
         #expect(throws: ImagingError.timedOut) {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct RefusalTests {
-    @Test func nothingIsEmptyInput() {
+    @Test func zeroBytesAreEmptyInput() {
         #expect(throws: ImagingError.emptyInput) { try ImageEngine.decode([]) }
     }
 
@@ -24,7 +24,7 @@ import Testing
         ("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "only zero bytes"),
         ("PK\u{3}\u{4}", "a ZIP archive"), ("\0\0\0\u{18}ftypmp42", "a video"),
     ])
-    func otherFilesAreNamed(content: String, name: String) {
+    func otherFileTypesAreNamed(content: String, name: String) {
         #expect(throws: ImagingError.unknownFormat(looksLike: name)) {
             try ImageEngine.decode(Array(content.utf8))
         }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func heifIsReadOnlyWhenAsked() {
+    @Test func heifIsReadOnlyIfAllowed() {
         let heif = [0, 0, 0, 24] + Array("ftypheic\0\0\0\0mif1heic".utf8)
         let allowed = ImageLimits.standard.allowedFormats
         #expect(throws: ImagingError.formatNotAllowed(.heif, allowed: allowed)) {
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ImageFormat.allCases.filter(\.canEncode), [0.3, 0.5, 0.9])
-    func aTruncatedFileIsRefused(format: ImageFormat, share: Double) throws {
+    func truncatedFileThrows(format: ImageFormat, share: Double) throws {
         let whole = try Pictures.file(format, width: 400, height: 300)
         let half = Array(whole.prefix(Int(Double(whole.count) * share)))
         for box in [nil, PixelSize(width: 100, height: 100)] {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aTruncatedJPEGIsSaidToEndTooEarly() throws {
+    @Test func truncatedJPEGErrorNamesItsLength() throws {
         let half = Array(try Pictures.file(.jpeg, width: 400, height: 300).prefix(3000))
         let error = #expect(throws: ImagingError.self) { try ImageEngine.decode(half) }
         #expect(error?.description.contains("ends too early, after 3000 bytes") == true)
@@ -72,7 +72,7 @@ import Testing
         HostileFiles.png(width: 50_000, height: 50_000),
         HostileFiles.jpeg(width: 50_000, height: 50_000),
     ])
-    func anEnormousHeaderIsRefusedBeforeDecoding(file: [UInt8]) {
+    func hugeHeaderThrowsBeforeDecoding(file: [UInt8]) {
         let limit = "30,000 pixels per side"
         let size = PixelSize(width: 50_000, height: 50_000)
         #expect(throws: ImagingError.tooLarge(size: size, limit: limit)) {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func aPictureOfTooManyPixelsIsRefused() {
+    @Test func tooManyPixelsThrows() {
         let size = PixelSize(width: 19_000, height: 19_000)
         #expect(throws: ImagingError.tooLarge(size: size, limit: "100,000,000 pixels")) {
             try ImageEngine.decode(HostileFiles.png(width: 19_000, height: 19_000))
@@ -91,14 +91,14 @@ import Testing
         HostileFiles.jpeg(width: 9_000, height: 9_000, progressive: true),
         HostileFiles.png(width: 9_000, height: 9_000, interlaced: true),
     ])
-    func progressivePicturesHaveALowerLimit(file: [UInt8]) throws {
+    func progressivePicturesHaveLowerLimit(file: [UInt8]) throws {
         let error = #expect(throws: ImagingError.self) { try ImageEngine.decode(file) }
         let limit = "60,000,000 pixels for a progressive picture"
         let size = PixelSize(width: 9_000, height: 9_000)
         #expect(error == .tooLarge(size: size, limit: limit))
     }
 
-    @Test func limitsCanBeRaisedAndLowered() throws {
+    @Test func limitsAreConfigurable() throws {
         let file = try Pictures.file(.png, width: 120, height: 80)
         let tight = ImageLimits(maximumPixels: 9_599)
         #expect(throws: ImagingError.self) { try ImageEngine.inspect(file, limits: tight) }
@@ -112,7 +112,7 @@ import Testing
             for step in 1...40 {
                 var broken = whole
                 broken[(step * 7919) % whole.count] ^= 0x5A
-                // Some damage shows and some does not; whatever comes must be one of ours.
+                // Some damage is not detected. If it is, the error must be an ImagingError.
                 do throws(ImagingError) {
                     let bitmap = try ImageEngine.decode(broken)
                     #expect(bitmap.byteCount == bitmap.pixels().count)
@@ -124,9 +124,9 @@ import Testing
         }
     }
 
-    @Test func damageInsideAJPEGHeaderIsACorruptFile() throws {
+    @Test func invalidHuffmanTableThrows() throws {
         var file = try Pictures.file(.jpeg)
-        // More codes of one bit than one bit can tell apart.
+        // More one-bit codes than one bit can distinguish.
         let tables = try #require(file.indices.first { file[$0...].starts(with: [0xFF, 0xC4]) })
         file[tables + 5] = 200
         let error = #expect(throws: ImagingError.self) { try ImageEngine.decode(file) }

@@ -11,7 +11,7 @@ import Testing
         try ImageEngine.apply([.sepia(intensity: intensity)], to: Pictures.row(colours)).pixels()
     }
 
-    @Test func fullSepiaMatchesWhatCoreImageRendered() throws {
+    @Test func fullSepiaMatchesCoreImage() throws {
         let before = coreImageSepiaPairs.map { colour($0.before) }
         let after = coreImageSepiaPairs.flatMap { colour($0.after) }
         #expect(coreImageSepiaPairs.count == 200)
@@ -30,13 +30,13 @@ import Testing
             ([128, 128, 128], [149, 120, 63], [145, 122, 81]),
             ([0, 0, 0], [0, 0, 0], [0, 0, 0]),
         ] as [([UInt8], [UInt8], [UInt8])])
-    func goldenVectorsHold(before: [UInt8], full: [UInt8], strong: [UInt8]) throws {
+    func sepiaMatchesReferenceValues(before: [UInt8], full: [UInt8], strong: [UInt8]) throws {
         #expect(try largestDifference(sepia([before], intensity: 1), full) <= 1)
         #expect(try largestDifference(sepia([before], intensity: 0.8), strong) <= 1)
     }
 
     @Test(arguments: [0.1, 0.37, 0.5, 0.8, 1])
-    func tablesAgreeWithTheFormulaEverywhere(intensity: Double) throws {
+    func tablesMatchFormula(intensity: Double) throws {
         let levels = stride(from: 0, through: 255, by: 15).map(UInt8.init)
         let colours = levels.flatMap { red in
             levels.flatMap { green in levels.map { [red, green, $0] } }
@@ -62,13 +62,13 @@ import Testing
         }
     }
 
-    @Test func sepiaIsBrownRedAboveGreenAboveBlue() throws {
+    @Test func sepiaOfGreyIsBrown() throws {
         let result = try sepia([[128, 128, 128]], intensity: 0.8)
         #expect(result[0] > result[1] && result[1] > result[2])
     }
 
-    @Test func cssSepiaFollowsTheW3CMatrix() throws {
-        // Rows of the matrix at amount 0.8 times (200, 100, 50).
+    @Test func cssSepiaMatchesW3CMatrix() throws {
+        // The rows of the matrix at amount 0.8, multiplied by (200, 100, 50).
         let expected: [UInt8] = [172, 137, 101]
         let picture = try Pictures.row([[200, 100, 50]])
         let result = try ImageEngine.apply([.sepiaCSS(amount: 0.8)], to: picture).pixels()

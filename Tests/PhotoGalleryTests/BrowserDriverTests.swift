@@ -5,10 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The start of the browser's driver, played by shell scripts.
+/// The start of the browser's driver, with shell scripts in place of the driver.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BrowserDriverTests {
-    /// Runs a closure with a driver made of a shell script.
+    /// Runs a closure with a shell script as the driver.
     private func withDriver(
         _ script: String, _ body: (_ program: Executable, _ folder: URL) async throws -> Void
     ) async throws {
@@ -23,18 +23,18 @@ struct BrowserDriverTests {
         try await body(.path(FilePath(program.path)), folder)
     }
 
-    private static let portIsTaken = """
+    private static let portInUse = """
         echo 'Starting ChromeDriver on port 4711'
         echo 'bind() failed: Address already in use (98)' >&2
         echo 'IPv4 port not available. Exiting...'
         exit 1
         """
 
-    @Test func aDriverWhosePortIsTakenIsStartedAgain() async throws {
+    @Test func driverIsRestartedIfPortIsInUse() async throws {
         let script = """
             echo start >> starts
             if [ "$(wc -l < starts)" -lt 3 ]; then
-            \(Self.portIsTaken)
+            \(Self.portInUse)
             fi
             echo 'ChromeDriver was started successfully on port 4713.'
             exec sleep 600
@@ -48,19 +48,19 @@ struct BrowserDriverTests {
         }
     }
 
-    @Test func aDriverThatNeverStartsIsQuoted() async throws {
-        try await withDriver(Self.portIsTaken) { program, _ in
+    @Test func failureQuotesDriverOutput() async throws {
+        try await withDriver(Self.portInUse) { program, _ in
             let failure = await #expect(throws: BrowserDriver.Failure.self) {
                 try await BrowserDriver.run(program, attempts: 2) { _ in }
             }
-            let words = failure?.description ?? ""
-            #expect(words.contains("did not start in 2 attempts"))
-            #expect(words.contains("bind() failed: Address already in use (98)"))
-            #expect(words.contains("IPv4 port not available. Exiting..."))
+            let message = failure?.description ?? ""
+            #expect(message.contains("did not start in 2 attempts"))
+            #expect(message.contains("bind() failed: Address already in use (98)"))
+            #expect(message.contains("IPv4 port not available. Exiting..."))
         }
     }
 
-    @Test func whatTheClosureThrowsIsNoReasonForAnotherDriver() async throws {
+    @Test func closureErrorDoesNotRestartDriver() async throws {
         struct Refusal: Error {}
         let script = """
             echo start >> starts

@@ -15,7 +15,7 @@ struct GalleryServerTests {
 
     // MARK: The page's files
 
-    @Test func everyFileThatThePageNamesIsServed() async throws {
+    @Test func everyReferencedFileIsServed() async throws {
         try await withGallery { gallery in
             let (status, headers, html) = try await gallery.get("/")
             #expect(status == 200)
@@ -30,7 +30,7 @@ struct GalleryServerTests {
                 let (status, headers, text) = try await gallery.get(path)
                 #expect(status == 200, "\(path)")
                 #expect(headers.first(name: "x-content-type-options") == "nosniff")
-                // What a module imports must be there too.
+                // The modules that a module imports must be served too.
                 let imports = text.split(separator: "from \"./").dropFirst()
                 waiting += imports.map { "/" + $0.prefix { $0 != "\"" } }
             }
@@ -38,7 +38,7 @@ struct GalleryServerTests {
         }
     }
 
-    @Test func thePageMayLoadNothingFromElsewhere() async throws {
+    @Test func contentPolicyBlocksExternalResources() async throws {
         try await withGallery { gallery in
             let (_, headers, _) = try await gallery.get("/")
             let policy = try #require(headers.first(name: "content-security-policy"))
@@ -47,12 +47,12 @@ struct GalleryServerTests {
         }
     }
 
-    // MARK: Who may ask
+    // MARK: Access
 
     @Test(arguments: [
         "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1",
     ])
-    func otherHostNamesAreRefused(host: String) async throws {
+    func otherHostNamesAreRejected(host: String) async throws {
         try await withGallery { gallery in
             let (status, headers, text) = try await gallery.get("/", headers: [("Host", host)])
             #expect(status == 403)
@@ -72,7 +72,7 @@ struct GalleryServerTests {
         }
     }
 
-    @Test func requestsFromOtherPagesAreRefused() async throws {
+    @Test func crossSiteRequestsAreRejected() async throws {
         try await withGallery { gallery in
             let report = #"{"page":"\#(Self.page)","row":0}"#
             let foreign = try await gallery.post(
@@ -83,7 +83,7 @@ struct GalleryServerTests {
             #expect(crossSite.status == 403)
             let own = try await gallery.post(
                 "/api/retry", report, headers: [("Origin", gallery.url)])
-            #expect(own.status == 410, "let in, and told that the page is not known")
+            #expect(own.status == 410, "The request is accepted, but the page is unknown.")
             let link = try await gallery.get("/", headers: [("Sec-Fetch-Site", "cross-site")])
             #expect(link.status == 200)
         }
@@ -100,7 +100,7 @@ struct GalleryServerTests {
         let photos: [Photo]
     }
 
-    @Test func theListComesInPages() async throws {
+    @Test func listIsServedInPages() async throws {
         try await withGallery { gallery in
             func photos(_ query: String) async throws -> Photos {
                 let text = try await gallery.get("/api/photos\(query)").text
@@ -126,7 +126,7 @@ struct GalleryServerTests {
         #"{"page":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a","first":0,"last":1,"phase":"flying","sequence":1}"#,
         "no json",
     ])
-    func reportsThatMakeNoSenseAreRefused(report: String) async throws {
+    func invalidReportsAreRejected(report: String) async throws {
         try await withGallery { gallery in
             let status = try await gallery.post("/api/viewport", report).status
             #expect(status == 400)
@@ -168,7 +168,7 @@ struct GalleryServerTests {
         return events
     }
 
-    @Test func aPageIsToldHowItsRowsGetOn() async throws {
+    @Test func pageReceivesRowProgress() async throws {
         try await withGallery { gallery in
             let seen = try await events(gallery) { event in
                 if event.hasPrefix("event: hello") {
@@ -189,7 +189,7 @@ struct GalleryServerTests {
         }
     }
 
-    @Test func aPageThatComesBackIsToldEverythingAgain() async throws {
+    @Test func returningPageReceivesFullState() async throws {
         try await withGallery { gallery in
             _ = try await events(gallery) { event in
                 if event.hasPrefix("event: hello") {
@@ -205,7 +205,7 @@ struct GalleryServerTests {
         }
     }
 
-    @Test func anOldReportDoesNotUndoANewerOne() async throws {
+    @Test func outdatedReportIsIgnored() async throws {
         try await withGallery { gallery in
             let seen = try await events(gallery) { event in
                 if event.hasPrefix("event: hello") {
@@ -223,7 +223,7 @@ struct GalleryServerTests {
         }
     }
 
-    @Test func aTakenPortSaysWhichFlagChangesIt() async throws {
+    @Test func portInUseErrorNamesFlag() async throws {
         try await withGallery { gallery in
             let downloader = PhotoDownloader()
             let second = GalleryServer(

@@ -4,10 +4,10 @@ import PhotoPipeline
 import TestSupport
 import Testing
 
-/// The page in a real browser: what a person sees.
+/// The page in a real browser, as a person sees it.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct PageTests {
-    /// Rows on the screen, not those kept ready above and below it.
+    /// The rows on the screen, without the spare rows above and below it.
     private static let onScreen = """
         [...document.querySelectorAll('.row')].filter(row => {
             const box = row.getBoundingClientRect();
@@ -20,7 +20,7 @@ struct PageTests {
             row.dataset.picture === 'filtered' || row.dataset.state === 'failed'))(\(onScreen))
         """
 
-    @Test func rowsReachFilteredAndAFailedOneSaysSo() async throws {
+    @Test func rowsAreFilteredOrShowTheirFailure() async throws {
         try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
                 try await browser.open(gallery.url)
@@ -44,14 +44,14 @@ struct PageTests {
         }
     }
 
-    @Test func scrollingFarShowsTheRowsThereWithTheirOwnPictures() async throws {
+    @Test func distantRowsShowTheirOwnPicturesAfterScroll() async throws {
         try await withGallery { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
                 try await browser.open(gallery.url)
                 try await browser.wait(for: Self.allDone, "the first rows are done")
                 _ = try await browser.evaluate(
                     "window.before = scrollY; scrollTo(0, document.body.scrollHeight / 2)")
-                try await browser.wait(for: "scrollY !== window.before", "it scrolled")
+                try await browser.wait(for: "scrollY !== window.before", "the page has scrolled")
                 try await browser.wait(
                     for: "document.documentElement.dataset.phase === 'settled' && \(Self.allDone)",
                     "the rows in the middle are done")
@@ -64,7 +64,7 @@ struct PageTests {
                 #expect(wrong == "0")
                 let first = try await browser.evaluate("return \(Self.onScreen)[0].dataset.row")
                 #expect(try #require(Int(first)) > 50)
-                // What was passed on the way was never fetched.
+                // The rows that were scrolled past were not downloaded.
                 let requested = gallery.origin.catalog.entries.count {
                     gallery.origin.requestCount(for: $0.path) > 0
                 }
@@ -73,7 +73,7 @@ struct PageTests {
         }
     }
 
-    @Test func namesAreTextAndNeverMarkup() async throws {
+    @Test func namesAreShownAsPlainText() async throws {
         let name = "<img src=x onerror=\"document.title='owned'\"><b>bold</b>"
         let failure = PhotoFailure(stage: .source, reason: "<i>No</i> URL.", isRetryable: false)
         let photo = PhotoRecord(id: PhotoID(rawValue: 1), name: name, failure: failure)
@@ -93,7 +93,7 @@ struct PageTests {
         }
     }
 
-    @Test func itFitsANarrowDarkScreen() async throws {
+    @Test func pageFitsNarrowDarkScreen() async throws {
         try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 500, height: 800) { browser in
                 try await browser.command(
@@ -113,10 +113,9 @@ struct PageTests {
     }
 }
 
-/// Pictures of the page, kept for whoever wants to look, in the folder that SCREENSHOTS names.
+/// Screenshots of the page, stored in the folder that the environment variable SCREENSHOTS names.
 enum Screenshots {
-    /// Small photos for tests; for pictures that people look at, larger ones, which take their
-    /// time.
+    /// Small photos for tests, and larger photos, which take longer, for stored screenshots.
     static var origin: DemoOriginServer.Configuration {
         var configuration = DemoOriginServer.Configuration.quick
         if ProcessInfo.processInfo.environment["SCREENSHOTS"] != nil {
@@ -125,7 +124,7 @@ enum Screenshots {
         return configuration
     }
 
-    /// Waits until nothing fades or moves, spinners aside, and takes the picture.
+    /// Takes a screenshot after all animations, except spinners, have ended.
     static func take(_ browser: Browser, as name: String) async throws {
         try await browser.wait(
             for:

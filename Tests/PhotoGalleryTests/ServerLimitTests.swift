@@ -6,12 +6,12 @@ import Testing
 
 @testable import PhotoGallery
 
-/// Clients that are slow, silent or too many, each against the limit that ends it.
+/// Clients that are slow, silent or too many, and the limits that stop them.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ServerLimitTests {
     private static let page = String(repeating: "0b", count: 16)
 
-    /// No limit of time that a busy machine could come near: a test sets the one that it is about.
+    /// Time limits that even a busy machine does not reach; each test sets the limit that it tests.
     private static var limits: GalleryLimits {
         var limits = GalleryLimits()
         limits.firstRequestTime = .seconds(100)
@@ -29,7 +29,7 @@ struct ServerLimitTests {
 
     // MARK: Time
 
-    @Test func aSilentConnectionIsClosed() async throws {
+    @Test func silentConnectionIsClosed() async throws {
         var limits = Self.limits
         limits.firstRequestTime = .milliseconds(300)
         try await withGallery(limits: limits) { gallery in
@@ -37,7 +37,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aHalfRequestIsClosedHoweverItGoesOn() async throws {
+    @Test func incompleteRequestIsClosedDespiteNewBytes() async throws {
         var limits = Self.limits
         limits.firstRequestTime = .milliseconds(500)
         try await withGallery(limits: limits) { gallery in
@@ -48,7 +48,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aConnectionThatIsKeptAfterAnAnswerIsClosed() async throws {
+    @Test func idleConnectionIsClosedAfterResponse() async throws {
         var limits = Self.limits
         limits.idleTime = .milliseconds(300)
         try await withGallery(limits: limits) { gallery in
@@ -59,7 +59,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aBodyThatDripsIsClosed() async throws {
+    @Test func slowRequestBodyIsClosed() async throws {
         var limits = Self.limits
         limits.bodyTime = .milliseconds(500)
         try await withGallery(limits: limits) { gallery in
@@ -73,7 +73,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aBodyThatNobodyWantsIsNotReadForEver() async throws {
+    @Test func bodyOfRejectedRequestIsNotReadForever() async throws {
         var limits = Self.limits
         limits.bodyTime = .milliseconds(500)
         try await withGallery(limits: limits) { gallery in
@@ -84,7 +84,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+    @Test func tooLargeBodyIsRejected() async throws {
         try await withGallery { gallery in
             let (status, _, _) = try await gallery.post(
                 "/api/viewport", String(repeating: " ", count: 20_000))
@@ -92,14 +92,15 @@ struct ServerLimitTests {
         }
     }
 
-    /// What the server writes has no place any more after some megabytes.
-    @Test func aClientThatDoesNotReadIsClosed() async throws {
+    /// The buffers of the connection are full after some megabytes.
+    @Test func clientThatDoesNotReadIsDisconnected() async throws {
         var limits = Self.limits
         limits.writeTime = .milliseconds(500)
         try await withGallery(limits: limits) { gallery in
             let client = RawClient(port: gallery.port, receiveBuffer: 4_096)
             let request = head("GET /app.js", port: gallery.port)
-            // Sent all at once, and no answer is read until the server has given up.
+            // Sends without pause, and reads no response until the server has closed the
+            // connection.
             let isGone = await onThread {
                 while client.send(request) {}
                 return true
@@ -108,19 +109,19 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aConnectionIsClosedAlthoughTheClientKeepsItsSideOpen() async throws {
+    @Test func halfClosedConnectionIsClosed() async throws {
         var limits = Self.limits
         limits.closeTime = .milliseconds(300)
         try await withGallery(limits: limits) { gallery in
             let client = RawClient(port: gallery.port)
             client.send(head("GET /nothing", port: gallery.port, "Connection: close"))
             #expect(await client.isClosedByServer())
-            // Until the other half is closed too, the system takes what is sent.
+            // The system accepts bytes until the other half of the connection is closed too.
             await client.sendUntilRefused("a", every: 20)
         }
     }
 
-    @Test func aStreamOfEventsHasNoLimitOfTime() async throws {
+    @Test func eventStreamHasNoTimeLimit() async throws {
         var limits = GalleryLimits()
         limits.firstRequestTime = .milliseconds(100)
         limits.idleTime = .milliseconds(100)
@@ -130,22 +131,22 @@ struct ServerLimitTests {
             let client = RawClient(port: gallery.port)
             client.send(head("GET /api/events?page=\(Self.page)", port: gallery.port))
             #expect(await client.read(until: "event: queues").hasPrefix("HTTP/1.1 200 OK\r\n"))
-            #expect(!client.hasNews(within: 1_000), "nothing happens, and it stays open")
+            #expect(!client.isReadable(within: 1_000), "The stream stays open without events.")
         }
     }
 
     // MARK: Numbers
 
-    /// The system accepts some connections at once before the limit is looked at, hence more than
-    /// the limit.
-    @Test func connectionsBeyondTheLimitWaitUntilOthersAreClosed() async throws {
+    /// The system accepts some connections before the server checks the limit, so the test opens
+    /// more connections than the limit.
+    @Test func connectionsBeyondLimitWait() async throws {
         var limits = Self.limits
         limits.connections = 10
         try await withGallery(limits: limits) { gallery in
             var silent = (0..<40).map { _ in RawClient(port: gallery.port) }
             let client = RawClient(port: gallery.port)
             client.send(head("GET /nothing", port: gallery.port))
-            #expect(!client.hasNews(within: 500))
+            #expect(!client.isReadable(within: 500))
             silent.removeAll()
             #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
         }
@@ -163,7 +164,7 @@ struct ServerLimitTests {
         return String(repeating: "0", count: 32 - digits.count) + digits
     }
 
-    @Test func streamsOfOnePageAreLimited() async throws {
+    @Test func streamsPerPageAreLimited() async throws {
         var limits = Self.limits
         limits.streamsPerPage = 2
         try await withGallery(limits: limits) { gallery in
@@ -180,7 +181,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func streamsAndPagesAreLimitedInAll() async throws {
+    @Test func totalStreamsAndPagesAreLimited() async throws {
         var limits = Self.limits
         limits.streams = 3
         try await withGallery(limits: limits) { gallery in
@@ -209,17 +210,17 @@ struct ServerLimitTests {
 
     // MARK: Reports
 
-    @Test func ofReportsThatComeDuringAnotherOnlyTheNewestIsActedOn() async throws {
+    @Test func onlyNewestQueuedReportIsProcessed() async throws {
         try await withGallery { gallery in
             let pages = gallery.server.pages
             let id = try #require(PageID(Self.page))
             _ = try await pages.streamOpened(id)
-            let (began, goOn) = (Signal(), Signal())
+            let (began, proceed) = (Signal(), Signal())
             let done = Mutex<[Int]>([])
             let first = Task {
                 try await pages.report(id, sequence: 1) { _ in
                     began.send()
-                    _ = await goOn.arrives()
+                    _ = await proceed.arrives()
                     done.withLock { $0.append(1) }
                 }
             }
@@ -229,7 +230,7 @@ struct ServerLimitTests {
                     done.withLock { $0.append(number) }
                 }
             }
-            goOn.send()
+            proceed.send()
             try await first.value
             #expect(done.withLock { $0 } == [1, 1_000])
             try await pages.report(id, sequence: 1_001) { _ in done.withLock { $0.append(1_001) } }
@@ -238,7 +239,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func aReportOfManyRowsCountsForThoseInTheMiddle() async throws {
+    @Test func largeViewportIsReducedToMiddleRows() async throws {
         var limits = Self.limits
         limits.visibleRows = 3
         try await withGallery(limits: limits) { gallery in
@@ -248,7 +249,7 @@ struct ServerLimitTests {
             let status = try await gallery.post("/api/viewport", report).status
             #expect(status == 204)
             let seen = await client.read(until: "\"filtered\":3")
-            // The members of a JSON object come in any order, so a comma or a brace may follow.
+            // The members of a JSON object have no fixed order, so a comma or a brace may follow.
             let rows = seen.matches(of: /"row":(\d+)/).compactMap { Int($0.1) }
             #expect(Set(rows) == [99, 100, 101])
         }
@@ -261,19 +262,19 @@ struct ServerLimitTests {
         "localhost:PORT@evil.example",
         "localhost:PORT:PORT", "localhost:PORT ", "[::1]", "localhost.:PORT", "evil.example:PORT",
     ])
-    func aHostThatIsNotExactlyOursIsRefused(host: String) async throws {
+    func inexactHostIsRejected(host: String) async throws {
         try await withGallery { gallery in
             let host = host.split(separator: "PORT", omittingEmptySubsequences: false)
                 .joined(separator: "\(gallery.port)")
             let client = RawClient(port: gallery.port)
             client.send("GET / HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
             let answer = await client.read(until: "\r\n\r\n")
-            // White space at the end is no part of a field.
+            // White space at the end of a line is not part of the field.
             #expect(answer.hasPrefix(host.hasSuffix(" ") ? "HTTP/1.1 200 " : "HTTP/1.1 403 "))
         }
     }
 
-    @Test func twoHostsAreRefused() async throws {
+    @Test func requestWithoutExactlyOneHostIsRejected() async throws {
         try await withGallery { gallery in
             for second in ["localhost:\(gallery.port)", "evil.example"] {
                 let client = RawClient(port: gallery.port)
@@ -288,7 +289,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func headIsAnsweredWithoutABody() async throws {
+    @Test func headResponsesHaveNoBody() async throws {
         try await withGallery { gallery in
             for path in [
                 "/", "/app.js", "/api/photos", "/api/events?page=\(Self.page)", "/nothing",
@@ -301,7 +302,7 @@ struct ServerLimitTests {
                 #expect(answer.hasSuffix("\r\n\r\n"), "\(path)")
                 #expect(answer.lowercased().contains("\r\nx-content-type-options: nosniff\r\n"))
             }
-            // A HEAD for the events opens no page.
+            // A HEAD request for the events does not open a page.
             let (_, headers, text) = try await gallery.get("/")
             #expect(headers.first(name: "content-length") == "\(text.utf8.count)")
             let report =
@@ -310,7 +311,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func whatDoesNotExistSaysSo() async throws {
+    @Test func unknownPathIsNotFound() async throws {
         try await withGallery { gallery in
             let (status, headers, text) = try await gallery.get("/nothing")
             #expect(status == 404)

@@ -4,7 +4,8 @@ package func comesTrue(_ condition: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + .seconds(120)
     while !condition() {
         guard ContinuousClock.now < end else { return false }
-        // Polls, because there is no notification; sleeps, because other threads need the processor.
+        // Polls, because there is no notification; sleeps, because other threads need the
+        // processor.
         try? await Task.sleep(for: .milliseconds(1))
     }
     return true

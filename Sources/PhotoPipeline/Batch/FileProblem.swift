@@ -19,7 +19,7 @@ struct FileProblem: Error, Equatable {
         let advice =
             switch code {
             case ENOSPC, EDQUOT: " Free some space, then run the same command again."
-            case EACCES, EPERM, EROFS: " Choose a folder that you have permission to write to."
+            case EACCES, EPERM, EROFS: " Choose a folder that you can write to."
             case ENOTDIR: " A file with that name exists. Choose another folder."
             default: ""
             }

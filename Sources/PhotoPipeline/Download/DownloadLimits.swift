@@ -10,7 +10,7 @@ public struct DownloadLimits: Sendable, Hashable {
     /// The maximum time until a server's response begins, including the name lookup and the
     /// connection: 15 seconds.
     ///
-    /// Interim responses (status 1xx) do not count. The limit starts anew for each redirection.
+    /// Interim responses (status 1xx) do not count. The limit restarts for each redirection.
     public var firstByteTimeout: Duration = .seconds(15)
     /// The maximum silence in the middle of a response: 10 seconds.
     public var idleTimeout: Duration = .seconds(10)

@@ -27,7 +27,7 @@ extension PhotoListController {
         case .downloaded, .filtered:
             return renew(row)
         case .new, .failed:
-            // The row has no picture: it was evicted twice, or it failed meanwhile.
+            // The row has no picture: it was evicted twice, or it has failed since.
             return []
         }
     }

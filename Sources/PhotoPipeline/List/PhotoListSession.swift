@@ -68,7 +68,7 @@ public actor PhotoListSession {
     }
 
     deinit {
-        // Released without close(): suspended queues would keep their operations for ever.
+        // Released without close(): suspended queues would keep their operations forever.
         pending.cancelAll()
     }
 

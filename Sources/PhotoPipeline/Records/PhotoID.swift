@@ -4,7 +4,7 @@
 /// read again, or grows at its top, keeps the identifiers of its photos. A client can therefore
 /// request a photo without knowing a URL or a path.
 public struct PhotoID: Hashable, Comparable, Sendable {
-    /// The numeric value, which has no meaning of its own.
+    /// The numeric value; opaque.
     public let rawValue: UInt64
 
     /// Creates an identifier from a number.

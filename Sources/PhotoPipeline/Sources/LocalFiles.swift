@@ -120,7 +120,7 @@ extension LocalFiles {
             guard case .file(let byteCount) = kind else {
                 return failure("This is not a regular file.")
             }
-            // One byte more than the limit reveals a file that has grown meanwhile.
+            // One byte more than the limit reveals a file that has grown since.
             let bytes =
                 byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: "file")
             guard let bytes, bytes.count <= limit else {

@@ -48,8 +48,8 @@ extension PhotoList {
     ///
     /// Photos are named by their path in the folder and sorted in natural order. Pictures are
     /// recognised by extension, and files with an unknown extension by their first bytes; decoding
-    /// then shows whether a file really is a picture. ``unsupportedFiles`` lists pictures in unsupported
-    /// formats. Names need not be UTF-8.
+    /// then shows whether a file really is a picture. ``unsupportedFiles`` lists pictures in
+    /// unsupported formats. Names need not be UTF-8.
     ///
     /// Hidden files and folders are skipped. A link to a picture inside the folder is included; a
     /// link to a file outside is not, and linked folders are not entered, so no picture is found

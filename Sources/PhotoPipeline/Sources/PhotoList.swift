@@ -34,9 +34,9 @@ public struct PhotoList: Sendable, Equatable {
 extension PhotoList {
     /// Parses the bytes of a file or a web response as a list.
     ///
-    /// The bytes decide the type: a property list (XML or binary), JSON, a text with one URL a line
-    /// (blank lines and lines starting with # are ignored), or a picture, which becomes a list of
-    /// one photo. Property lists and JSON may be a dictionary of name → URL, an array of
+    /// The bytes decide the type: a property list (XML or binary), JSON, a text file with one URL
+    /// per line (blank lines and lines starting with # are ignored), or a picture, which becomes a
+    /// list of one photo. Property lists and JSON may be a dictionary of name → URL, an array of
     /// dictionaries with `name` and `url`, or an array of URLs. Dictionaries have no order and are
     /// sorted by name in natural order (photo2 before photo10); all other lists keep their order.
     ///

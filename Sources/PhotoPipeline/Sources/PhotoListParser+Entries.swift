@@ -88,7 +88,7 @@ extension PhotoListParser {
         }
     }
 
-    /// The text for a key; `nil` if the value is missing, blank, or not a text.
+    /// The text for a key; `nil` if the value is missing, blank, or not a string.
     private func text(of key: String, in members: [ListValue.Member]) -> String? {
         for member in members where member.key == key {
             if case .text(let text) = member.value, !PhotoURL.trim(text).isEmpty { return text }

@@ -107,7 +107,7 @@ struct PhotoListParser {
         try builder.add(url)
     }
 
-    // MARK: A text
+    // MARK: A text file
 
     private func addLines(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
         let lines = textBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

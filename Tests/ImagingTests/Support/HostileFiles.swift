@@ -1,6 +1,6 @@
-/// Files that lie, put together byte by byte.
+/// Files with false headers, built byte by byte.
 enum HostileFiles {
-    /// A PNG whose header claims a size and which holds `data` as its compressed pixels.
+    /// A PNG with the given size in its header and `data` as its compressed pixels.
     static func png(
         width: Int, height: Int, bitDepth: UInt8 = 8, colourType: UInt8 = 2,
         interlaced: Bool = false,
@@ -13,7 +13,7 @@ enum HostileFiles {
             + chunk("IHDR", header) + chunk("IDAT", data) + chunk("IEND", [])
     }
 
-    /// A JPEG's start with a frame header that claims a size; no data follows.
+    /// The start of a JPEG with the given size in its frame header; no data follows.
     static func jpeg(width: Int, height: Int, progressive: Bool = false) -> [UInt8] {
         let size = bigEndian(height).suffix(2) + bigEndian(width).suffix(2)
         let components: [UInt8] = [3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0]

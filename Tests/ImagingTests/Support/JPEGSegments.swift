@@ -1,4 +1,4 @@
-/// Segments put into a JPEG right after its start mark.
+/// Segments for insertion into a JPEG directly after its start marker.
 enum JPEGSegments {
     static func inserting(_ segment: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
         Array(jpeg[..<2]) + segment + Array(jpeg[2...])

@@ -1,8 +1,8 @@
 import Imaging
 
-/// Pictures made by the tests themselves.
+/// Pictures for tests.
 enum Pictures {
-    /// One colour everywhere.
+    /// A picture of one colour.
     static func plain(_ red: UInt8, _ green: UInt8, _ blue: UInt8, size: PixelSize) throws -> Bitmap
     {
         let count = size.width * size.height
@@ -10,7 +10,7 @@ enum Pictures {
             size: size, pixels: Array(repeating: [red, green, blue], count: count).flatMap(\.self))
     }
 
-    /// Smooth colours with some texture: compresses like a photo, not like a drawing.
+    /// Smooth colours with some texture, which compress like a photo and not like a drawing.
     static func colourful(width: Int, height: Int) throws -> Bitmap {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
         var noise: UInt32 = 1
@@ -27,13 +27,13 @@ enum Pictures {
         return try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
     }
 
-    /// Every colour of `colours` as one pixel of a row.
+    /// A row with one pixel for each colour.
     static func row(_ colours: [[UInt8]]) throws -> Bitmap {
         try Bitmap(
             size: PixelSize(width: colours.count, height: 1), pixels: colours.flatMap(\.self))
     }
 
-    /// The left half red, the right half blue.
+    /// A picture whose left half is red and whose right half is blue.
     static func halves(width: Int, height: Int) throws -> Bitmap {
         var pixels: [UInt8] = []
         for _ in 0..<height {
@@ -56,8 +56,8 @@ extension Bitmap {
     }
 }
 
-/// The largest difference between two equally long lists of levels.
+/// The largest difference between two lists of levels with equal lengths.
 func largestDifference(_ a: [UInt8], _ b: [UInt8]) -> Int {
-    precondition(a.count == b.count, "only pictures of one size can be compared")
+    precondition(a.count == b.count, "Only pictures of equal sizes can be compared.")
     return zip(a, b).map { abs(Int($0) - Int($1)) }.max() ?? 0
 }

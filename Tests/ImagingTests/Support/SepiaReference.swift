@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sepia formula, written down as plainly as possible: the oracle for the engine's tables.
+/// The sepia formula in its simplest form; the reference for the engine's tables.
 enum SepiaReference {
     static func apply(_ colour: [UInt8], intensity: Double) -> [UInt8] {
         let linear = colour.map { decode(Double($0) / 255) }

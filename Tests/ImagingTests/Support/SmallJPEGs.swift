@@ -1,7 +1,6 @@
 import Foundation
 
-/// JPEGs of 96 × 64 pixels as libjpeg writes them when it is asked for what the engine never
-/// writes.
+/// JPEGs of 96 × 64 pixels, written by libjpeg with options that the engine does not use.
 enum SmallJPEGs {
     /// Progressive, in ten scans.
     static let progressive = decoded(
@@ -31,7 +30,7 @@ enum SmallJPEGs {
         I8tpL36bHTJw3N6DFjeG/ZsJvyHGwo4X5cksNyH+PFi3PMQHCq83JzNuLmhJN864kjr75s7iL//Z
         """)
 
-    /// With a restart mark after every third macroblock.
+    /// With a restart marker after every third macroblock.
     static let withRestarts = decoded(
         """
         /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+
@@ -58,7 +57,7 @@ enum SmallJPEGs {
 
     private static func decoded(_ text: String) -> [UInt8] {
         guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-            preconditionFailure("the text of a picture is no Base64")
+            preconditionFailure("The text of a picture is not valid Base64.")
         }
         return [UInt8](data)
     }

@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// A real browser without a window, steered by the WebDriver protocol.
+/// A real browser without a window, controlled through the WebDriver protocol.
 ///
 /// Chromium and its driver come from the packages that `make test` installs.
 struct Browser {
@@ -43,14 +43,15 @@ struct Browser {
             "alwaysMatch": [
                 "browserName": "chrome", "goog:chromeOptions": options,
                 "goog:loggingPrefs": ["browser": "ALL"],
-                // Longer than a script waits by itself, so that this says what it waited for.
+                // Longer than the deadline of `wait`, so that its error names the condition.
                 "timeouts": ["script": 60_000],
             ]
         ]
         let answer = try await Self.call(
             client, "POST", "\(driver)/session", ["capabilities": capabilities])
         guard let value = answer as? [String: Any], let id = value["sessionId"] as? String else {
-            throw Failure(description: "no session: \(String(describing: answer))")
+            throw Failure(
+                description: "The driver started no session: \(String(describing: answer))")
         }
         session = "\(driver)/session/\(id)"
     }
@@ -59,7 +60,7 @@ struct Browser {
         _ = try await Self.call(client, "DELETE", session, nil)
     }
 
-    /// Opens an address.
+    /// Opens a URL.
     func open(_ url: String) async throws {
         _ = try await Self.call(client, "POST", "\(session)/url", ["url": url])
     }
@@ -71,40 +72,42 @@ struct Browser {
         return value.map { "\($0)" } ?? ""
     }
 
-    /// Asks the page until a script says true; the page's own promises tell it when to look again.
-    func wait(for condition: String, _ what: String) async throws {
+    /// Waits until a script in the page returns true; checks once per frame.
+    ///
+    /// - Parameter description: the condition in words, for the error.
+    func wait(for condition: String, _ description: String) async throws {
         let script = """
             const done = arguments[0], deadline = Date.now() + 45000;
-            const look = () => {
+            const check = () => {
                 if (\(condition)) done("yes");
                 else if (Date.now() > deadline) done("no");
-                else requestAnimationFrame(look);
+                else requestAnimationFrame(check);
             };
-            look();
+            check();
             """
         let value = try await Self.call(
             client, "POST", "\(session)/execute/async", ["script": script, "args": []])
         guard value as? String == "yes" else {
-            throw Failure(description: "the page never came to this: \(what)")
+            throw Failure(description: "The page did not reach this state: \(description)")
         }
     }
 
-    /// What the page looks like, as PNG.
+    /// A screenshot of the page, as PNG.
     func screenshot() async throws -> Data {
         let value = try await Self.call(client, "GET", "\(session)/screenshot", nil)
         guard let text = value as? String, let data = Data(base64Encoded: text) else {
-            throw Failure(description: "no screenshot")
+            throw Failure(description: "The driver returned no screenshot.")
         }
         return data
     }
 
-    /// A command of the browser's own protocol, such as one that emulates a device.
+    /// Sends a command of the browser's own protocol, for example to emulate a device.
     func command(_ name: String, _ parameters: [String: Any]) async throws {
         _ = try await Self.call(
             client, "POST", "\(session)/goog/cdp/execute", ["cmd": name, "params": parameters])
     }
 
-    /// What the page wrote to its console: errors, refused scripts and pictures.
+    /// The messages in the page's console: errors, blocked scripts and pictures.
     func consoleMessages() async throws -> [String] {
         let value = try await Self.call(client, "POST", "\(session)/se/log", ["type": "browser"])
         let entries = value as? [[String: Any]] ?? []

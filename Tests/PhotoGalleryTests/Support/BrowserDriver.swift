@@ -1,6 +1,6 @@
 import Subprocess
 
-/// The program that steers a browser, `chromedriver`, as a child process.
+/// The program that controls a browser, `chromedriver`, as a child process.
 enum BrowserDriver {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -14,14 +14,16 @@ enum BrowserDriver {
         _ program: Executable = .name("chromedriver"), attempts: Int = 10,
         _ body: @escaping @Sendable (_ port: Int) async throws -> Void
     ) async throws {
-        var words = ""
+        var output = ""
         for _ in 0..<attempts {
             let run = try await Subprocess.run(
                 program, arguments: ["--port=0"], input: .none, output: .sequence,
                 error: .combinedWithOutput
             ) { driver in
                 let announcement = try await announcement(driver.standardOutput)
-                guard let port = announcement.port else { return Attempt.ended(announcement.words) }
+                guard let port = announcement.port else {
+                    return Attempt.ended(output: announcement.output)
+                }
                 do {
                     try await body(port)
                 } catch {
@@ -33,32 +35,31 @@ enum BrowserDriver {
             }
             switch run.closureResult {
             case .done: return
-            case .ended(let sentence): words = sentence
+            case .ended(let text): output = text
             }
         }
         throw Failure(
             description:
-                "the browser's driver did not start in \(attempts) attempts; "
-                + "it said: \(words)")
+                "The browser's driver did not start in \(attempts) attempts. "
+                + "Its output: \(output)")
     }
 
     private enum Attempt: Sendable {
         case done
-        case ended(_ words: String)
+        case ended(output: String)
     }
 
-    /// The port on which a driver says that it listens, nil if it ended without, and all that it
-    /// said.
+    /// The port that a driver announces, nil if the driver ended without one, and its output.
     private static func announcement(
-        _ output: SubprocessOutputSequence
-    ) async throws -> (port: Int?, words: String) {
-        var words: [String] = []
-        for try await line in output.strings() {
-            words.append(line)
+        _ standardOutput: SubprocessOutputSequence
+    ) async throws -> (port: Int?, output: String) {
+        var lines: [String] = []
+        for try await line in standardOutput.strings() {
+            lines.append(line)
             guard let range = line.firstRange(of: "successfully on port ") else { continue }
             let digits = line[range.upperBound...].prefix { $0.isNumber }
             if let port = Int(digits) { return (port, "") }
         }
-        return (nil, words.joined(separator: "\n"))
+        return (nil, lines.joined(separator: "\n"))
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PhotoGallery
 
-/// A gallery that runs, and a client to ask it.
+/// A running gallery, and a client for it.
 struct Gallery: Sendable {
     let port: Int
     let origin: DemoOriginServer
@@ -44,7 +44,7 @@ struct Gallery: Sendable {
     }
 }
 
-/// Runs a gallery of the demo's photos, or of others, for as long as a closure needs it.
+/// Runs a gallery of the demo's photos, or of the given photos, for the duration of a closure.
 func withGallery(
     _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
     limits: GalleryLimits = GalleryLimits(),

@@ -8,14 +8,16 @@ import Musl
 import Glibc
 #endif
 
-/// A client that sends what a test says, down to the bytes, and as slowly: no HTTP client does
-/// that.
+/// A client that sends exactly the bytes of a test, as slowly as the test requires. No HTTP client
+/// does that.
 ///
-/// Reading blocks, so it runs on threads of its own. Closed when it is dropped.
+/// Reading blocks, so it runs on separate threads. The connection is closed when the client is
+/// released.
 final class RawClient: Sendable {
     private let file: Int32
 
-    /// - Parameter receiveBuffer: bytes that the system keeps for a client that does not read.
+    /// - Parameter receiveBuffer: the size of the system's receive buffer in bytes; nil for the
+    ///   default.
     init(port: Int, receiveBuffer: Int32? = nil) {
         #if canImport(Glibc)
         file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -25,7 +27,7 @@ final class RawClient: Sendable {
         if var size = receiveBuffer {
             setsockopt(file, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        // A test that fails does not hang.
+        // A failing test must not hang.
         var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -38,12 +40,12 @@ final class RawClient: Sendable {
                 connect(file, $0, size) == 0
             }
         }
-        precondition(isConnected, "no connection to port \(port): error \(errno)")
+        precondition(isConnected, "cannot connect to port \(port): error \(errno)")
     }
 
     deinit { close(file) }
 
-    /// Sends text; false if the server has closed the connection.
+    /// Sends text; returns false if the server has closed the connection.
     @discardableResult
     func send(_ text: String) -> Bool {
         #if canImport(Darwin)
@@ -56,13 +58,13 @@ final class RawClient: Sendable {
             == bytes.count
     }
 
-    /// Whether something can be read, or the connection is closed, within a time.
-    func hasNews(within milliseconds: Int32) -> Bool {
+    /// Whether bytes arrive, or the server closes the connection, within a time.
+    func isReadable(within milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, milliseconds) > 0
     }
 
-    /// What comes until a text is found or the server closes the connection.
+    /// Reads until a text arrives or the server closes the connection; returns all text.
     func read(until end: String? = nil) async -> String {
         await onThread { [self] in
             var bytes: [UInt8] = []
@@ -77,21 +79,22 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Sends text again and again; returns when the server has closed the connection.
+    /// Sends text repeatedly; returns when the server has closed the connection.
     func drip(_ text: String, every milliseconds: Int32) async {
         await onThread { [self] in
-            while send(text), !hasNews(within: milliseconds) {}
+            while send(text), !isReadable(within: milliseconds) {}
         }
     }
 
-    /// Sends text again and again, also after the server has closed its own side.
+    /// Sends text repeatedly, even after the server has closed its side; returns when sending
+    /// fails.
     func sendUntilRefused(_ text: String, every milliseconds: Int32) async {
         await onThread { [self] in
             while send(text) { poll(nil, 0, milliseconds) }
         }
     }
 
-    /// True once the server has closed the connection, whatever it said before.
+    /// Reads until the connection ends; returns whether the server closed the connection.
     func isClosedByServer() async -> Bool {
         await onThread { [self] in
             var part = [UInt8](repeating: 0, count: 4_096)

@@ -14,27 +14,27 @@ import Musl
 import Darwin
 #endif
 
-/// The system's calls, with a record of them and with errors to order.
-final class CallsForTests: Sendable {
+/// The system calls, with a log of the calls and with injected errors.
+final class FileCallRecorder: Sendable {
     private struct State {
         var calls: [String] = []
         var writeError: Int32?
-        var writesBeforeIt = 0
+        var writesBeforeError = 0
     }
 
     private let state = Mutex(State())
 
-    /// What was called, in order: "sync", "link", "rename".
-    var made: [String] { state.withLock { $0.calls } }
+    /// The calls so far, in order: "sync", "link", "rename".
+    var recordedCalls: [String] { state.withLock { $0.calls } }
 
-    func forget() { state.withLock { $0.calls = [] } }
+    func clear() { state.withLock { $0.calls = [] } }
 
-    /// Lets writes fail, after some more that do not.
+    /// Makes writes fail after a number of successful writes.
     func fail(with code: Int32, after writes: Int) {
-        state.withLock { ($0.writeError, $0.writesBeforeIt) = (code, writes) }
+        state.withLock { ($0.writeError, $0.writesBeforeError) = (code, writes) }
     }
 
-    private func note(_ call: String) { state.withLock { $0.calls.append(call) } }
+    private func record(_ call: String) { state.withLock { $0.calls.append(call) } }
 
     /// - Parameter syncing: called before each sync of a file or folder.
     func calls(syncing: @escaping @Sendable () -> Void = {}) -> FileCalls {
@@ -42,8 +42,8 @@ final class CallsForTests: Sendable {
         return FileCalls(
             write: { file, bytes in
                 let code = self.state.withLock { state -> Int32? in
-                    defer { state.writesBeforeIt -= 1 }
-                    return state.writesBeforeIt <= 0 ? state.writeError : nil
+                    defer { state.writesBeforeError -= 1 }
+                    return state.writesBeforeError <= 0 ? state.writeError : nil
                 }
                 guard let code else { return system.write(file, bytes) }
                 errno = code
@@ -51,15 +51,15 @@ final class CallsForTests: Sendable {
             },
             sync: { file in
                 syncing()
-                self.note("sync")
+                self.record("sync")
                 return system.sync(file)
             },
             link: { source, target in
-                self.note("link")
+                self.record("link")
                 return system.link(source, target)
             },
             rename: { source, target in
-                self.note("rename")
+                self.record("rename")
                 return system.rename(source, target)
             })
     }
@@ -77,7 +77,7 @@ struct OutputFolderTests {
             path: Array(folder.systemPath.utf8), overwrites: overwrites, calls: calls)
     }
 
-    private func put(
+    private func write(
         _ bytes: [UInt8], as name: String, from source: URL, into folder: OutputFolder
     ) async -> String {
         do throws(PhotoStageStop) {
@@ -97,35 +97,35 @@ struct OutputFolderTests {
         try Array(Data(contentsOf: folder.appending(path: name)))
     }
 
-    // MARK: What is replaced
+    // MARK: Replacing files
 
-    @Test func aResultIsReplacedByOneOfTheSamePhotoAlsoInALaterRun() async throws {
+    @Test func resultReplacesEarlierResultOfSamePhoto() async throws {
         try await withTemporaryFolder { folder in
             for number in UInt8(1)...2 {
                 let later = try open(folder)
-                #expect(await put([number], as: "a.jpg", from: photo, into: later) == "written")
+                #expect(await write([number], as: "a.jpg", from: photo, into: later) == "written")
                 #expect(try content("a.jpg", in: folder) == [number])
             }
         }
     }
 
-    @Test func aResultOfAnotherPhotoStays() async throws {
+    @Test func resultOfOtherPhotoIsNotReplaced() async throws {
         try await withTemporaryFolder { folder in
-            #expect(try await put([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
-            let refusal = try await put([2], as: "a.jpg", from: other, into: open(folder))
+            #expect(try await write([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            let refusal = try await write([2], as: "a.jpg", from: other, into: open(folder))
             #expect(refusal.contains("a.jpg exists, but is not a result of this photo"))
             #expect(refusal.contains("--overwrite"))
             #expect(try content("a.jpg", in: folder) == [1])
             let overwriting = try open(folder, overwrites: true)
-            #expect(await put([2], as: "a.jpg", from: other, into: overwriting) == "written")
+            #expect(await write([2], as: "a.jpg", from: other, into: overwriting) == "written")
             #expect(try content("a.jpg", in: folder) == [2])
         }
     }
 
     @Test(arguments: ["a file", "a file of the same size", "a link", "a folder"])
-    func whatThisProgramDidNotWriteStays(kind: String) async throws {
+    func filesOfOtherProgramsAreNotReplaced(kind: String) async throws {
         try await withTemporaryFolder { folder in
-            #expect(try await put([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            #expect(try await write([1], as: "a.jpg", from: photo, into: open(folder)) == "written")
             let file = folder.appending(path: "a.jpg")
             try FileManager.default.removeItem(at: file)
             switch kind {
@@ -138,10 +138,10 @@ struct OutputFolderTests {
                 try FileManager.default.createDirectory(
                     at: file, withIntermediateDirectories: false)
             }
-            let reason = try await put([2], as: "a.jpg", from: photo, into: open(folder))
+            let reason = try await write([2], as: "a.jpg", from: photo, into: open(folder))
             #expect(reason.contains("a.jpg exists") || reason.contains("a folder with that name"))
             if kind.hasPrefix("a file") { #expect(try content("a.jpg", in: folder).first == 7) }
-            let forced = try await put(
+            let forced = try await write(
                 [2], as: "a.jpg", from: photo, into: open(folder, overwrites: true))
             #expect(
                 kind == "a folder"
@@ -149,34 +149,34 @@ struct OutputFolderTests {
         }
     }
 
-    @Test func aPhotoIsNotReplacedByItsOwnResultEvenIfItIsAskedFor() async throws {
+    @Test func overwriteNeverReplacesOriginal() async throws {
         try await withTemporaryFolder { folder in
             let original = folder.appending(path: "a.jpg")
             try Data([1]).write(to: original)
             let folderToOverwrite = try open(folder, overwrites: true)
-            let reason = await put([2], as: "a.jpg", from: original, into: folderToOverwrite)
+            let reason = await write([2], as: "a.jpg", from: original, into: folderToOverwrite)
             #expect(reason.contains("is the original photo"))
             #expect(try content("a.jpg", in: folder) == [1])
         }
     }
 
-    @Test func aFileThatAnotherProgramPutsThereMeanwhileStays() async throws {
+    @Test func concurrentlyCreatedFileIsNotReplaced() async throws {
         try await withTemporaryFolder { folder in
-            // The name is free when the result is written, and taken when it is to get it.
+            // The name is free when the bytes are written, but taken when the file is published.
             let file = folder.appending(path: "a.jpg")
-            let calls = CallsForTests().calls(syncing: { try? Data([7]).write(to: file) })
-            let reason = try await put(
+            let calls = FileCallRecorder().calls(syncing: { try? Data([7]).write(to: file) })
+            let reason = try await write(
                 [2], as: "a.jpg", from: photo, into: open(folder, calls: calls))
             #expect(reason.contains("a.jpg exists, but is not a result of this photo"))
             #expect(try content("a.jpg", in: folder) == [7])
         }
     }
 
-    @Test func originalsInTheFolderStopTheRunAndResultsArePassedOver() async throws {
+    @Test func originalsThrowAndResultsAreSkipped() async throws {
         try await withTemporaryFolder { folder in
             let results = folder.appending(path: "below")
             let output = try open(results)
-            #expect(await put([1], as: "a.jpg", from: photo, into: output) == "written")
+            #expect(await write([1], as: "a.jpg", from: photo, into: output) == "written")
             try Data(jpeg()).write(to: folder.appending(path: "a.jpg"))
             let all = try PhotoList.read(folder: folder).records
             #expect(all.map(\.name) == ["a.jpg", "below/a.jpg"])
@@ -193,14 +193,14 @@ struct OutputFolderTests {
         }
     }
 
-    // MARK: The record
+    // MARK: The log
 
     private var log: String { ResultLog.fileName }
 
-    @Test func theRecordSaysWhatEachResultWasMadeOf() async throws {
+    @Test func logRecordsSourceOfEachResult() async throws {
         try await withTemporaryFolder { folder in
-            _ = try await put([1, 2], as: "below/ü.jpg", from: photo, into: open(folder))
-            _ = try await put([1, 2], as: "below/ü.jpg", from: photo, into: open(folder))
+            _ = try await write([1, 2], as: "below/ü.jpg", from: photo, into: open(folder))
+            _ = try await write([1, 2], as: "below/ü.jpg", from: photo, into: open(folder))
             let text = String(decoding: try content(log, in: folder), as: UTF8.self)
             #expect(
                 text == """
@@ -210,21 +210,21 @@ struct OutputFolderTests {
         }
     }
 
-    @Test func aTornLineAndAnUnknownKeyDoNoHarm() async throws {
+    @Test func tornLineAndUnknownKeyAreIgnored() async throws {
         try await withTemporaryFolder { folder in
-            _ = try await put([1], as: "a.jpg", from: photo, into: open(folder))
-            _ = try await put([1], as: "b.jpg", from: other, into: open(folder))
+            _ = try await write([1], as: "a.jpg", from: photo, into: open(folder))
+            _ = try await write([1], as: "b.jpg", from: other, into: open(folder))
             var text = String(decoding: try content(log, in: folder), as: UTF8.self)
             text = text.replacing("\"bytes\"", with: "\"filters\":[\"sepia\"],\"bytes\"")
             text += "{\"version\":1,\"resu"
             try Data(text.utf8).write(to: folder.appending(path: log))
-            #expect(try await put([2], as: "a.jpg", from: photo, into: open(folder)) == "written")
-            #expect(try await put([3], as: "a.jpg", from: photo, into: open(folder)) == "written")
-            #expect(try await put([2], as: "b.jpg", from: other, into: open(folder)) == "written")
+            #expect(try await write([2], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            #expect(try await write([3], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            #expect(try await write([2], as: "b.jpg", from: other, into: open(folder)) == "written")
         }
     }
 
-    @Test func aNewerRecordIsLeftToANewerProgram() async throws {
+    @Test func newerLogVersionThrows() async throws {
         try await withTemporaryFolder { folder in
             try Data("{\"version\":2,\"bytes\":\"many\"}\n".utf8)
                 .write(to: folder.appending(path: log))
@@ -233,10 +233,10 @@ struct OutputFolderTests {
         }
     }
 
-    @Test func aLineWithoutItsResultDoesNoHarm() async throws {
+    @Test func logLineWithoutResultIsHarmless() async throws {
         try await withTemporaryFolder { folder in
-            // As if the program had been killed between the line and the name, twice.
-            _ = try await put([1], as: "a.jpg", from: photo, into: open(folder))
+            // The same state as after two kills between logging and publishing.
+            _ = try await write([1], as: "a.jpg", from: photo, into: open(folder))
             let path = try #require(LocalPath(folder))
             var file = try ResultLog.read(in: path).file
             try file.append(
@@ -245,16 +245,17 @@ struct OutputFolderTests {
                         result: Array("a.jpg".utf8), source: photo, byteCount: 1,
                         checksum: fnv1a([9]))
                 ], calls: .system)
-            #expect(try await put([2], as: "a.jpg", from: photo, into: open(folder)) == "written")
+            #expect(try await write([2], as: "a.jpg", from: photo, into: open(folder)) == "written")
         }
     }
 
     // MARK: The disk
 
-    @Test func resultsAreOnTheDiskBeforeTheyHaveTheirNamesInGroups() async throws {
+    @Test func resultsAreSyncedInGroupsBeforePublishing() async throws {
         try await withTemporaryFolder { folder in
-            // The first round of publishing waits in its first sync until all others are ready.
-            let calls = CallsForTests()
+            // The first round of publishing waits in its first sync until all other results are
+            // ready.
+            let calls = FileCallRecorder()
             let (count, begun, ready) = (8, Signal(), Signal())
             let isFirst = Mutex(true)
             let output = try open(
@@ -269,13 +270,13 @@ struct OutputFolderTests {
                         ready.wait()
                     }
                 }))
-            calls.forget()
+            calls.clear()
             await withTaskGroup(of: String.self) { group in
-                group.addTask { await put([0], as: "0.jpg", from: photo, into: output) }
+                group.addTask { await write([0], as: "0.jpg", from: photo, into: output) }
                 #expect(await begun.arrives())
                 for number in 1...count {
                     group.addTask {
-                        await put([UInt8(number)], as: "\(number).jpg", from: photo, into: output)
+                        await write([UInt8(number)], as: "\(number).jpg", from: photo, into: output)
                     }
                 }
                 #expect(await comesTrue { output.readyCount == count })
@@ -286,27 +287,27 @@ struct OutputFolderTests {
             let group =
                 Array(repeating: "sync", count: count + 1)
                 + Array(repeating: "link", count: count) + ["sync"]
-            #expect(calls.made == round + group)
+            #expect(calls.recordedCalls == round + group)
         }
     }
 
     @Test(arguments: [ENOSPC, EDQUOT, EROFS])
-    func theFirstOfSuchProblemsIsTheOnlyOne(code: Int32) async throws {
+    func onlyFirstDiskProblemIsReported(code: Int32) async throws {
         try await withTemporaryFolder { folder in
-            let calls = CallsForTests()
+            let calls = FileCallRecorder()
             let output = try open(folder, calls: calls.calls())
             calls.fail(with: code, after: 0)
-            let reason = await put([1], as: "a.jpg", from: photo, into: output)
+            let reason = await write([1], as: "a.jpg", from: photo, into: output)
             #expect(reason.contains("a.jpg cannot be written: "))
-            #expect(await put([1], as: "b.jpg", from: other, into: output) == "cancelled")
+            #expect(await write([1], as: "b.jpg", from: other, into: output) == "cancelled")
             #expect(output.problem?.code == code)
             #expect(try files(below: folder) == [])
         }
     }
 
-    @Test func aFullDiskIsFoundWhenTheFolderIsOpened() async throws {
+    @Test func fullDiskIsDetectedWhenFolderOpens() async throws {
         try await withTemporaryFolder { folder in
-            let calls = CallsForTests()
+            let calls = FileCallRecorder()
             calls.fail(with: ENOSPC, after: 0)
             let problem = #expect(throws: OutputFolder.Problem.self) {
                 _ = try open(folder, calls: calls.calls())
@@ -318,7 +319,7 @@ struct OutputFolderTests {
         }
     }
 
-    @Test func aFolderIsCheckedWithoutBeingMade() async throws {
+    @Test func checkDoesNotCreateFolder() async throws {
         try await withTemporaryFolder { folder in
             let below = folder.appending(path: "not/there").systemPath
             try OutputFolder.check(Array(below.utf8))

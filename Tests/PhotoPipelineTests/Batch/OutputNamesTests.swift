@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// The names of results, if each photo is written in the format that is given for it.
+    /// The names of results, if each photo is written in its given format.
     private func names(
         of records: [PhotoRecord], as formats: [ImageFormat], option: ImageFormat? = nil
     ) throws -> [String] {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aPhotoKeepsItsNameAndGetsTheEndingOfItsFormat() throws {
+    @Test func nameIsKeptWithExtensionOfFormat() throws {
         #expect(
             try names(
                 of: records(["a.jpg", "b/c.JPEG", "d", "e.txt"]), as: [.jpeg, .jpeg, .png, .gif])
@@ -35,7 +35,7 @@ import Testing
         #expect(try names(of: records(["a.jpg", "b.jfif"]), as: [.png]) == ["a.png", "b.png"])
     }
 
-    @Test func equalNamesGetNumbersInTheOrderOfTheList() throws {
+    @Test func equalNamesAreNumberedInListOrder() throws {
         let equal = records(["Sea", "sea", "Sea.jpg", "../../Sea"])
         #expect(
             try names(of: equal, as: [.jpeg]) == ["Sea.jpg", "sea-2.jpg", "Sea-3.jpg", "Sea-4.jpg"])
@@ -45,16 +45,15 @@ import Testing
             try names(of: pairs, as: [.jpeg], option: .webp) == ["a.webp", "a-2.webp", "a-3.webp"])
     }
 
-    @Test func aNumberIsNoOtherPhotosName() throws {
+    @Test func numberedNamesAreUnique() throws {
         let photos = records(["a.jpg", "a.jpg", "a-2.jpg", "A-3.png", "a.jpg"])
         #expect(
             try names(of: photos, as: [.jpeg, .jpeg, .jpeg, .png, .jpeg])
                 == ["a.jpg", "a-4.jpg", "a-2.jpg", "A-3.png", "a-5.jpg"])
     }
 
-    @Test func aNameDoesNotDependOnWhatOtherPhotosTurnOutToBe() throws {
-        // Whatever the bytes of each photo are, its name is its own, and the other photos keep
-        // theirs.
+    @Test func nameIsIndependentOfOtherPhotosFormats() throws {
+        // Each photo's name is unique, whatever the formats of all photos are.
         let photos = records(["a.jpg", "A.png", "a", "a.heic", "a.jpg", "a-2.jpg", "b/a.gif"])
         let formats: [ImageFormat] = [.jpeg, .png, .webp, .gif, .tiff]
         let folder = try #require(LocalPath("out"))
@@ -69,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreNotUTF8AreKept() throws {
+    @Test func nonUTF8BytesAreKept() throws {
         let bytes = Array("caf\u{1}/ol".utf8) + [0xE9] + Array(".JPG".utf8)
         let record = PhotoRecord(
             id: PhotoID(rawValue: 1), name: "shown", nameBytes: bytes, url: url)

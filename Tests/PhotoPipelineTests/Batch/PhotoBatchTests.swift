@@ -69,7 +69,7 @@ struct PhotoBatchTests {
         return reasons
     }
 
-    @Test func everyPhotoOfAFolderIsWrittenUnderItsNameInItsFormat() async throws {
+    @Test func everyPhotoKeepsItsNameAndFormat() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (folder.appending(path: "in"), folder.appending(path: "out"))
             let below = source.appending(path: "below")
@@ -77,7 +77,7 @@ struct PhotoBatchTests {
             try Data(jpeg()).write(to: source.appending(path: "a.jpg"))
             try Data(encoded(as: .png)).write(to: source.appending(path: "b.png"))
             try Data(encoded(as: .webp)).write(to: below.appending(path: "c.webp"))
-            // What the bytes are decides, not the name.
+            // The bytes decide the format, not the name.
             try Data(encoded(as: .png)).write(to: source.appending(path: "d.jpg"))
             let outcome = try await run(try records(in: source), into: results)
             #expect(reasons(outcome) == [:])
@@ -87,7 +87,7 @@ struct PhotoBatchTests {
         }
     }
 
-    @Test func brokenPhotosFailWithTheirReasonsAndTheOthersAreWritten() async throws {
+    @Test func brokenPhotosFailAndOthersAreWritten() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (folder.appending(path: "in"), folder.appending(path: "out"))
             try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
@@ -101,7 +101,7 @@ struct PhotoBatchTests {
         }
     }
 
-    @Test func photosThatWouldShareANameGetNumbers() async throws {
+    @Test func equalNamesAreNumbered() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg()).write(to: file)
@@ -120,22 +120,23 @@ struct PhotoBatchTests {
         }
     }
 
-    @Test func everyEndingOfAPictureGivesWayToThatOfTheResult() async throws {
+    @Test func resultHasExtensionOfItsFormat() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg()).write(to: file)
-            let endings = ImageFormat.allCases.flatMap(\.fileExtensions)
-            let records = endings.enumerated().map { index, ending in
+            let extensions = ImageFormat.allCases.flatMap(\.fileExtensions)
+            let records = extensions.enumerated().map { index, fileExtension in
                 PhotoRecord(
-                    id: PhotoID(rawValue: UInt64(index)), name: "\(index).\(ending)", url: file)
+                    id: PhotoID(rawValue: UInt64(index)), name: "\(index).\(fileExtension)",
+                    url: file)
             }
             let results = folder.appending(path: "out")
             _ = try await run(records, into: results)
-            #expect(try files(below: results) == Set(endings.indices.map { "\($0).jpg" }))
+            #expect(try files(below: results) == Set(extensions.indices.map { "\($0).jpg" }))
         }
     }
 
-    @Test func aCancelledBatchStopsAndLeavesNoHalfFile() async throws {
+    @Test func cancelledBatchLeavesNoPartialFiles() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg(width: 400, height: 300)).write(to: file)
@@ -155,7 +156,7 @@ struct PhotoBatchTests {
         }
     }
 
-    @Test func photosThatNeedMoreThanAllMemoryAreWorkedOnOneAfterTheOther() async throws {
+    @Test func oversizedPhotosAreProcessedOneAtATime() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg(width: 1200, height: 900)).write(to: file)
@@ -171,11 +172,11 @@ struct PhotoBatchTests {
             #expect(try files(below: results).count == 20)
             let picture = try PixelTimeline(timeline)
             #expect(picture.count(of: ["Decode", "Filter", "Encode"]) == 60)
-            #expect(picture.mostAtOnce(of: ["Decode", "Filter", "Encode"]) == 1)
+            #expect(picture.maximumConcurrency(of: ["Decode", "Filter", "Encode"]) == 1)
         }
     }
 
-    @Test func aBatchWorksOnNoMorePixelsAtOnceThanThereAreProcessors() async throws {
+    @Test func pixelStagesNeverExceedProcessors() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg(width: 1600, height: 1200)).write(to: file)
@@ -188,13 +189,13 @@ struct PhotoBatchTests {
                 records, into: results, capacity: PixelCapacity(processors: 2), timeline: timeline)
             let picture = try PixelTimeline(timeline)
             #expect(picture.count(of: ["Decode", "Filter", "Encode"]) == 120)
-            #expect(picture.mostAtOnce(of: ["Decode", "Filter", "Encode"]) <= 2)
+            #expect(picture.maximumConcurrency(of: ["Decode", "Filter", "Encode"]) <= 2)
         }
     }
 
-    @Test func namesAreTheSameInEveryRunWhateverIsDoneFirst() async throws {
+    @Test func namesAreTheSameInEveryRun() async throws {
         try await withTemporaryFolder { folder in
-            // 40 photos of four names, each of another grey, some of them broken or of another
+            // 40 photos with four names and different greys; some are broken or in a different
             // format.
             let records = try (0..<40).map { index in
                 let file = folder.appending(path: "\(index)")
@@ -212,7 +213,9 @@ struct PhotoBatchTests {
             for name in ["first", "second"] {
                 let results = folder.appending(path: name)
                 let outcome = try await run(records, into: results)
-                #expect(reasons(outcome).count == 4, "equal names are reported once")
+                #expect(
+                    reasons(outcome).count == 4,
+                    "Failures of photos with equal names share an entry.")
                 let names = try files(below: results)
                 contents.append(
                     try Dictionary(
@@ -222,13 +225,13 @@ struct PhotoBatchTests {
             }
             #expect(contents[0].count == 32)
             #expect(contents[0] == contents[1])
-            // Also over the results of an earlier run, without a word.
+            // A later run replaces the results of an earlier run.
             let again = try await run(records, into: folder.appending(path: "first"))
             #expect(again.count { if case .written = $0.result { true } else { false } } == 32)
         }
     }
 
-    @Test func aPhotoWhoseNameIsNotUTF8IsProcessedLikeOthers() async throws {
+    @Test func photoWithNonUTF8NameIsProcessed() async throws {
         try await withTemporaryFolder { folder in
             let root = try #require(LocalPath(folder))
             let name =
@@ -246,7 +249,7 @@ struct PhotoBatchTests {
     }
 
     @Test(arguments: [ENOSPC, EROFS])
-    func aBatchStopsAtTheFirstFullDisk(code: Int32) async throws {
+    func batchStopsAtFirstDiskProblem(code: Int32) async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data(jpeg()).write(to: file)
@@ -254,13 +257,13 @@ struct PhotoBatchTests {
                 PhotoRecord(id: PhotoID(rawValue: UInt64(index)), name: "photo \(index)", url: file)
             }
             let results = folder.appending(path: "out")
-            let calls = CallsForTests()
+            let calls = FileCallRecorder()
             let output = try OutputFolder(
                 path: Array(results.systemPath.utf8), overwrites: false, calls: calls.calls())
             calls.fail(with: code, after: 10)
             let (outcome, stop) = await run(records, into: output)
             let failures = reasons(outcome)
-            #expect(failures.count == 1, "the others would only repeat it")
+            #expect(failures.count == 1, "The problem must be reported only once.")
             #expect(failures.values.first == stop?.reason)
             #expect(stop?.reason.contains("cannot be written: ") == true)
             #expect(outcome.count < 100, "of 500")

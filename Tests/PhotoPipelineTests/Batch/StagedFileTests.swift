@@ -19,7 +19,7 @@ struct StagedFileTests {
     }
 
     @Test(arguments: [true, false])
-    func aFileIsThereAsAWholeOnceItIsPublished(canBeUnnamed: Bool) async throws {
+    func publishedFileIsComplete(canBeUnnamed: Bool) async throws {
         try await withTemporaryFolder { folder in
             let path = try path("below/a.jpg", in: folder)
             let first = try StagedFile([1, 2, 3], at: path, canBeUnnamed: canBeUnnamed)
@@ -36,7 +36,7 @@ struct StagedFileTests {
     }
 
     @Test(arguments: [true, false])
-    func aFileThatIsNotPublishedLeavesNothing(canBeUnnamed: Bool) async throws {
+    func unpublishedFileLeavesNothing(canBeUnnamed: Bool) async throws {
         try await withTemporaryFolder { folder in
             let path = try path("a.jpg", in: folder)
             _ = try StagedFile([1, 2, 3], at: path, canBeUnnamed: canBeUnnamed)
@@ -45,8 +45,8 @@ struct StagedFileTests {
     }
 
     #if os(Linux)
-    /// A limit on the size of files stands for a full disk: a write fails in the middle.
-    @Test func aWriteThatFailsInTheMiddleLeavesNothing() async {
+    /// Simulates a full disk by a limit on file sizes, which makes a write fail in the middle.
+    @Test func failedWriteLeavesNothing() async {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit(rlim_cur: 4_096, rlim_max: 4_096)
@@ -72,7 +72,7 @@ struct StagedFileTests {
     }
     #endif
 
-    @Test func aFullDiskIsNamedWithAdvice() {
+    @Test func fullDiskErrorGivesAdvice() {
         let problem = FileProblem("/photos/a.jpg", errno: ENOSPC)
         #expect(
             problem.message

@@ -4,17 +4,17 @@ import Testing
 
 @testable import PhotoPipeline
 
-/// Servers that are slow on purpose, each against the limit that ends it.
+/// Servers that are slow on purpose, and the time limits that stop them.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DownloadTimeTests {
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+    private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 
-    @Test func aServerThatNeverAnswersIsGivenUp() async {
+    @Test func silentServerTimesOut() async {
         var limits = DownloadLimits.patient
         limits.firstByteTimeout = .milliseconds(300)
         await withScriptedOrigin { connection in
             _ = connection.readHead()
-            connection.untilClosed()
+            connection.waitUntilClosed()
         } _: { origin in
             #expect(
                 await downloaded(origin.url, limits: limits)
@@ -22,7 +22,7 @@ struct DownloadTimeTests {
         }
     }
 
-    @Test func endlessInterimAnswersAreNoAnswer() async {
+    @Test func interimResponsesDoNotExtendTimeout() async {
         var limits = DownloadLimits.patient
         limits.firstByteTimeout = .milliseconds(500)
         await withScriptedOrigin { connection in
@@ -37,7 +37,7 @@ struct DownloadTimeTests {
         }
     }
 
-    @Test func aHeadThatDripsIsNoAnswer() async {
+    @Test func slowResponseHeadTimesOut() async {
         var limits = DownloadLimits.patient
         limits.firstByteTimeout = .milliseconds(500)
         await withScriptedOrigin { connection in
@@ -51,13 +51,13 @@ struct DownloadTimeTests {
         }
     }
 
-    @Test func aBodyThatFallsSilentIsGivenUp() async {
+    @Test func stalledBodyTimesOut() async {
         var limits = DownloadLimits.patient
         limits.idleTimeout = .milliseconds(300)
         await withScriptedOrigin { connection in
             _ = connection.readHead()
-            connection.send(Self.answer + "ab")
-            connection.untilClosed()
+            connection.send(Self.head + "ab")
+            connection.waitUntilClosed()
         } _: { origin in
             #expect(
                 await downloaded(origin.url, limits: limits)
@@ -65,7 +65,7 @@ struct DownloadTimeTests {
         }
     }
 
-    @Test func aBodyThatDripsForEverEndsWithTheWholeTimeAndIsNotTriedAgain() async {
+    @Test func totalTimeoutEndsSlowBodyWithoutRetry() async {
         var limits = DownloadLimits.patient
         limits.attempts = 3
         limits.totalTimeout = .seconds(1)
@@ -81,7 +81,7 @@ struct DownloadTimeTests {
         }
     }
 
-    @Test func redirectionsShareTheWholeTime() async {
+    @Test func redirectsShareTotalTimeout() async {
         var limits = DownloadLimits.patient
         limits.totalTimeout = .seconds(1)
         await withScriptedOrigin { connection in
@@ -97,8 +97,8 @@ struct DownloadTimeTests {
         }
     }
 
-    /// Two pages on one slow host: each download of the second waits behind those of the first.
-    @Test func aWaitForAFreeConnectionHasNoLimitOfTime() async {
+    /// Like two pages on one slow host: downloads wait for earlier downloads from the same host.
+    @Test func waitForConnectionHasNoTimeout() async {
         var limits = DownloadLimits.patient
         limits.connectionsPerHost = 1
         limits.connectTimeout = .seconds(1)
@@ -122,7 +122,7 @@ struct DownloadTimeTests {
         }
     }
 
-    @Test func aCancelledWaitForAFreeConnectionEndsAtOnceAndTheNextGetsItsTurn() async {
+    @Test func cancelledWaitLetsNextDownloadProceed() async {
         let slots = HostSlots(width: 1)
         let (entered, leave) = (Signal(), Signal())
         let first = Task {
@@ -145,7 +145,7 @@ struct DownloadTimeTests {
         _ = await first.result
     }
 
-    @Test func noMoreThanTheWidthRunAtTheSameTimeAndAllGetTheirTurn() async throws {
+    @Test func slotsLimitConcurrencyPerHost() async throws {
         let slots = HostSlots(width: 3)
         let running = Running()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -161,19 +161,19 @@ struct DownloadTimeTests {
             }
             try await group.waitForAll()
         }
-        #expect(running.most == 3)
+        #expect(running.maximum == 3)
     }
 
-    /// How many run at each host, and the most that there ever were at one.
+    /// The number of running closures per host, and the maximum for one host so far.
     private final class Running: Sendable {
-        private let state = Mutex<(now: [String: Int], most: Int)>(([:], 0))
+        private let state = Mutex<(now: [String: Int], maximum: Int)>(([:], 0))
 
-        var most: Int { state.withLock { $0.most } }
+        var maximum: Int { state.withLock { $0.maximum } }
 
         func add(_ change: Int, at host: String) {
             state.withLock { state in
                 state.now[host, default: 0] += change
-                state.most = max(state.most, state.now[host, default: 0])
+                state.maximum = max(state.maximum, state.now[host, default: 0])
             }
         }
     }

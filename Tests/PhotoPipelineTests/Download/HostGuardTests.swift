@@ -5,19 +5,18 @@ import Testing
 
 @testable import PhotoPipeline
 
-/// Addresses that nothing is fetched from, in all the ways in which a list, a redirection or a name
-/// server can spell them.
+/// Blocked addresses, in all the forms that a list, a redirection or a name server can use.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HostGuardTests {
-    private static let okay = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nphoto"
+    private static let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nphoto"
 
     private static let serve: @Sendable (ScriptedOrigin.Connection) -> Void = { connection in
         guard connection.readHead() != nil else { return }
-        connection.send(okay)
-        connection.untilClosed()
+        connection.send(response)
+        connection.waitUntilClosed()
     }
 
-    @Test func withoutPermissionThisMachineIsNotFetchedFrom() async {
+    @Test func loopbackIsBlockedByDefault() async {
         await withScriptedOrigin(Self.serve) { origin in
             #expect(
                 await downloaded(origin.url, allowing: [])
@@ -31,7 +30,7 @@ struct HostGuardTests {
         "127.1", "127.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "0.0.0.0", "localhost",
         "LOCALHOST.", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "127.0.0.1.",
     ])
-    func otherSpellingsOfItAreNotEither(host: String) async {
+    func otherSpellingsOfLoopbackAreBlocked(host: String) async {
         await withScriptedOrigin(Self.serve) { origin in
             let reason = await downloaded("http://\(host):\(origin.port)/a.jpg", allowing: [])
             #expect(reason.contains("blocked by default. Use --allow-host"), "\(reason)")
@@ -43,13 +42,13 @@ struct HostGuardTests {
         "10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "224.0.0.1", "[fe80::1]",
         "[fd00::1]", "[64:ff9b::a00:1]", "[2002:a00:1::]",
     ])
-    func theNetworkAroundItIsNotEither(host: String) async {
+    func localNetworkIsBlocked(host: String) async {
         let reason = await downloaded("http://\(host)/latest/meta-data", allowing: [])
         let plain = host.hasPrefix("[") ? host : "\(host) "
         #expect(reason.contains("Use --allow-host \(plain)"), "\(reason)")
     }
 
-    @Test func aNameIsRefusedIfOneOfItsAddressesIsNotPublic() async {
+    @Test func hostWithOnePrivateAddressIsBlocked() async {
         let reason = await downloaded("http://photos.example:8080/a.jpg", allowing: []) { _ in
             ["93.184.216.34", "10.1.2.3"].compactMap { NetworkAddress($0) }
         }
@@ -60,19 +59,19 @@ struct HostGuardTests {
         )
     }
 
-    @Test func aNameWithoutAddressesDoesNotExist() async {
+    @Test func hostWithoutAddressesDoesNotExist() async {
         let reason = await downloaded("http://nowhere.example/a.jpg", allowing: []) { _ in [] }
         #expect(reason == "There is no host named nowhere.example.")
     }
 
-    /// DNS rebinding: the name server gives a public address when it is asked, and another one when
-    /// the connection is made.
-    @Test func theAddressThatIsConnectedToIsWhatCounts() async {
-        let heard = Mutex<[String?]>([])
+    /// DNS rebinding: the name server returns a public address for the check, and a different
+    /// address for the connection.
+    @Test func connectedAddressIsChecked() async {
+        let heads = Mutex<[String?]>([])
         let closed = Signal()
         await withScriptedOrigin { connection in
             let head = connection.readHead()
-            heard.withLock { $0.append(head) }
+            heads.withLock { $0.append(head) }
             closed.send()
         } _: { origin in
             let reason = await downloaded(
@@ -80,17 +79,18 @@ struct HostGuardTests {
             ) { _ in [.v4(0x5DB8_D822)] }
             #expect(reason.hasPrefix("localhost is at 127.0.0.1, a loopback address. Downloads"))
             #expect(await closed.arrives())
-            #expect(heard.withLock { $0 } == [nil], "connected to, and not a byte sent")
+            #expect(
+                heads.withLock { $0 } == [nil], "The client must connect without sending a byte.")
         }
     }
 
-    @Test func aHostThatIsAllowedIsFetchedFromAndNoOther() async {
+    @Test func onlyAllowedHostIsReachable() async {
         await withScriptedOrigin(Self.serve) { origin in
-            let here = AllowedHost(host: "127.0.0.1", port: origin.port)
-            #expect(await downloaded(origin.url, allowing: [here]) == "photo")
-            let elsewhere = AllowedHost(host: "127.0.0.1", port: origin.port - 1)
-            #expect(await downloaded(origin.url, allowing: [elsewhere]).contains("--allow-host"))
-            let named = await downloaded("http://localhost:\(origin.port)/", allowing: [here])
+            let allowed = AllowedHost(host: "127.0.0.1", port: origin.port)
+            #expect(await downloaded(origin.url, allowing: [allowed]) == "photo")
+            let other = AllowedHost(host: "127.0.0.1", port: origin.port - 1)
+            #expect(await downloaded(origin.url, allowing: [other]).contains("--allow-host"))
+            let named = await downloaded("http://localhost:\(origin.port)/", allowing: [allowed])
             #expect(named.contains("--allow-host localhost:\(origin.port)"))
         }
     }
@@ -102,14 +102,14 @@ struct HostGuardTests {
             guard connection.readHead() != nil else { return }
             connection.send(
                 "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n")
-            connection.untilClosed()
+            connection.waitUntilClosed()
         } _: { origin in
             await downloaded(
                 origin.url, allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
         }
     }
 
-    @Test func theRulesHoldForEachRedirection() async {
+    @Test func redirectToBlockedAddressFails() async {
         await withScriptedOrigin(Self.serve) { inner in
             for host in ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]"] {
                 let reason = await redirected(to: "http://\(host):\(inner.port)/secret")
@@ -127,14 +127,14 @@ struct HostGuardTests {
         ("http://user:secret@example.org/", "contains a user name or password"),
         ("http://127.0.0.%31/", "a host name with invalid characters"),
     ])
-    func whatIsNoWebAddressIsNotFollowed(location: String, words: String) async {
+    func redirectToInvalidURLFails(location: String, words: String) async {
         let reason = await redirected(to: location)
         #expect(reason.hasPrefix("127.0.0.1 redirects, but "), "\(reason)")
         #expect(reason.contains(words), "\(reason)")
         #expect(!reason.contains("secret"))
     }
 
-    @Test func fromHTTPSToHTTPIsNotFollowed() throws {
+    @Test func redirectFromHTTPSToHTTPFails() throws {
         let secure = try WebURL(try #require(URL(string: "https://example.org/a")))
         #expect(try secure.redirected(to: "/b").url.absoluteString == "https://example.org/b")
         #expect(try secure.redirected(to: "//h/b").url.absoluteString == "https://h/b")
@@ -146,7 +146,7 @@ struct HostGuardTests {
         #expect(try plain.redirected(to: "https://example.org/b").port == 443)
     }
 
-    @Test func credentialsInAURLAreRefusedAndNotRepeated() async {
+    @Test func urlWithCredentialsFailsWithoutRevealingThem() async {
         let reason = await downloaded("http://me:secret@example.org/a.jpg")
         #expect(
             reason
@@ -154,12 +154,12 @@ struct HostGuardTests {
                 + "password, which are not supported; remove them.")
     }
 
-    @Test func whereRedirectionsLedToIsKnown() async throws {
+    @Test func contentHasFinalURLAfterRedirects() async throws {
         try await withScriptedOrigin { connection in
             while let head = connection.readHead() {
                 connection.send(
                     head.hasPrefix("GET /lists/b/")
-                        ? Self.okay
+                        ? Self.response
                         : "HTTP/1.1 301 Moved\r\nLocation: /lists/b/\r\nContent-Length: 0\r\n\r\n")
             }
         } _: { origin in

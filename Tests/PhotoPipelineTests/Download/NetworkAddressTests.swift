@@ -12,7 +12,7 @@ import Testing
         "2620:4f:8000::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1",
         "2a00:1450::5efe:8.8.8.8",
     ])
-    func publicAddresses(text: String) throws {
+    func publicAddressesHaveNoSpecialPurpose(text: String) throws {
         #expect(try #require(NetworkAddress(text)).specialPurpose == nil)
     }
 
@@ -40,12 +40,12 @@ import Testing
         ("ff02::1", "multicast"), ("2a00:1450::5efe:192.168.0.1", "private"),
         ("2a00:1450::200:5efe:127.0.0.1", "loopback"),
     ])
-    func otherAddresses(text: String, word: String) throws {
+    func otherAddressesHaveSpecialPurpose(text: String, word: String) throws {
         let specialPurpose = try #require(NetworkAddress(text)).specialPurpose
         #expect(specialPurpose?.contains(word) == true, "\(specialPurpose ?? "public")")
     }
 
-    @Test func addressesAreWrittenAsTheyAreRead() {
+    @Test func addressesRoundTripAsText() {
         for text in ["192.168.1.20", "::1", "2a00:1450:4001:80b::200e", "255.0.0.1"] {
             #expect(NetworkAddress(text)?.description == text)
         }
@@ -56,7 +56,7 @@ import Testing
 
     // MARK: Allowed hosts
 
-    @Test func allowedHostsAreReadAndWritten() {
+    @Test func allowedHostsAreParsedAndNormalized() {
         let texts = [
             "nas.local": "nas.local", "NAS.local.:80": "nas.local:80", "192.168.1.5": "192.168.1.5",
             "192.168.1.5:8080": "192.168.1.5:8080", "[::1]:8080": "[::1]:8080", "[::1]": "[::1]",
@@ -71,11 +71,11 @@ import Testing
         "", ":80", "host:", "host:0", "host:65536", "host:+80", "host:http", "http://host",
         "user@host", "host/path", "a b", "*", "[::1", "[host]:80", "[::1]80", "::zz", "10.0.0.0/8",
     ])
-    func whatIsNoHostIsNotAllowed(text: String) {
+    func invalidHostsAreRejected(text: String) {
         #expect(AllowedHost(text) == nil)
     }
 
-    @Test func aHostIsComparedByItsLetters() throws {
+    @Test func hostsAreComparedBySpelling() throws {
         let any = try #require(AllowedHost("NAS.local"))
         #expect(
             any.matches(host: "nas.LOCAL.", port: 80) && any.matches(host: "nas.local", port: 81))

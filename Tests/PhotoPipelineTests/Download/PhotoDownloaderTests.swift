@@ -5,10 +5,10 @@ import Testing
 
 @testable import PhotoPipeline
 
-/// Downloads from a real server on this machine that misbehaves on purpose.
+/// Downloads from a real server on this machine that returns faulty responses on purpose.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoDownloaderTests {
-    /// Small limits, and long ones for time: this machine may be busy with other tests.
+    /// A small limit on the size and long time limits, because the machine may be busy.
     private static var limits: DownloadLimits {
         var limits = DownloadLimits()
         limits.maximumBytes = 1 << 20
@@ -20,7 +20,7 @@ struct PhotoDownloaderTests {
         return limits
     }
 
-    /// The bytes behind a fault, or why there are none; and how many requests that took.
+    /// The bytes or the failure of a fault's download, and the number of requests.
     private func fetch(
         _ fault: DemoFault, limits: DownloadLimits = limits
     ) async throws -> (result: Result<[UInt8], PhotoStageStop>, requests: Int) {
@@ -33,7 +33,9 @@ struct PhotoDownloaderTests {
     private func download(
         _ address: String, limits: DownloadLimits = limits
     ) async -> Result<[UInt8], PhotoStageStop> {
-        guard let url = URL(string: address) else { preconditionFailure("\(address) is no URL") }
+        guard let url = URL(string: address) else {
+            preconditionFailure("\(address) is not a URL.")
+        }
         let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
         let result: Result<[UInt8], PhotoStageStop>
         do throws(PhotoStageStop) {
@@ -53,7 +55,7 @@ struct PhotoDownloaderTests {
         }
     }
 
-    @Test func aPictureArrivesWhole() async throws {
+    @Test func pictureIsDownloadedCompletely() async throws {
         let (result, requests) = try await fetch(.none)
         let bytes = try result.get()
         #expect(bytes.starts(with: [0xFF, 0xD8]))
@@ -61,12 +63,12 @@ struct PhotoDownloaderTests {
         #expect(requests == 1)
     }
 
-    @Test func aPictureThatDripsArrivesWhole() async throws {
+    @Test func slowPictureIsDownloadedCompletely() async throws {
         let (result, _) = try await fetch(.drip(chunk: 200, milliseconds: 5))
         #expect(try result.get().suffix(2) == [0xFF, 0xD9])
     }
 
-    @Test func whatIsFetchedSaysWhereItWasFoundInTheEnd() async throws {
+    @Test func contentHasFinalURL() async throws {
         try await withDemoOrigin(.quick) { origin in
             let url = try #require(URL(string: origin.url(for: .movedList)))
             let content = try await PhotoDownloader.run(
@@ -81,7 +83,7 @@ struct PhotoDownloaderTests {
         }
     }
 
-    @Test func redirectionsAreFollowedToALimit() async throws {
+    @Test func redirectsAreLimited() async throws {
         let (five, _) = try await fetch(.redirects(5))
         #expect(try five.get().starts(with: [0xFF, 0xD8]))
         let (six, _) = try await fetch(.redirects(6))
@@ -90,7 +92,7 @@ struct PhotoDownloaderTests {
         #expect(reason(loop) == "127.0.0.1 redirects in a loop.")
     }
 
-    @Test func aFileThatAnnouncesTooManyBytesIsRefused() async throws {
+    @Test func tooLargeContentLengthIsRejected() async throws {
         let (result, requests) = try await fetch(.huge(bytes: 2 << 20))
         #expect(
             reason(result)
@@ -98,48 +100,48 @@ struct PhotoDownloaderTests {
         #expect(requests == 1)
     }
 
-    @Test func aFileThatDoesNotSayHowLongItIsIsCutOffAtTheLimit() async throws {
+    @Test func tooLargeChunkedBodyIsRejected() async throws {
         let (result, _) = try await fetch(.endless(bytes: 100 << 20))
         #expect(
             reason(result)
                 == "The file is larger than 1 MiB. Use a smaller file, or raise the limit.")
     }
 
-    @Test func whatWillNotPassIsNotTriedAgain() async throws {
+    @Test func permanentErrorIsNotRetried() async throws {
         let (result, requests) = try await fetch(.status(404))
         #expect(reason(result) == "The server answered 404 Not Found.")
         #expect(requests == 1)
     }
 
     @Test(arguments: [429, 500, 503])
-    func whatMayPassIsTriedAgain(status: Int) async throws {
+    func temporaryErrorIsRetried(status: Int) async throws {
         let flaky = DemoFault.flaky(status: status, failures: 2, retryAfter: 0, key: "passes")
         let (result, requests) = try await fetch(flaky)
         #expect(try result.get().starts(with: [0xFF, 0xD8]))
         #expect(requests == 3)
     }
 
-    @Test func triesComeToAnEnd() async throws {
+    @Test func attemptsAreLimited() async throws {
         let flaky = DemoFault.flaky(status: 503, failures: 99, retryAfter: 0, key: "stays")
         let (result, requests) = try await fetch(flaky)
         #expect(reason(result) == "The server answered 503 Service Unavailable.")
         #expect(requests == 3)
     }
 
-    @Test func aServerThatAsksForALongWaitIsNotWaitedFor() async throws {
+    @Test func longRetryAfterIsNotRetried() async throws {
         let flaky = DemoFault.flaky(status: 429, failures: 1, retryAfter: 3_600, key: "later")
         let (result, requests) = try await fetch(flaky)
         #expect(reason(result) == "The server answered 429 Too Many Requests.")
         #expect(requests == 1)
     }
 
-    @Test func aConnectionThatClosesEarlyIsNoPicture() async throws {
+    @Test func earlyCloseFailsDownload() async throws {
         let (result, requests) = try await fetch(.closeEarly(after: 100))
         #expect(reason(result) == "127.0.0.1 closed the connection before the file was complete.")
         #expect(requests == 3)
     }
 
-    @Test func aDeadHostIsNamed() async throws {
+    @Test func unreachableHostIsNamed() async throws {
         try await withClosedPort { port in
             let result = await download("http://127.0.0.1:\(port)/photo.jpg")
             #expect(
@@ -148,7 +150,7 @@ struct PhotoDownloaderTests {
         }
     }
 
-    @Test func cancellingEndsADownloadAtOnce() async throws {
+    @Test func cancellationEndsDownloadImmediately() async throws {
         try await withDemoOrigin(.quick) { origin in
             var limits = Self.limits
             limits.firstByteTimeout = .seconds(600)
@@ -163,7 +165,7 @@ struct PhotoDownloaderTests {
 
     // MARK: Disk
 
-    @Test func filesAreReadFromTheDisk() async throws {
+    @Test func fileURLIsReadFromDisk() async throws {
         try await withTemporaryFolder { folder in
             let file = folder.appending(path: "a.jpg")
             try Data([1, 2, 3]).write(to: file)
@@ -171,7 +173,7 @@ struct PhotoDownloaderTests {
         }
     }
 
-    @Test func missingAndLargeFilesAndFoldersAreFailures() async throws {
+    @Test func missingFileLargeFileAndFolderFail() async throws {
         try await withTemporaryFolder { folder in
             let missing = await download(folder.appending(path: "none.jpg").absoluteString)
             #expect(reason(missing) == "There is no such file or folder; check the name.")

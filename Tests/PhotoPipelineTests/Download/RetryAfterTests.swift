@@ -11,11 +11,11 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
         "Sun Nov  6 08:49:37 1994",
     ])
-    func allThreeFormsOfDatesAreRead(text: String) {
+    func allThreeDateFormsAreParsed(text: String) {
         #expect(HTTPDate.seconds(text, now: 1_800_000_000) == Self.november1994)
     }
 
-    @Test func leapYearsAndEndsOfYearsAreRight() {
+    @Test func leapYearsAndYearEndsAreCorrect() {
         let dates = [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
             ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
@@ -29,7 +29,7 @@ import Testing
         "Sun, 06 Nuv 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "1 2 3 4 5 6 7 8",
         "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
     ])
-    func whatIsNoDateIsNone(text: String) {
+    func invalidDatesAreRejected(text: String) {
         #expect(HTTPDate.seconds(text, now: 0) == nil)
     }
 
@@ -37,7 +37,7 @@ import Testing
         RetryAfter.wait(in: HTTPHeaders(fields), now: now)
     }
 
-    @Test func secondsAreTakenAsTheyAre() {
+    @Test func secondsAreParsed() {
         #expect(wait([("Retry-After", "120")]) == .seconds(120))
         #expect(wait([("Retry-After", "0")]) == .zero)
         #expect(wait([("Retry-After", "99999999999999999999")]) == .seconds(Int(Int32.max)))
@@ -46,7 +46,7 @@ import Testing
         #expect(wait([]) == nil)
     }
 
-    @Test func aDateIsComparedWithTheServersOwnClock() {
+    @Test func dateIsComparedWithServerClock() {
         let later = ("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT")
         #expect(wait([later, ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")], now: 5) == .seconds(10))
         #expect(wait([later], now: Self.november1994 + 4) == .seconds(6))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatNamesADateFarAwayIsNotAskedForAgain() async {
+    @Test func distantRetryAfterDateIsNotRetried() async {
         #expect(await requests(retryAfter: "Sun, 06 Nov 1994 09:49:37 GMT") == 1)
         #expect(await requests(retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT") == 2)
     }

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 @testable import PhotoPipeline
 
-/// Holds a controller, so that tests can look at it inside `#expect`, and speaks in plain numbers.
+/// Wraps a controller, so that tests can use it inside `#expect` and with plain row numbers.
 final class ControllerHarness {
     private var controller: PhotoListController
 
@@ -57,14 +57,14 @@ final class ControllerHarness {
 
     // MARK: Shortcuts to states
 
-    /// Reports the download of the row's present attempt.
+    /// Reports the download of the row's current attempt.
     @discardableResult
     func download(_ row: Int) -> [PhotoListAction] {
         guard let generation = generation(row) else { return [] }
         return downloaded(row, generation)
     }
 
-    /// Reports the whole chain of the row's present attempt.
+    /// Reports the download and the filtration of the row's current attempt.
     @discardableResult
     func finish(_ row: Int) -> [PhotoListAction] {
         guard let generation = generation(row) else { return [] }
@@ -72,7 +72,7 @@ final class ControllerHarness {
     }
 }
 
-/// Records without pictures, named "photo 0" and so on.
+/// Records of new photos, named "photo 0" and so on.
 func photos(_ count: Int, from first: Int = 0) -> [PhotoRecord] {
     (first..<(first + count)).map { number in
         PhotoRecord(
@@ -86,8 +86,8 @@ let lostConnection = PhotoFailure(
 let notFound = PhotoFailure(
     stage: .download, reason: "The server has no such photo.", isRetryable: false)
 
-/// Actions in a form that is short to write down and to read.
-func orders(_ actions: [PhotoListAction]) -> [String] {
+/// The actions in a short form, such as "download 3".
+func summaries(_ actions: [PhotoListAction]) -> [String] {
     actions.map { action in
         switch action {
         case .suspendQueues: "suspend"

@@ -3,32 +3,32 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct PhotoListControllerContentsTests {
-    @Test func anEvictedRowIsNewAgainAndIsDownloadedWhenItReturns() {
+    @Test func evictedRowIsDownloadedAgainWhenVisible() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         list.finish(0)
         _ = list.viewport(5..<6)
-        #expect(orders(list.evicted(0)) == ["show 0 new"])
+        #expect(summaries(list.evicted(0)) == ["show 0 new"])
         #expect(list.evicted(0).isEmpty, "evicted twice")
-        #expect(orders(list.viewport(0..<1)) == ["cancel 5", "download 0"])
+        #expect(summaries(list.viewport(0..<1)) == ["cancel 5", "download 0"])
     }
 
-    @Test func anEvictedVisibleRowStartsAgainAtOnce() {
+    @Test func evictedVisibleRowRestartsImmediately() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         list.finish(0)
-        #expect(orders(list.evicted(0)) == ["show 0 new", "download 0"])
+        #expect(summaries(list.evicted(0)) == ["show 0 new", "download 0"])
     }
 
-    @Test func aRowEvictedWhileItIsFilteredIsCancelledAndDownloadedAgain() {
+    @Test func rowEvictedDuringFiltrationIsDownloadedAgain() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         list.download(0)
-        #expect(orders(list.evicted(0)) == ["cancel 0", "show 0 new", "download 0"])
+        #expect(summaries(list.evicted(0)) == ["cancel 0", "show 0 new", "download 0"])
         list.check()
     }
 
-    @Test func aRowThatHasNoPictureIsNotEvicted() throws {
+    @Test func rowWithoutPictureIsNotEvicted() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         #expect(list.evicted(0).isEmpty)
@@ -37,67 +37,67 @@ import Testing
         #expect(list.state(0) == .failed(lostConnection))
     }
 
-    @Test func aNewListCancelsTheOldOneAndStartsItsVisibleRows() throws {
+    @Test func newListCancelsOldWorkAndStartsVisibleRows() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<2)
         list.finish(1)
         let old = try #require(list.generation(0))
         let shown = try #require(list.change(1))
         let actions = list.listReplaced(photos(1, from: 50))
-        #expect(orders(actions) == ["cancel 0", "download 0"])
-        #expect(list.downloaded(0, old).isEmpty, "a result of the old list's photo")
+        #expect(summaries(actions) == ["cancel 0", "download 0"])
+        #expect(list.downloaded(0, old).isEmpty, "This is a result of the old list.")
         let new = try #require(list.change(0))
         #expect(new.id == PhotoID(rawValue: 50))
-        #expect(new.version > shown.version, "no number is used twice")
+        #expect(new.version > shown.version, "No version is used twice.")
         #expect(list.counts.total == 1 && list.counts.new == 1)
     }
 
-    @Test func aListThatArrivesAfterItsPageIsStartedAtOnce() {
+    @Test func listArrivingAfterPageStartsImmediately() {
         let list = ControllerHarness(photoCount: 0)
         #expect(list.viewport(0..<2).isEmpty)
-        #expect(orders(list.listReplaced(photos(5))) == ["download 0", "download 1"])
+        #expect(summaries(list.listReplaced(photos(5))) == ["download 0", "download 1"])
     }
 
-    @Test func aListThatArrivesDuringAScrollWaitsUntilItSettles() {
+    @Test func listArrivingDuringScrollStartsWhenSettled() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.dragBegan()
-        #expect(orders(list.listReplaced(photos(5))) == ["cancel 0"])
-        #expect(orders(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
+        #expect(summaries(list.listReplaced(photos(5))) == ["cancel 0"])
+        #expect(summaries(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
     }
 
-    @Test func aClosedPageCancelsEverythingAndHearsNothingMore() throws {
+    @Test func closedPageCancelsWorkAndIgnoresEvents() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<2)
         let generation = try #require(list.generation(0))
-        #expect(orders(list.pageClosed()) == ["cancel 0", "cancel 1"])
+        #expect(summaries(list.pageClosed()) == ["cancel 0", "cancel 1"])
         #expect(list.isClosed)
-        let silence = [
+        let actions = [
             list.pageClosed(), list.dragBegan(), list.dragEnded(willDecelerate: false),
             list.decelerationEnded(), list.viewport(3..<6), list.retry(0), list.evicted(0),
             list.listReplaced(photos(3)), list.downloaded(0, generation),
             list.filtered(0, generation), list.failed(0, generation, lostConnection),
             list.cancelled(0, generation),
         ]
-        #expect(silence.flatMap { $0 }.isEmpty)
+        #expect(actions.flatMap { $0 }.isEmpty)
     }
 
-    @Test func aPageClosedDuringAScrollResumesItsQueuesSoThatTheyCanEmpty() {
+    @Test func closingDuringScrollResumesQueues() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.dragBegan()
-        #expect(orders(list.pageClosed()) == ["cancel 0", "resume"])
+        #expect(summaries(list.pageClosed()) == ["cancel 0", "resume"])
     }
 
-    @Test func photosThatFailedInTheListAreCountedAndNeverStarted() {
+    @Test func invalidEntriesAreCountedAndNeverStarted() {
         let failure = PhotoFailure(stage: .source, reason: "No URL.", isRetryable: false)
         let broken = PhotoRecord(id: PhotoID(rawValue: 9), name: "broken", failure: failure)
         let list = ControllerHarness([broken] + photos(1))
         #expect(list.counts.failed == 1 && list.counts.new == 1)
-        #expect(orders(list.viewport(0..<2)) == ["download 1"])
+        #expect(summaries(list.viewport(0..<2)) == ["download 1"])
     }
 
-    @Test func theCountersFollowEveryTransition() throws {
+    @Test func countsFollowEveryTransition() throws {
         let list = ControllerHarness(photoCount: 4)
         _ = list.viewport(0..<3)
         list.finish(0)
@@ -108,9 +108,9 @@ import Testing
         #expect(list.counts == PhotoStateCounts(of: list.records))
     }
 
-    /// An event that cost time in the length of the list would need 10¹⁰ steps here.
+    /// If the time of an event depended on the length of the list, this test would take 10¹⁰ steps.
     @Test(.timeLimit(.minutes(5)))
-    func anEventCostsNothingInTheLengthOfTheList() {
+    func eventTimeIsIndependentOfListLength() {
         let list = ControllerHarness(photoCount: 500_000)
         for step in 0..<5_000 {
             let top = step * 90

@@ -2,10 +2,10 @@ import PhotoPipeline
 import TestSupport
 import Testing
 
-/// Random histories against a model that does everything the slow and obvious way.
+/// Compares random event sequences with a simple and slow model.
 @Suite(.ownThreads) struct PhotoListControllerRandomTests {
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
-    func randomHistoriesKeepTheRule(seed: UInt64) {
+    func randomEventsMatchModel(seed: UInt64) {
         print("PhotoListController: random history with seed \(seed)")
         var history = RandomHistory(seed: seed)
         for step in 0..<20_000 {
@@ -14,11 +14,11 @@ import Testing
             #expect(violations.isEmpty, "seed \(seed), step \(step), \(event): \(violations)")
             guard violations.isEmpty else { return }
         }
-        #expect(history.startCount > 1_000, "seed \(seed) did not do anything")
+        #expect(history.startCount > 1_000, "seed \(seed) started almost nothing")
     }
 }
 
-/// A generator that gives the same numbers for the same seed (SplitMix64, by Steele, Lea and
+/// A generator that returns the same numbers for the same seed (SplitMix64, by Steele, Lea and
 /// Flood).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
@@ -34,7 +34,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// What a page and its queues would do, at random, and what they may see happen.
+/// Generates random events of a page and its queues, and checks the resulting actions.
 private struct RandomHistory {
     enum Event {
         case dragBegan, dragEnded(willDecelerate: Bool), decelerationEnded
@@ -48,16 +48,16 @@ private struct RandomHistory {
     private var random: SeededGenerator
     private let list: ControllerHarness
 
-    // The model: what a list of the seeds would hold in its table view and its dictionaries.
+    // The model: the phase, the viewport, and the state of each row.
     private enum Phase { case settled, dragging, decelerating }
     private var phase = Phase.settled
     private var states: [PhotoState]
     private var shown: [PictureVersion?]
     private var reported = 0..<0
     private var running: [Int: Attempt] = [:]
-    /// Attempts of all times, so that news of old ones can be told too.
+    /// All attempts so far, so that results of old attempts can be reported too.
     private var attempts: [Attempt] = []
-    /// Rows that others cancelled while they were visible: they wait for the next settling.
+    /// Visible rows that were cancelled from outside; they wait until the list settles again.
     private var abandoned: Set<Int> = []
     private(set) var startCount = 0
 
@@ -76,26 +76,26 @@ private struct RandomHistory {
         case 0..<12: .dragBegan
         case 12..<22: .dragEnded(willDecelerate: Bool.random(using: &random))
         case 22..<30: .decelerationEnded
-        case 30..<46: .viewport(someRows())
-        case 46..<88: someNews()
-        case 88..<93: .retry(someRow())
-        case 93..<99: .evicted(someRow())
-        default: Int.random(in: 0..<5, using: &random) == 0 ? .replaced(someLength()) : .dragBegan
+        case 30..<46: .viewport(randomRows())
+        case 46..<88: randomResult()
+        case 88..<93: .retry(randomRow())
+        case 93..<99: .evicted(randomRow())
+        default: Int.random(in: 0..<5, using: &random) == 0 ? .replaced(randomLength()) : .dragBegan
         }
     }
 
-    private mutating func someRow() -> Int {
+    private mutating func randomRow() -> Int {
         Int.random(in: -2..<(states.count + 2), using: &random)
     }
-    private mutating func someLength() -> Int { Int.random(in: 0...300, using: &random) }
+    private mutating func randomLength() -> Int { Int.random(in: 0...300, using: &random) }
 
-    private mutating func someRows() -> Range<Int> {
+    private mutating func randomRows() -> Range<Int> {
         let top = Int.random(in: -5..<(states.count + 5), using: &random)
         return top..<(top + Int.random(in: 0..<20, using: &random))
     }
 
-    private mutating func someNews() -> Event {
-        // Mostly of attempts in progress, in order of rows, so that a seed repeats its history.
+    private mutating func randomResult() -> Event {
+        // Mostly results of attempts in progress; sorted by row, so that a seed is repeatable.
         let current = running.keys.sorted().randomElement(using: &random).flatMap { running[$0] }
         let isOld = Int.random(in: 0..<6, using: &random) == 0
         let old = attempts.suffix(200).randomElement(using: &random)
@@ -108,14 +108,14 @@ private struct RandomHistory {
         }
     }
 
-    // MARK: Performing it on the controller and on the model
+    // MARK: Performing an event
 
-    /// Performs an event and names what went against the rule.
+    /// Performs an event on the controller and on the model; returns the violations of the rule.
     mutating func perform(_ event: Event) -> [String] {
         let wasSettled = phase == .settled
         let old = reported
-        let actions = tell(event)
-        foretell(event)
+        let actions = send(event)
+        updateModel(event)
         var violations = check(actions)
         let settlesNow = !wasSettled && phase == .settled
         let suspendsNow = wasSettled && phase != .settled
@@ -127,7 +127,7 @@ private struct RandomHistory {
         return violations + checkTables()
     }
 
-    private func tell(_ event: Event) -> [PhotoListAction] {
+    private func send(_ event: Event) -> [PhotoListAction] {
         switch event {
         case .dragBegan: list.dragBegan()
         case .dragEnded(let willDecelerate): list.dragEnded(willDecelerate: willDecelerate)
@@ -143,8 +143,8 @@ private struct RandomHistory {
         }
     }
 
-    /// Changes the model's phase, viewport and states; work changes with the actions.
-    private mutating func foretell(_ event: Event) {
+    /// Changes the model's phase, viewport and states; `check` changes the work in progress.
+    private mutating func updateModel(_ event: Event) {
         switch event {
         case .dragBegan: phase = .dragging
         case .dragEnded(let willDecelerate):
@@ -188,7 +188,7 @@ private struct RandomHistory {
 
     // MARK: Checking
 
-    /// Follows the orders, and looks whether each may be given.
+    /// Performs the actions on the model, and checks that each action is allowed.
     private mutating func check(_ actions: [PhotoListAction]) -> [String] {
         var violations: [String] = []
         for action in actions {
@@ -196,7 +196,7 @@ private struct RandomHistory {
             case .suspendQueues, .resumeQueues: break
             case .cancel(let row, let generation):
                 if running[row.index]?.generation != generation {
-                    violations.append("cancelled what did not run: \(row)")
+                    violations.append("cancelled \(row), which was not in progress")
                 }
                 running[row.index] = nil
             case .start(let row, let generation, let stage, let record):
@@ -220,7 +220,9 @@ private struct RandomHistory {
         if states[row] != (stage == .download ? .new : .downloaded) {
             violations.append("row \(row) is \(states[row]) and started from \(stage)")
         }
-        if record != list.records[row] { violations.append("row \(row) got another's record") }
+        if record != list.records[row] {
+            violations.append("row \(row) got the record of another row")
+        }
         let attempt = Attempt(row: row, generation: generation)
         running[row] = attempt
         attempts.append(attempt)
@@ -232,12 +234,12 @@ private struct RandomHistory {
         let row = change.row.index
         var violations: [String] = []
         if change.state != states[row] { violations.append("row \(row) shows \(change.state)") }
-        if let last = shown[row], change.version < last { violations.append("version shrank") }
+        if let last = shown[row], change.version < last { violations.append("version decreased") }
         shown[row] = change.version
         return violations
     }
 
-    /// When the list settles: cancel, start, resume, in that order.
+    /// When the list settles, the order is: cancel, start, resume.
     private func checkOrder(_ actions: [PhotoListAction]) -> [String] {
         let ranks = actions.map { action in
             switch action {
@@ -264,14 +266,15 @@ private struct RandomHistory {
         return violations
     }
 
-    /// While the list rests, visible rows are done or in progress, and no others are in progress.
+    /// While the list is settled, visible rows are done or in progress, and no other rows are in
+    /// progress.
     private func checkScreen() -> [String] {
         let waiting = reported.clamped(to: 0..<states.count).filter { row in
             (states[row] == .new || states[row] == .downloaded) && running[row] == nil
                 && !abandoned.contains(row)
         }
         let unseen = running.keys.filter { !reported.contains($0) }
-        return waiting.map { "row \($0) is visible and waits" }
+        return waiting.map { "row \($0) is visible but not in progress" }
             + unseen.map { "row \($0) is in progress off the screen" }
     }
 }

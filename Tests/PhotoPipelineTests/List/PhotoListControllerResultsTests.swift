@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct PhotoListControllerResultsTests {
-    @Test func theDownloadedPictureShowsAtOnceAndTheFilteredOneReplacesIt() throws {
+    @Test func filteredPictureReplacesDownloadedPicture() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(4..<5)
         let generation = try #require(list.generation(4))
@@ -20,7 +20,7 @@ import Testing
         #expect(list.work.isEmpty)
     }
 
-    @Test func aStartCarriesTheRecordItsGenerationAndItsStage() throws {
+    @Test func startActionCarriesRecordGenerationAndStage() throws {
         let list = ControllerHarness(photoCount: 10)
         let actions = list.viewport(4..<5)
         let generation = try #require(list.generation(4))
@@ -30,26 +30,26 @@ import Testing
             ])
     }
 
-    @Test func resultsCountWhileTheListIsScrolled() {
+    @Test func resultsAreAcceptedDuringScroll() {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.dragBegan()
         _ = list.viewport(5..<6)
-        #expect(orders(list.finish(0)) == ["show 0 downloaded", "show 0 filtered"])
-        #expect(orders(list.dragEnded(willDecelerate: false)) == ["download 5", "resume"])
+        #expect(summaries(list.finish(0)) == ["show 0 downloaded", "show 0 filtered"])
+        #expect(summaries(list.dragEnded(willDecelerate: false)) == ["download 5", "resume"])
     }
 
-    @Test func aFiltrationWhoseNewsOvertakesItsDownloadCounts() throws {
+    @Test func filtrationResultMayOvertakeDownload() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         let generation = try #require(list.generation(0))
-        #expect(orders(list.filtered(0, generation)) == ["show 0 filtered"])
+        #expect(summaries(list.filtered(0, generation)) == ["show 0 filtered"])
         #expect(list.downloaded(0, generation).isEmpty)
         #expect(list.state(0) == .filtered)
         list.check()
     }
 
-    @Test func newsToldTwiceCountsOnce() throws {
+    @Test func duplicateResultsAreIgnored() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         let generation = try #require(list.generation(0))
@@ -59,63 +59,63 @@ import Testing
         #expect(list.filtered(0, generation).isEmpty)
     }
 
-    @Test func aFailedRowSaysWhyAndWaitsForARetry() throws {
+    @Test func failedRowShowsReasonAndWaitsForRetry() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.failed(0, try #require(list.generation(0)), lostConnection)
         #expect(list.change(0)?.state == .failed(lostConnection))
         #expect(list.viewport(0..<1).isEmpty)
-        #expect(orders(list.retry(0)) == ["show 0 new", "download 0"])
-        #expect(orders(list.finish(0)) == ["show 0 downloaded", "show 0 filtered"])
+        #expect(summaries(list.retry(0)) == ["show 0 new", "download 0"])
+        #expect(summaries(list.finish(0)) == ["show 0 downloaded", "show 0 filtered"])
     }
 
-    @Test func aFailureAfterTheDownloadIsAFailureToo() throws {
+    @Test func failureAfterDownloadFailsRow() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         list.download(0)
         let actions = list.failed(0, try #require(list.generation(0)), notFound)
-        #expect(orders(actions) == ["show 0 failed"])
+        #expect(summaries(actions) == ["show 0 failed"])
         #expect(list.counts.failed == 1)
     }
 
-    @Test func aRetryDuringAScrollStartsWhenTheListSettles() throws {
+    @Test func retryDuringScrollStartsWhenSettled() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.failed(0, try #require(list.generation(0)), lostConnection)
         _ = list.dragBegan()
-        #expect(orders(list.retry(0)) == ["show 0 new"])
-        #expect(orders(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
+        #expect(summaries(list.retry(0)) == ["show 0 new"])
+        #expect(summaries(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
     }
 
-    @Test func aRetryOffTheScreenStartsWhenTheRowIsSeen() throws {
+    @Test func retryOffScreenStartsWhenVisible() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         _ = list.failed(0, try #require(list.generation(0)), lostConnection)
         _ = list.viewport(5..<5)
-        #expect(orders(list.retry(0)) == ["show 0 new"])
-        #expect(orders(list.viewport(0..<1)) == ["download 0"])
+        #expect(summaries(list.retry(0)) == ["show 0 new"])
+        #expect(summaries(list.viewport(0..<1)) == ["download 0"])
     }
 
-    @Test func aRetryOfWhatDidNotFailOrCannotSucceedIsIgnored() throws {
+    @Test func retryOfUnretryableRowIsIgnored() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<2)
         _ = list.failed(0, try #require(list.generation(0)), notFound)
         for row in [-1, 0, 1, 2, 10, .max] { #expect(list.retry(row).isEmpty) }
     }
 
-    @Test func aRowCancelledByOthersIsForgottenAndStartedWhenTheListNextSettles() throws {
+    @Test func externallyCancelledRowRestartsWhenSettled() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<1)
         let old = try #require(list.generation(0))
         let before = try #require(list.change(0))
         let actions = list.cancelled(0, old)
-        #expect(actions == [.show(before)], "nothing about its picture changed")
+        #expect(actions == [.show(before)], "The picture did not change.")
         #expect(list.work.isEmpty)
         _ = list.dragBegan()
-        #expect(orders(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
+        #expect(summaries(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
     }
 
-    @Test func newsOfRowsThatDoNotExistIsIgnored() {
+    @Test func resultsOfUnknownRowsAreIgnored() {
         let list = ControllerHarness(photoCount: 1)
         for row in [-1, 1, .max] {
             #expect(list.downloaded(row, Generation(1)).isEmpty)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func theTextOfNumbersNamesThem() {
+    @Test func descriptionsNameRowGenerationAndVersion() {
         #expect("\(Row(3)) \(Generation(4)) \(PictureVersion(5))" == "row 3 generation 4 version 5")
     }
 }

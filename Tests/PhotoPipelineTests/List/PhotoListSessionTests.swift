@@ -19,7 +19,7 @@ struct PhotoListSessionTests {
             return PhotoRecord(
                 id: PhotoID(rawValue: UInt64(index)), name: "Photo \(index)", url: url)
         }
-        // A busy machine may let a connection wait.
+        // On a busy machine, a connection may have to wait.
         var limits = DownloadLimits()
         limits.firstByteTimeout = .seconds(120)
         limits.idleTimeout = .seconds(120)
@@ -46,7 +46,7 @@ struct PhotoListSessionTests {
         return snapshot
     }
 
-    @Test func visibleRowsAreFilteredAndOthersLeftAlone() async throws {
+    @Test func onlyVisibleRowsAreProcessed() async throws {
         try await withDemoOrigin(.quick) { origin in
             let good = origin.url(for: .none)
             try await withSession(Array(repeating: good, count: 50)) { session in
@@ -63,7 +63,7 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func aPictureThatIsToldOfAfterItsFilteredOneIsThere() async throws {
+    @Test func unfilteredPictureIsKeptIfReportedLate() async throws {
         try await withDemoOrigin(.quick) { origin in
             try await withSession([origin.url(for: .neverAnswers)]) { session in
                 await session.scrolled(to: Row(0)..<Row(1), .settled)
@@ -80,7 +80,7 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func everyKindOfBrokenPhotoFailsWithItsReasonAndTheOthersFinish() async throws {
+    @Test func brokenPhotosFailWithReasonsAndOthersFinish() async throws {
         try await withDemoOrigin(.quick) { origin in
             try await withClosedPort { dead in
                 let faults: [DemoFault] = [
@@ -112,7 +112,7 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func nothingStartsDuringADragAndWhatIsVisibleAfterwardsDoes() async throws {
+    @Test func workStartsOnlyAfterDragSettles() async throws {
         try await withDemoOrigin(.quick) { origin in
             let good = origin.url(for: .none)
             try await withSession(Array(repeating: good, count: 100)) { session in
@@ -130,7 +130,7 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func rowsThatLeaveAreCancelledAndStartedAnewWhenTheyReturn() async throws {
+    @Test func hiddenRowsAreCancelledAndRestartWhenVisible() async throws {
         try await withDemoOrigin(.quick) { origin in
             let never = origin.url(for: .neverAnswers)
             let good = origin.url(for: .none)
@@ -153,7 +153,7 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func retryFetchesAFailedPhotoAgain() async throws {
+    @Test func retryDownloadsFailedPhotoAgain() async throws {
         try await withDemoOrigin(.quick) { origin in
             let flaky = DemoFault.flaky(status: 404, failures: 1, retryAfter: 0, key: "retry")
             try await withSession([origin.url(for: flaky)]) { session in
@@ -165,7 +165,7 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func picturesBeyondTheLimitAreDroppedAndMadeAgain() async throws {
+    @Test func evictedPicturesAreProducedAgain() async throws {
         try await withDemoOrigin(.quick) { origin in
             var options = PhotoListSession.Options()
             options.pictureBytes = 4_000
@@ -192,14 +192,14 @@ struct PhotoListSessionTests {
         }
     }
 
-    @Test func closingCancelsEverything() async throws {
+    @Test func closeCancelsAllWork() async throws {
         try await withDemoOrigin(.quick) { origin in
             let never = origin.url(for: .neverAnswers)
             try await withSession(Array(repeating: never, count: 20)) { session in
                 await session.scrolled(to: Row(0)..<Row(20), .settled)
                 let changes = await session.subscribe()
                 await session.close()
-                // The stream ends, and a page that asks afterwards gets an ended one.
+                // The stream ends, and a later subscription gets an ended stream.
                 for await _ in changes {}
                 for await _ in await session.subscribe() {}
                 #expect(await session.takeSnapshot().rows.isEmpty)

@@ -14,7 +14,7 @@ struct PictureStoreTests {
             size: PixelSize(width: 1, height: 1))
     }
 
-    @Test func whatWasUsedLongestAgoIsDroppedFirst() {
+    @Test func leastRecentlyUsedRowIsEvictedFirst() {
         var store = PictureStore(byteLimit: 300)
         for index in 0..<3 {
             let dropped = store.update(Row(index), keeping: nothing) {
@@ -28,7 +28,7 @@ struct PictureStoreTests {
         #expect(store[Row(0)] != nil && store[Row(1)] == nil)
     }
 
-    @Test func rowsThatAreSeenAndTheRowItselfAreKept() {
+    @Test func visibleRowsAndUpdatedRowAreKept() {
         var store = PictureStore(byteLimit: 100)
         _ = store.update(Row(0), keeping: nothing) { $0.downloaded = image(bytes: 100) }
         _ = store.update(Row(1), keeping: Row(0)..<Row(1)) { $0.downloaded = image(bytes: 500) }
@@ -45,7 +45,7 @@ struct PictureStoreTests {
         }
     }
 
-    @Test func touchingForEverCostsNoMemory() {
+    @Test func repeatedTouchesUseNoMemory() {
         var store = PictureStore(byteLimit: 1_000)
         _ = store.update(Row(0), keeping: nothing) { $0.filtered = image(bytes: 10) }
         for _ in 0..<10_000 { store.touch(Row(0)) }

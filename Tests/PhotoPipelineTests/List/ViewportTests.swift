@@ -5,12 +5,12 @@ import Testing
 
 @Suite(.ownThreads) struct ViewportTests {
     @Test(arguments: 0..<40)
-    func rowsComeInTheOrderOfTheirDistanceFromTheMiddleAndTheUpperOfTwoFirst(count: Int) {
+    func rowsAreOrderedByDistanceFromMiddle(count: Int) {
         let rows = Row(7)..<Row(7 + count)
         let viewport = Viewport(reported: rows, rowCount: 100, limit: 100)
         var order: [Row] = []
         viewport.forEachFromTheMiddle { order.append($0) }
-        // Twice the distance, so that it is a whole number.
+        // Twice the distance, which is a whole number.
         let sum = rows.lowerBound.index + rows.upperBound.index - 1
         let expected = rows.sorted {
             (abs(2 * $0.index - sum), $0.index) < (abs(2 * $1.index - sum), $1.index)

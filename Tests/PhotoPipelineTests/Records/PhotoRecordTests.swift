@@ -15,7 +15,7 @@ import Testing
         )
     }
 
-    @Test func aPhotoGoesFromNewToDownloadedToFiltered() throws {
+    @Test func photoMovesThroughItsStates() throws {
         var photo = try record()
         #expect(photo.state == .new)
         photo.become(.downloaded)
@@ -25,7 +25,7 @@ import Testing
         #expect(photo.state == .new)
     }
 
-    @Test func everyOtherTransitionIsRefused() {
+    @Test func onlyLegalTransitionsAreAllowed() {
         let states: [PhotoState] = [
             .new, .downloaded, .filtered, .failed(Self.retryable), .failed(Self.final),
         ]
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func anIllegalTransitionTrapsWithASentence() async throws {
+    @Test func illegalTransitionTrapsWithMessage() async throws {
         let result = try await #require(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -55,7 +55,7 @@ import Testing
         #expect(message.contains("Photo \"Bird\" is new and cannot become filtered."))
     }
 
-    @Test func anEntryThatFailedInTheListCannotBeRetried() async {
+    @Test func invalidEntryCannotBeRetried() async {
         let failure = PhotoFailure(stage: .source, reason: "It has no URL.", isRetryable: false)
         let photo = PhotoRecord(id: PhotoID(rawValue: 1), name: "Bird", failure: failure)
         #expect(photo.url == nil)
@@ -67,12 +67,12 @@ import Testing
         }
     }
 
-    @Test func statesAndFailuresAreReadable() {
+    @Test func statesAndFailuresHaveDescriptions() {
         #expect("\(PhotoState.failed(Self.final))" == "failed (decode: This is a web page.)")
         #expect("\(PhotoState.downloaded)" == "downloaded")
     }
 
-    @Test func identifiersAreSixteenDigitsAndReadBack() {
+    @Test func identifiersRoundTripAsSixteenDigits() {
         let id = PhotoID(rawValue: 0xAB)
         #expect("\(id)" == "00000000000000ab")
         #expect(PhotoID("00000000000000ab") == id)

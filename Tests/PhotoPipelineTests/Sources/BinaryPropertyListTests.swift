@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct BinaryPropertyListTests {
-    /// Writes a property list the way the system does.
+    /// Encodes a property list with the system's encoder.
     private func encoded(_ value: some Encodable) throws -> [UInt8] {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
@@ -15,7 +15,7 @@ import Testing
         try PhotoList.parse(bytes: bytes, named: "photos.plist", relativeTo: webBase)
     }
 
-    @Test func aDictionaryIsSortedByNameAsPeopleSort() throws {
+    @Test func dictionaryIsSortedInNaturalOrder() throws {
         let photos = try parsed(
             encoded(["photo10": "http://h/10.jpg", "été": "http://h/é.jpg", "photo2": "2.jpg"]))
         #expect(
@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test func anArrayOfDictionariesKeepsItsOrder() throws {
+    @Test func arrayOfDictionariesKeepsOrder() throws {
         let photos = try parsed(
             encoded([["name": "b", "url": "http://h/b.jpg"], ["name": "a", "url": "a.jpg"]]))
         #expect(photos.lines == ["b → http://h/b.jpg", "a → https://example.org/lists/a.jpg"])
@@ -40,7 +40,7 @@ import Testing
         let list = ["x"]
     }
 
-    @Test func aBadEntryIsNamedByItsKey() throws {
+    @Test func invalidEntryIsNamedByKey() throws {
         let photos = try parsed(encoded(Mixed()))
         #expect(
             photos.lines == [
@@ -60,7 +60,7 @@ import Testing
                 == "b ✘ photos.plist, entry 2: \"b\" has no \"url\"; its keys are \"name\".")
     }
 
-    @Test func everyCutAndEveryChangedByteIsHandled() throws {
+    @Test func truncationAndChangedBytesNeverTrap() throws {
         let whole = try encoded([
             ["name": "b", "url": "http://h/b.jpg"], ["name": "ü", "url": "ü"],
         ])
@@ -75,18 +75,18 @@ import Testing
                 if refusal(bytes) == "accepted" { accepted += 1 }
             }
         }
-        // Letters may change; structure may not. That nothing trapped is the point.
+        // Changed letters are valid, but a changed structure is not. No change may trap.
         #expect(accepted > 0 && accepted < 3 * whole.count)
     }
 
-    @Test func aDamagedListSaysSo() {
+    @Test func damagedListIsReported() {
         #expect(
             refusal(Array("bplist00".utf8), named: "photos.plist")
                 == "photos.plist: the binary property list is damaged: it is truncated; "
                 + "create it again, or save it as XML")
     }
 
-    @Test func aListThatContainsItselfIsRefused() {
+    @Test func selfContainingListIsRejected() {
         // One object: an array whose only element is object 0.
         #expect(
             refusal(binary(objects: [[0xA1, 0x00]]))
@@ -94,8 +94,9 @@ import Testing
         )
     }
 
-    /// A small file whose entries all point to one large dictionary: quadratic, if one lets it.
-    @Test func aListThatIsMuchLargerThanItsFileIsRefused() {
+    /// A small file whose entries all refer to one large dictionary, which would take quadratic
+    /// time.
+    @Test func listMuchLargerThanFileIsRejected() {
         let members = 60_000
         let limits = PhotoListLimits(bytes: 1_000_000, entries: members, depth: 4)
         let array: [UInt8] = [0xAF, 0x12, 0, 0, 0xEA, 0x60] + repeated([0, 1], members)
@@ -112,8 +113,8 @@ import Testing
                 == "photos: the list has too much text; split it into several lists")
     }
 
-    /// Arrays of two references to the next array each: thirty of them stand for a billion values.
-    @Test func aFewBytesThatStandForMillionsOfValuesAreRefusedBeforeAnythingIsBuilt() {
+    /// Thirty arrays, each with two references to the next array, expand to a billion values.
+    @Test func hugeExpansionIsRejectedBeforeAllocation() {
         let depth = 30
         let levels: [[UInt8]] = (0..<depth).map { [0xA2, UInt8($0 + 1), UInt8($0 + 1)] }
         let bytes = binary(objects: levels + [[0x51, UInt8(ascii: "a")]])
@@ -123,11 +124,11 @@ import Testing
                 == "photos: its \(bytes.count) bytes expand to more than "
                 + "\(64 * bytes.count + 1_024) values, because parts of it are used repeatedly; "
                 + "list each photo once")
-        // Built, the values that limits allow would take half a gigabyte.
+        // The values that the limits allow would take half a gigabyte.
         #expect(peakMemory() - before < 64 << 20)
     }
 
-    @Test func aSmallListThatRepeatsALongTextIsRefused() {
+    @Test func repeatedLongTextIsRejected() {
         let text = [0x5F, 0x11, 0x10, 0x00] + repeated([UInt8(ascii: "a")], 4_096)
         let array: [UInt8] = [0xAF, 0x11, 0x08, 0x00] + repeated([1], 2_048)
         let bytes = binary(objects: [array, text])
@@ -135,8 +136,8 @@ import Testing
             refusal(bytes).contains("bytes of text, because parts of it are used repeatedly"))
     }
 
-    /// As Python's `plistlib` writes it: one dictionary, used a thousand times.
-    @Test func aListMayRepeatAnEntry() throws {
+    /// Python's `plistlib` writes such files: one dictionary with a thousand references.
+    @Test func listMayRepeatEntry() throws {
         let array: [UInt8] = [0xAF, 0x11, 0x03, 0xE8] + repeated([1], 1_000)
         let text = Array("http://h/1.jpg".utf8)
         let bytes = binary(objects: [
@@ -145,7 +146,7 @@ import Testing
         #expect(try parsed(bytes).records.count == 1_000)
     }
 
-    @Test func aListThatContainsItselfInManyPlacesIsRefusedAtOnce() {
+    @Test func manySelfReferencesAreRejectedQuickly() {
         let array: [UInt8] = [0xAF, 0x10, 200] + repeated([0], 200)
         #expect(
             refusal(binary(objects: [array]))
@@ -153,7 +154,7 @@ import Testing
         )
     }
 
-    /// The most memory that this process has held so far, in bytes.
+    /// The peak memory of this process so far, in bytes.
     private func peakMemory() -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -165,7 +166,7 @@ import Testing
         Array(repeatElement(bytes, count: count).joined())
     }
 
-    /// Puts objects into a file: header, objects, offsets of four bytes, trailer.
+    /// A file with the given objects: header, objects, offsets of four bytes, trailer.
     private func binary(objects: [[UInt8]], referenceWidth: Int = 1) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var offsets: [Int] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PhotoPipeline
 
-/// A folder of the test's own, removed with it.
+/// A temporary folder, which is removed when this object is released.
 private final class Scratch {
     let url: URL
 
@@ -45,7 +45,7 @@ private func message(_ body: () throws -> Void) -> String {
 }
 
 @Suite(.ownThreads) struct FolderSourceTests {
-    @Test func picturesAreFoundInAllFoldersAndSortedAsPeopleSort() throws {
+    @Test func picturesInSubfoldersAreFoundInNaturalOrder() throws {
         let scratch = try Scratch()
         for name in [
             "photo10.jpg", "photo2.JPG", "b/2.png", "b/10.webp", "b/a/x.heic", "B.tiff",
@@ -64,7 +64,7 @@ private func message(_ body: () throws -> Void) -> String {
         }
     }
 
-    @Test func otherFilesAreSkippedAndCountedAndHiddenOnesAreNot() throws {
+    @Test func skippedFilesAreCountedExceptHiddenFiles() throws {
         let scratch = try Scratch()
         for name in ["a.jpg", "readme.txt", "b/c.plist", "jpg", ".hidden.jpg", ".git/x.jpg"] {
             try scratch.write("in/\(name)")
@@ -74,7 +74,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(photos.skippedFileCount == 3)
     }
 
-    @Test func linksNeverLeaveTheFolderAndLinkedFoldersAreNotEntered() throws {
+    @Test func linksOutOfFolderAndToFoldersAreSkipped() throws {
         let scratch = try Scratch()
         try scratch.write("outside/secret.jpg")
         try scratch.write("in/a.jpg")
@@ -97,18 +97,18 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(photos.skippedFileCount == 11)
     }
 
-    @Test func aFolderThatIsItselfALinkIsRead() throws {
+    @Test func linkedSourceFolderIsRead() throws {
         let scratch = try Scratch()
         try scratch.write("in/a.jpg")
         try scratch.link("link", to: "in")
         guard case .folder(let url) = try PhotoSource(argument: scratch.path("link")) else {
-            Issue.record("a link to a folder is a folder")
+            Issue.record("A link to a folder must count as a folder.")
             return
         }
         #expect(try PhotoList.read(folder: url).records.map(\.name) == ["a.jpg"])
     }
 
-    @Test func aFolderWithoutPicturesSaysWhatItLooksFor() throws {
+    @Test func folderWithoutPicturesNamesSupportedExtensions() throws {
         let scratch = try Scratch()
         try scratch.write("in/readme.txt")
         #expect(
@@ -138,7 +138,7 @@ private func message(_ body: () throws -> Void) -> String {
             let url = try #require(record.url)
             #expect(try LocalFiles.photoBytes(of: url, limit: 10).get() == [])
         }
-        // A list, and a person, can name such files too.
+        // Lists and arguments can name such files too.
         let list = try scratch.write("in/list.txt", Array("caf%E9/%FE.jpg\n".utf8))
         let listed = try PhotoList.read(file: list).records
         #expect(listed.map(\.name) == [#"\xFE.jpg"#])
@@ -146,7 +146,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(listed[0].url == photos.records[0].url)
         let source = try PhotoSource(path: root.appending(folder).bytes)
         guard case .folder(let url) = source else {
-            Issue.record("this is a folder: \(source)")
+            Issue.record("This must be a folder: \(source)")
             return
         }
         #expect(try PhotoList.read(folder: url).records.map(\.url) == photos.records.map(\.url))
@@ -155,9 +155,9 @@ private func message(_ body: () throws -> Void) -> String {
                 == #"x\xFF: there is no such file or folder; check the name"#)
     }
 
-    @Test func picturesInFormatsThatAreNotReadAreNamed() throws {
+    @Test func unsupportedFormatsAreNamed() throws {
         let scratch = try Scratch()
-        // A camera's raw file begins as TIFF does, and is none.
+        // A camera's raw file starts with the signature of TIFF.
         let tiff: [UInt8] = [0x49, 0x49, 0x2A, 0]
         for name in ["a.jpg", "b/raw.CR2", "c.bmp", "d.jxl", "notes.txt"] {
             try scratch.write("in/\(name)", tiff)
@@ -184,7 +184,7 @@ private func message(_ body: () throws -> Void) -> String {
                 + "convert it to JPEG, PNG, TIFF or WebP")
     }
 
-    @Test func aPictureWhoseNameSaysNothingIsFoundByItsBytes() throws {
+    @Test func pictureWithoutExtensionIsFoundBySignature() throws {
         let scratch = try Scratch()
         try scratch.write("in/IMG_0001", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
         try scratch.write("in/scan.backup", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
@@ -194,7 +194,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(photos.skippedFileCount == 1)
     }
 
-    @Test func foldersBelowTheLimitAreFailedRecords() throws {
+    @Test func foldersBeyondDepthLimitAreFailedRecords() throws {
         let scratch = try Scratch()
         try scratch.write("in/a/b/c/deep.jpg")
         try scratch.write("in/a/b/x.jpg")
@@ -211,7 +211,7 @@ private func message(_ body: () throws -> Void) -> String {
             } == "in: there are more than 1 photos; split them into several lists or folders")
     }
 
-    @Test func aListResolvesAgainstItsOwnFolder() throws {
+    @Test func relativeURLsResolveAgainstListFolder() throws {
         let scratch = try Scratch()
         let file = try scratch.write("my lists/photos.txt", Array("birds/a.jpg\n".utf8))
         let photos = try PhotoList.read(file: file)
@@ -220,7 +220,7 @@ private func message(_ body: () throws -> Void) -> String {
                 == scratch.path("my lists/birds/a.jpg"))
     }
 
-    @Test func aPictureIsAListOfItselfByItsBytesOrItsName() throws {
+    @Test func pictureFileIsListOfOnePhoto() throws {
         let scratch = try Scratch()
         let jpeg = try scratch.write("scan", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
         let bigTIFF = try scratch.write("large scan", [0x4D, 0x4D, 0x00, 0x2B, 0, 8])
@@ -228,7 +228,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(try PhotoList.read(file: jpeg).records.map(\.url) == [jpeg])
         #expect(try PhotoList.read(file: bigTIFF).records.map(\.url) == [bigTIFF])
         #expect(try PhotoList.read(file: empty).records.map(\.name) == ["empty.jpg"])
-        // Larger than a list may be, which does not matter for a picture.
+        // The picture exceeds the limit for lists, which does not apply to pictures.
         let limits = PhotoListLimits(bytes: 5, entries: 1, depth: 1)
         #expect(try PhotoList.read(file: jpeg, limits: limits).records.map(\.name) == ["scan"])
         let film = try scratch.write("film", Array("[\"a.jpg\"]".utf8))
@@ -237,7 +237,7 @@ private func message(_ body: () throws -> Void) -> String {
                 == "film: the list has more than 5 bytes; split it into several lists")
     }
 
-    @Test func argumentsAreUnderstood() throws {
+    @Test func argumentsAreParsed() throws {
         let scratch = try Scratch()
         let file = try scratch.write("in/list.plist")
         let folder = scratch.url.appending(path: "in", directoryHint: .isDirectory)
@@ -272,11 +272,11 @@ private func message(_ body: () throws -> Void) -> String {
                 + "specify a list, a folder, a picture or a URL"
         ),
     ])
-    func aBadArgumentSaysWhatToDo(argument: String, expected: String) {
+    func invalidArgumentErrorSaysWhatToDo(argument: String, expected: String) {
         #expect(message { _ = try PhotoSource(argument: argument) } == expected)
     }
 
-    @Test func aFileThatIsNotThereIsAnError() {
+    @Test func missingFileThrows() {
         let file = URL(filePath: "/no/such/list.plist")
         #expect(
             message { _ = try PhotoList.read(file: file) }

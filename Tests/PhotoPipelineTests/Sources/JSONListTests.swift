@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct JSONListTests {
-    @Test func aDictionaryIsSortedByNameAsPeopleSort() throws {
+    @Test func dictionaryIsSortedInNaturalOrder() throws {
         let photos = try list(
             #"{"photo10": "http://h/10.jpg", "Photo2": "http://h/2.jpg", "bird": "b.jpg"}"#)
         #expect(
@@ -13,7 +13,7 @@ import Testing
             ])
     }
 
-    @Test func anArrayOfDictionariesKeepsItsOrderAndIgnoresOtherKeys() throws {
+    @Test func arrayOfDictionariesKeepsOrderAndIgnoresOtherKeys() throws {
         let photos = try list(
             """
             [
@@ -24,7 +24,7 @@ import Testing
         #expect(photos.lines == ["b → http://h/b.jpg", "a → http://h/a.jpg"])
     }
 
-    @Test func anArrayOfURLsNamesPhotosAfterTheirFiles() throws {
+    @Test func arrayOfURLsNamesPhotosAfterFiles() throws {
         let photos = try list(#"["http://h/x/a%20b.jpg?size=2", "/c.png", "http://h/"]"#)
         #expect(
             photos.lines == [
@@ -33,22 +33,22 @@ import Testing
             ])
     }
 
-    @Test func escapesAndOtherAlphabetsAreRead() throws {
+    @Test func escapesAndUnicodeAreDecoded() throws {
         let photos = try list(
             #"{"\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00 é😀": "http:\/\/h\/1.jpg"}"#)
         #expect(photos.records.first?.name == "\"\\/\u{8}\u{C}\n\r\té😀 é😀")
     }
 
-    @Test func aByteOrderMarkMeansNothing() throws {
+    @Test func byteOrderMarkIsIgnored() throws {
         #expect(try list("\u{FEFF}[\"http://h/1.jpg\"]").lines == ["1.jpg → http://h/1.jpg"])
     }
 
-    @Test func entriesThatShareANameAreAllKept() throws {
+    @Test func entriesWithEqualNamesAreAllKept() throws {
         let photos = try list(#"{"a": "http://h/1.jpg", "a": "http://h/2.jpg"}"#)
         #expect(photos.lines == ["a → http://h/1.jpg", "a → http://h/2.jpg"])
     }
 
-    @Test func aBadEntryFailsAndTheListGoesOn() throws {
+    @Test func invalidEntriesFailIndividually() throws {
         let photos = try list(
             """
             [
@@ -84,7 +84,7 @@ import Testing
         #expect(photos.records.allSatisfy { $0.state.failure?.isRetryable != true })
     }
 
-    @Test func aBadMemberOfADictionaryFailsAndTheListGoesOn() throws {
+    @Test func invalidDictionaryMembersFailIndividually() throws {
         let photos = try list(
             """
             {"good": "http://h/1.jpg",
@@ -144,7 +144,7 @@ import Testing
         ("[\"a.jpg\", 1-2]", "line 1: \"1-2\" is not a number; expected a value"),
         ("[nil]", "line 1: found \"n\"; expected a value: a string in quotation marks, [ or {"),
     ])
-    func aSyntaxErrorNamesItsLineAndWhatWasExpected(text: String, message: String) {
+    func syntaxErrorNamesLineAndExpectation(text: String, message: String) {
         #expect(refusal(text, named: "photos.json") == "photos.json, " + message)
     }
 
@@ -161,11 +161,11 @@ import Testing
         ("[]", "photos.json: the list is empty; expected at least one photo"),
         ("{ }", "photos.json: the list is empty; expected at least one photo"),
     ])
-    func whatIsNoListOfPhotosIsRefused(text: String, message: String) {
+    func otherJSONIsRejected(text: String, message: String) {
         #expect(refusal(text, named: "photos.json") == message)
     }
 
-    @Test func aDeepNestIsRefusedWithoutOverflowingTheStack() {
+    @Test func deepNestingIsRejectedWithoutStackOverflow() {
         let deep = String(repeating: "[", count: 1_000_000)
         #expect(
             refusal(deep) == "photos, line 1: the list is nested deeper than 32 levels; "

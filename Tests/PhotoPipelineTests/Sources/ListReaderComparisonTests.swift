@@ -3,7 +3,7 @@ import PhotoPipeline
 import TestSupport
 import Testing
 
-/// The readers against the encoders of FoundationEssentials, on names and URLs made at random.
+/// Compares the readers with the encoders of FoundationEssentials, on random names and URLs.
 @Suite(.ownThreads) struct ListReaderComparisonTests {
     private struct Entry: Codable {
         let name: String
@@ -11,13 +11,13 @@ import Testing
     }
 
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
-    func whateverTheSystemEncodesIsReadBack(seed: UInt64) throws {
+    func listsFromSystemEncodersRoundTrip(seed: UInt64) throws {
         print("List readers: random lists with seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for _ in 0..<200 {
             let entries = (0..<Int.random(in: 1...20, using: &random)).map { number in
                 Entry(
-                    name: "n" + someText(&random), url: "http://h/\(number)")
+                    name: "n" + randomText(&random), url: "http://h/\(number)")
             }
             let expected = entries.map { "\($0.name) → \($0.url)" }
             for bytes in try [xml(entries), binary(entries), json(entries)] {
@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
-    func whateverIsBrokenIsRefusedOrReadAndNeverTraps(seed: UInt64) throws {
-        print("List readers: broken lists with seed \(seed)")
+    func corruptedListsNeverTrap(seed: UInt64) throws {
+        print("List readers: corrupted lists with seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let entries = [Entry(name: "a\"&é", url: "http://h/1"), Entry(name: "b", url: "2")]
         var refusals = 0
@@ -37,7 +37,7 @@ import Testing
             for _ in 0..<500 {
                 var bytes = original
                 for _ in 0..<Int.random(in: 1...3, using: &random) {
-                    breakSomewhere(&bytes, &random)
+                    corrupt(&bytes, &random)
                 }
                 if refusal(bytes) != "accepted" { refusals += 1 }
             }
@@ -45,7 +45,7 @@ import Testing
         #expect(refusals > 100, "seed \(seed)")
     }
 
-    private func breakSomewhere(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+    private func corrupt(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         guard let index = bytes.indices.randomElement(using: &random) else { return }
         switch Int.random(in: 0..<3, using: &random) {
         case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    private func someText(_ random: inout SeededGenerator) -> String {
+    private func randomText(_ random: inout SeededGenerator) -> String {
         let alphabet = Array("ab\"\\/<>&'; \n\té😀中]]>#{[\u{301}")
         return String(
             (0..<Int.random(in: 0..<30, using: &random)).map { _ in

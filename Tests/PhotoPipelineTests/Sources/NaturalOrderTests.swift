@@ -4,7 +4,7 @@ import Testing
 @testable import PhotoPipeline
 
 @Suite(.ownThreads) struct NaturalOrderTests {
-    @Test func numbersCountByTheirValueAndCaseDoesNotCount() {
+    @Test func numbersSortByValueAndCaseIsIgnored() {
         let sorted = [
             "", "01", "1", "2", "10", "a", "A1", "a1b", "a01c", "a2", "a10",
             "a99999999999999999999998", "a99999999999999999999999", "b", "é",
@@ -12,7 +12,7 @@ import Testing
         #expect(sorted.reversed().map { NaturalOrder($0) }.sorted().map(\.name) == sorted)
     }
 
-    @Test func theOrderIsTotal() {
+    @Test func orderIsTotal() {
         let names = ["a", "A", "a1", "a01", "a001", "A1", "1a", "01A", "1", "001", "", "a.", "a-1"]
             .map { NaturalOrder($0) }
         for first in names {

@@ -4,7 +4,7 @@ import PhotoPipeline
 let webBase = URL(string: "https://example.org/lists/photos.plist")
 let fileBase = URL(filePath: "/lists/photos.plist", directoryHint: .notDirectory)
 
-/// Parses a text as a list that came from the web.
+/// Parses a text as a list from the web.
 func list(
     _ text: String, named name: String = "photos", relativeTo base: URL? = webBase,
     limits: PhotoListLimits = .standard
@@ -13,7 +13,7 @@ func list(
         bytes: Array(text.utf8), named: name, relativeTo: base, limits: limits)
 }
 
-/// The whole message with which a text is refused; "accepted" if it is not.
+/// The error message for a text; "accepted" if the text is a valid list.
 func refusal(
     _ text: String, named name: String = "photos", relativeTo base: URL? = webBase,
     limits: PhotoListLimits = .standard
@@ -34,19 +34,19 @@ func refusal(
 }
 
 extension PhotoList {
-    /// The records in a form that is short to write down: "name → URL", or "name ✘ reason".
+    /// The records in a short form: "name → URL" or "name ✘ reason".
     var lines: [String] {
         records.map { record in
             switch (record.url, record.state) {
             case (.some(let url), .new): "\(record.name) → \(url.absoluteString)"
             case (_, .failed(let failure)): "\(record.name) ✘ \(failure.reason)"
-            case (_, let state): "\(record.name) is \(state), which no source makes"
+            case (_, let state): "\(record.name) has an unexpected state: \(state)"
             }
         }
     }
 }
 
-/// A property list around some of its elements.
+/// A complete property list with the given elements.
 func propertyList(_ elements: String) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct TextListTests {
-    @Test func eachLineIsAURLAndRemarksAndBlankLinesAreNot() throws {
+    @Test func everyLineIsURLExceptCommentsAndBlankLines() throws {
         let photos = try list(
             "\u{FEFF}# birds\r\nhttp://h/1.jpg\r\n\r\n   \t\n  # more\n  birds/two 2.jpg  \nfile:///x\nlast",
             named: "birds.txt")
@@ -18,7 +18,7 @@ import Testing
             ])
     }
 
-    @Test func aURLWithAPasswordIsAFailureThatDoesNotRepeatIt() throws {
+    @Test func failureOmitsPasswordOfURL() throws {
         let photos = try list("http://h/1.jpg\nhttp://me:secret@h/2.jpg", named: "x.txt")
         #expect(
             photos.lines == [
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func aTextThatIsNoListIsRefused() {
+    @Test func otherTextIsRejected() {
         #expect(
             refusal("# remark\nDear aunt,\nthank you", named: "letter.txt")
                 == "letter.txt, line 2: \"Dear aunt,\" is not the URL of a picture; "
@@ -47,7 +47,7 @@ import Testing
                 + "JSON, or a UTF-8 text file with one URL per line")
     }
 
-    @Test func messagesCarryNoControlCharacters() {
+    @Test func messagesContainNoControlCharacters() {
         #expect(
             refusal("a\u{1B}[2J\u{202E}b", named: "x.txt")
                 == "x.txt, line 1: \"a\\u{1B}[2J\\u{202E}b\" is not the URL of a picture; "
@@ -81,12 +81,12 @@ import Testing
         ("http://[::1/a.jpg", "\"http://[::1/a.jpg\" is not a valid URL"),
         ("  ", "the URL is empty"),
     ])
-    func aBadURLSaysWhy(url: String, problem: String) throws {
+    func invalidURLFailsWithReason(url: String, problem: String) throws {
         let photos = try list("{\"a\": \"\(url)\"}", named: "x.json")
         #expect(photos.lines == ["a ✘ x.json, line 1: \(problem)."])
     }
 
-    @Test func aListThatIsAFileMayNameFiles() throws {
+    @Test func localListMayContainFileURLs() throws {
         let photos = try list(
             #"["a.jpg", "../b.jpg", "/c.jpg", "file:///d.jpg", "http://h/e.jpg", "//nas/f.jpg", "file:g"]"#,
             named: "x.json", relativeTo: fileBase)
@@ -101,7 +101,7 @@ import Testing
             ])
     }
 
-    @Test func aRelativeURLNeedsToKnowItsList() throws {
+    @Test func relativeURLNeedsBaseURL() throws {
         let photos = try list(#"["a.jpg", "http://h/b.jpg"]"#, named: "x.json", relativeTo: nil)
         #expect(
             photos.lines == [
@@ -111,7 +111,7 @@ import Testing
             ])
     }
 
-    @Test func aPictureIsAListOfItself() throws {
+    @Test func pictureIsListOfOnePhoto() throws {
         let address = try #require(URL(string: "https://example.org/a/Bird%201"))
         let pictures: [[UInt8]] = [
             [0xFF, 0xD8, 0xFF, 0xE0], [0x89] + Array("PNG\r\n\u{1A}\n".utf8), Array("GIF89a".utf8),
@@ -127,7 +127,7 @@ import Testing
                 == "photos: this is a picture whose address is unknown; " + shapes)
     }
 
-    @Test func identifiersStayTheSameWhenTheListGrowsAndEqualEntriesDiffer() throws {
+    @Test func identifiersAreStableAndUnique() throws {
         let short = try list(#"["http://h/b.jpg", "http://h/c.jpg"]"#)
         let long = try list(
             #"["http://h/a.jpg", "http://h/b.jpg", "http://h/c.jpg", "http://h/c.jpg"]"#)
@@ -135,7 +135,7 @@ import Testing
         #expect(Set(long.records.map(\.id)).count == 4)
     }
 
-    @Test func limitsAreKept() {
+    @Test func limitsAreEnforced() {
         let limits = PhotoListLimits(bytes: 40, entries: 2, depth: 4)
         #expect(refusal(#"["http://h/1", "http://h/2"]"#, limits: limits) == "accepted")
         #expect(

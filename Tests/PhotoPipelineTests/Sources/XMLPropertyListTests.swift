@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct XMLPropertyListTests {
-    @Test func aDictionaryIsSortedByNameAsPeopleSort() throws {
+    @Test func dictionaryIsSortedInNaturalOrder() throws {
         let photos = try list(
             propertyList(
                 """
@@ -16,7 +16,7 @@ import Testing
         #expect(photos.lines == ["photo2 → http://h/2.jpg", "photo10 → http://h/10.jpg"])
     }
 
-    @Test func anArrayOfDictionariesKeepsItsOrder() throws {
+    @Test func arrayOfDictionariesKeepsOrder() throws {
         let photos = try list(
             propertyList(
                 """
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func referencesAndCharacterDataAreText() throws {
+    @Test func referencesAndCDATAAreDecoded() throws {
         let photos = try list(
             propertyList(
                 """
@@ -49,7 +49,7 @@ import Testing
         #expect(photos.lines == ["<&>\"'A😀<b>&amp; → http://h/?a=1&b=2"])
     }
 
-    @Test func aBadEntryFailsWithItsLineAndTheListGoesOn() throws {
+    @Test func invalidEntriesFailWithTheirLines() throws {
         let photos = try list(
             propertyList(
                 """
@@ -116,13 +116,13 @@ import Testing
         ),
         ("", "line 5: the property list is empty; expected <dict> or <array>"),
     ])
-    func aSyntaxErrorNamesItsLineAndWhatWasExpected(elements: String, message: String) {
+    func syntaxErrorNamesLineAndExpectation(elements: String, message: String) {
         #expect(
             refusal(propertyList(elements), named: "photos.plist")
                 == "photos.plist, " + message)
     }
 
-    @Test func aListThatIsCutOffNamesWhatNeverEnds() {
+    @Test func truncatedListNamesUnclosedElement() {
         #expect(
             refusal("<plist>\n<dict>\n<key>a</key>\n<string>b</string>\n", named: "photos.plist")
                 == "photos.plist, line 2: this <dict> is never closed; expected </dict>")
@@ -137,7 +137,7 @@ import Testing
                 == "photos.plist, line 1: this <plist> is never closed; expected </plist>")
     }
 
-    @Test func entitiesAreRefusedWhereTheyAreDeclaredAndNeverFetched() {
+    @Test func entityDeclarationsAreRejected() {
         let external = """
             <?xml version="1.0"?>
             <!DOCTYPE plist [ <!ENTITY secret SYSTEM "file:///etc/hostname"> ]>
@@ -153,14 +153,14 @@ import Testing
                 + "expected &amp; for an ampersand, &lt; &gt; &quot; &apos; or &#…;")
     }
 
-    @Test func anotherEncodingIsRefused() {
+    @Test func otherEncodingsAreRejected() {
         #expect(
             refusal("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n<plist><array/></plist>")
                 == "photos, line 1: the property list declares an encoding other than UTF-8; "
                 + "expected UTF-8")
     }
 
-    @Test func otherXMLIsRefused() {
+    @Test func otherXMLIsRejected() {
         #expect(
             refusal("<?xml version=\"1.0\"?>\n<rss>x</rss>")
                 == "photos, line 2: this is not a property list; expected <plist>")
@@ -175,7 +175,7 @@ import Testing
                 == "photos: the list is empty; expected at least one photo")
     }
 
-    @Test func aDeepNestIsRefusedWithoutOverflowingTheStack() {
+    @Test func deepNestingIsRejectedWithoutStackOverflow() {
         let deep = "<plist>" + String(repeating: "<array>\n", count: 100_000)
         #expect(
             refusal(deep) == "photos, line 33: the list is nested deeper than 32 levels; "

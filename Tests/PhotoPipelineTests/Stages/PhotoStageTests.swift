@@ -10,8 +10,8 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoStageTests {
-    /// A stage whose output the test gives.
-    private func given<Output: Sendable>(
+    /// A stage with the given result.
+    private func stage<Output: Sendable>(
         _ result: Result<Output, PhotoStageStop>
     ) -> TypedOperation<Output> {
         TypedOperation { () throws -> Output in try result.get() }
@@ -25,8 +25,8 @@ struct PhotoStageTests {
         if case .failed(let failure) = outcome { failure } else { nil }
     }
 
-    @Test func bytesBecomePixelsBecomeAFilteredPicture() async throws {
-        let bytes = given(.success(try jpeg(width: 640, height: 480)))
+    @Test func stagesDecodeFilterAndEncode() async throws {
+        let bytes = stage(.success(try jpeg(width: 640, height: 480)))
         let decode = DecodeOperation(after: bytes, fitting: PixelSize(width: 320, height: 320))
         let filter = FilterOperation([.sepia(intensity: 0.8)], after: decode)
         let encode = EncodeOperation(after: filter, quality: 80)
@@ -37,7 +37,7 @@ struct PhotoStageTests {
         }
         #expect(image.size == PixelSize(width: 320, height: 240))
         #expect(image.format == .jpeg)
-        // Grey 128 at sepia 0.8 is (145, 122, 81); JPEG may move it a little.
+        // Grey 128 with sepia 0.8 is (145, 122, 81); JPEG may change it slightly.
         let pixels = try ImageEngine.decode(image.bytes).pixels()
         let expected = [145, 122, 81]
         for (channel, value) in expected.enumerated() {
@@ -45,8 +45,8 @@ struct PhotoStageTests {
         }
     }
 
-    @Test func aStageDependsOnTheOneItTakesItsInputFrom() throws {
-        let bytes = given(.success(try jpeg()))
+    @Test func stageDependsOnItsSource() throws {
+        let bytes = stage(.success(try jpeg()))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([], after: decode)
         #expect(decode.dependencies == [bytes])
@@ -54,9 +54,9 @@ struct PhotoStageTests {
         #expect(!filter.isReady)
     }
 
-    @Test func aFailureIsPassedOnUnchanged() async {
+    @Test func failureIsPropagatedUnchanged() async {
         let lost = PhotoFailure(stage: .download, reason: "Lost.", isRetryable: true)
-        let bytes: TypedOperation<[UInt8]> = given(.failure(.failed(lost)))
+        let bytes: TypedOperation<[UInt8]> = stage(.failure(.failed(lost)))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([.sepia()], after: decode)
         let encode = EncodeOperation(after: filter, quality: 80)
@@ -64,8 +64,8 @@ struct PhotoStageTests {
         #expect(failure(encode.outcome) == lost)
     }
 
-    @Test func bytesThatAreNoPictureFailInDecoding() async {
-        let bytes = given(.success(Array("<!doctype html><p>Not found".utf8)))
+    @Test func invalidBytesFailInDecoding() async {
+        let bytes = stage(.success(Array("<!doctype html><p>Not found".utf8)))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([.sepia()], after: decode)
         await run(bytes, decode, filter)
@@ -73,16 +73,16 @@ struct PhotoStageTests {
         #expect(failure(filter.outcome)?.reason.contains("HTML page") == true)
     }
 
-    @Test func aPictureBeyondTheLimitsIsNotRetryable() async throws {
-        let bytes = given(.success(try jpeg(width: 300, height: 200)))
+    @Test func pictureBeyondLimitsIsNotRetryable() async throws {
+        let bytes = stage(.success(try jpeg(width: 300, height: 200)))
         let decode = DecodeOperation(
             after: bytes, fitting: nil, limits: ImageLimits(maximumPixels: 10_000))
         await run(bytes, decode)
         #expect(failure(decode.outcome)?.isRetryable == false)
     }
 
-    @Test func cancellingOneStageCancelsWhatFollows() async throws {
-        let bytes = given(.success(try jpeg()))
+    @Test func cancellationPropagatesToLaterStages() async throws {
+        let bytes = stage(.success(try jpeg()))
         let decode = DecodeOperation(after: bytes, fitting: nil)
         let filter = FilterOperation([.sepia()], after: decode)
         decode.cancel()
@@ -93,7 +93,7 @@ struct PhotoStageTests {
         }
     }
 
-    @Test func cancellingReachesWorkThatHasBegun() async {
+    @Test func cancellationReachesRunningWork() async {
         let began = AsyncStream<Void>.makeStream()
         let operation = TypedOperation(
             body: pixelWork(timeLimit: .seconds(60)) {
@@ -110,7 +110,7 @@ struct PhotoStageTests {
         #expect(operation.isFinished)
     }
 
-    @Test func theTimeLimitEndsWorkThatTakesTooLong() async throws {
+    @Test func timeLimitStopsWork() async throws {
         let operation = TypedOperation(
             body: pixelWork(timeLimit: .zero) { cancellation throws(PhotoStageStop) -> Int in
                 try pixelStage(.decode) { () throws(ImagingError) in
@@ -122,7 +122,7 @@ struct PhotoStageTests {
         #expect(failure(operation.outcome)?.isRetryable == true)
     }
 
-    @Test func theTimeLimitDoesNotCountWhatIsNoWorkOnPixels() async throws {
+    @Test func timeLimitCountsOnlyPixelWork() async throws {
         let file = try jpeg()
         let operation = TypedOperation(
             body: pixelWork(timeLimit: .milliseconds(200)) {
@@ -137,9 +137,9 @@ struct PhotoStageTests {
         #expect(failure(operation.outcome) == nil)
     }
 
-    @Test func anInspectionSaysWhatTheHeaderSaysOrWhatIsWrongWithIt() async throws {
-        let bytes = given(.success(try jpeg(width: 640, height: 480)))
-        let page = given(.success(Array("<!doctype html><p>Not found".utf8)))
+    @Test func inspectionReturnsHeaderOrFailure() async throws {
+        let bytes = stage(.success(try jpeg(width: 640, height: 480)))
+        let page = stage(.success(Array("<!doctype html><p>Not found".utf8)))
         let (good, bad) = (InspectOperation(after: bytes), InspectOperation(after: page))
         await run(bytes, page, good, bad)
         #expect(try good.result.size == PixelSize(width: 640, height: 480))
@@ -147,7 +147,7 @@ struct PhotoStageTests {
         #expect(failure(bad.outcome)?.reason.contains("HTML page") == true)
     }
 
-    @Test func downloadingCanBeCancelledInEveryPhase() async throws {
+    @Test func downloadCanBeCancelledInEveryPhase() async throws {
         try await withDemoOrigin(.quick) { origin in
             let downloader = PhotoDownloader(allowing: [.thisMachine])
             let url = try #require(URL(string: origin.url(for: .neverAnswers)))

@@ -11,9 +11,9 @@ import Testing
 struct PixelCapacityTests {
     private static let stages: Set<String> = ["Decode", "Filter", "Encode"]
 
-    /// Two pages' worth of photos in queues that are wide enough for all of them.
+    /// The photos of two pages, in queues that are wide enough for all of them.
     @Test(arguments: 1...3)
-    func thereAreNeverMoreStagesAtWorkThanProcessors(processors: Int) async throws {
+    func runningStagesNeverExceedProcessors(processors: Int) async throws {
         let capacity = PixelCapacity(processors: processors)
         let timeline = OperationTimeline()
         let file = try jpeg(width: 900, height: 700)
@@ -33,7 +33,7 @@ struct PixelCapacityTests {
         for queue in queues { await queue.waitUntilAllOperationsAreFinished() }
         let picture = try PixelTimeline(timeline)
         #expect(picture.count(of: Self.stages) == 72)
-        #expect(picture.mostAtOnce(of: Self.stages) <= processors)
+        #expect(picture.maximumConcurrency(of: Self.stages) <= processors)
         #expect(capacity.processors.inUse == 0)
     }
 
@@ -43,7 +43,7 @@ struct PixelCapacityTests {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 8
         timeline.record(queue)
-        // Its bitmap of 27 MB takes more than half of the memory.
+        // The bitmap of 27 MB takes more than half of the memory.
         let bytes = TypedOperation { try jpeg(width: 3600, height: 2500) }
         bytes.start()
         for _ in 0..<6 {
@@ -54,11 +54,11 @@ struct PixelCapacityTests {
         await queue.waitUntilAllOperationsAreFinished()
         let picture = try PixelTimeline(timeline)
         #expect(picture.count(of: ["Decode"]) == 6)
-        #expect(picture.mostAtOnce(of: ["Decode"]) == 1)
+        #expect(picture.maximumConcurrency(of: ["Decode"]) == 1)
         #expect(capacity.memory.inUse == 0)
     }
 
-    @Test func aPictureLargerThanTheMemoryIsWorkedOnAlone() async throws {
+    @Test func pictureLargerThanMemoryIsProcessedAlone() async throws {
         let capacity = PixelCapacity(processors: 4, bytes: 1 << 20)
         let taken = Mutex<[Int]>([])
         let bytes = TypedOperation { try jpeg(width: 1200, height: 900) }
@@ -84,13 +84,13 @@ struct PixelCapacityTests {
         #expect(capacity.memory.inUse == 0)
     }
 
-    @Test func aDecodingOfNoPictureTakesNoMemoryAndSaysWhatItIs() async throws {
+    @Test func invalidPictureNeedsNoMemory() async throws {
         let capacity = PixelCapacity(processors: 1, bytes: 1 << 20)
         let bytes = TypedOperation { Array("<!doctype html>".utf8) }
         bytes.start()
         let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
         decode.reserveMemory()
-        // Nothing is left of the memory, and it needs none.
+        // All memory is taken, but the decoding needs none.
         let held = OperationQueue()
         let (begun, end) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
         held.add("hold", .cost(capacity.memory.units, of: capacity.memory)) {
@@ -108,26 +108,26 @@ struct PixelCapacityTests {
         #expect(failure.reason.contains("HTML page"))
     }
 
-    @Test func whatAPhotoNeedsGrowsWithWhatIsDoneToIt() {
+    @Test func memoryEstimateGrowsWithWork() {
         let info = ImageInfo(format: .jpeg, size: PixelSize(width: 4000, height: 3000))
-        func need(
+        func bytesNeeded(
             _ filters: [ImageFilter], _ format: ImageFormat = .jpeg, box: PixelSize? = nil
         ) -> Int {
             PixelCapacity.bytesNeeded(for: info, fitting: box, filters: filters, format: format)
         }
         let bitmap = 36_000_000
-        #expect(need([]) >= bitmap)
-        #expect(need([.sepia()]) >= 2 * bitmap)
-        #expect(need([.blur()]) > need([.sepia()]))
-        #expect(need([.sepia()], .png) > need([.sepia()], .jpeg))
-        #expect(need([.sepia()], box: PixelSize(width: 320, height: 320)) < bitmap)
+        #expect(bytesNeeded([]) >= bitmap)
+        #expect(bytesNeeded([.sepia()]) >= 2 * bitmap)
+        #expect(bytesNeeded([.blur()]) > bytesNeeded([.sepia()]))
+        #expect(bytesNeeded([.sepia()], .png) > bytesNeeded([.sepia()], .jpeg))
+        #expect(bytesNeeded([.sepia()], box: PixelSize(width: 320, height: 320)) < bitmap)
         let endless = ImageInfo(format: .png, size: PixelSize(width: .max, height: .max))
         let most = PixelCapacity.bytesNeeded(
             for: endless, fitting: nil, filters: [.sepia()], format: .png)
         #expect(most > 1 << 50)
     }
 
-    @Test func aWaitForMemoryCanBeCancelled() async throws {
+    @Test func waitForMemoryCanBeCancelled() async throws {
         let capacity = PixelCapacity(processors: 1, bytes: 1 << 20)
         let queue = OperationQueue()
         let begun = AsyncStream<Void>.makeStream()
@@ -143,7 +143,7 @@ struct PixelCapacityTests {
         let second = Task { await holding(whole, in: queue, named: "second") { 2 } }
         second.cancel()
         #expect(await second.value == nil)
-        // What has begun is told to stop, and then gives its result.
+        // The first closure has begun: cancellation makes it return its result.
         first.cancel()
         #expect(await first.value == 1)
         await queue.waitUntilAllOperationsAreFinished()

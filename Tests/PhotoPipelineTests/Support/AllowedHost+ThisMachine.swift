@@ -1,6 +1,6 @@
 import PhotoPipeline
 
 extension AllowedHost {
-    /// Where the origins of tests listen; downloads from there are refused unless they are allowed.
+    /// The host of the tests' origins; downloads from this host are blocked by default.
     static let thisMachine = AllowedHost(host: "127.0.0.1", port: nil)
 }

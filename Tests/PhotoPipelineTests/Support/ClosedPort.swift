@@ -6,8 +6,8 @@ import Musl
 import Glibc
 #endif
 
-/// Gives a closure a port of this machine on which nobody listens: it is taken, so that nobody else
-/// gets it meanwhile.
+/// Runs a closure with a port of this machine on which no server listens. The port is bound, so
+/// that no other program gets it.
 func withClosedPort(_ body: (Int) async throws -> Void) async throws {
     #if canImport(Glibc)
     let kind = Int32(SOCK_STREAM.rawValue)
@@ -20,11 +20,11 @@ func withClosedPort(_ body: (Int) async throws -> Void) async throws {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isTaken = withUnsafeMutablePointer(to: &address) { pointer in
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
             bind(file, $0, size) == 0 && getsockname(file, $0, &size) == 0
         }
     }
-    precondition(isTaken, "no port: error \(errno)")
+    precondition(isBound, "cannot bind a port: error \(errno)")
     try await body(Int(UInt16(bigEndian: address.sin_port)))
 }

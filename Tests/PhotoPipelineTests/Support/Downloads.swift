@@ -3,8 +3,8 @@ import FoundationEssentials
 @testable import PhotoPipeline
 
 extension DownloadLimits {
-    /// One attempt, and no limit of time that a busy machine could come near: a test sets the one
-    /// that it is about.
+    /// One attempt, with time limits that even a busy machine does not reach; each test sets the
+    /// limit that it tests.
     static var patient: DownloadLimits {
         var limits = DownloadLimits()
         limits.attempts = 1
@@ -17,21 +17,20 @@ extension DownloadLimits {
     }
 }
 
-/// Downloads with a downloader of its own; what came, in words: the text or the reason of the
-/// failure.
+/// Downloads with a new downloader; returns the text, or the reason of the failure.
 func downloaded(
     _ address: String, limits: DownloadLimits = .patient, allowing: [AllowedHost] = [.thisMachine],
     lookup: HostGuard.Lookup? = nil
 ) async -> String {
     let downloader = PhotoDownloader(limits: limits, allowing: allowing, lookup: lookup)
-    let words = await downloaded(address, with: downloader)
+    let result = await downloaded(address, with: downloader)
     await downloader.shutdown()
-    return words
+    return result
 }
 
-/// What came, in words: the text or the reason of the failure.
+/// Downloads a text; returns the text, or the reason of the failure.
 func downloaded(_ address: String, with downloader: PhotoDownloader) async -> String {
-    guard let url = URL(string: address) else { preconditionFailure("\(address) is no URL") }
+    guard let url = URL(string: address) else { preconditionFailure("\(address) is not a URL.") }
     do throws(PhotoStageStop) {
         return String(decoding: try await downloader.bytes(of: url), as: UTF8.self)
     } catch {

@@ -1,6 +1,6 @@
 import Imaging
 
-/// A JPEG of one colour, made by the engine itself.
+/// A JPEG of one colour.
 func jpeg(width: Int = 64, height: Int = 48, grey: UInt8 = 128) throws -> [UInt8] {
     try encoded(as: .jpeg, width: width, height: height, grey: grey)
 }

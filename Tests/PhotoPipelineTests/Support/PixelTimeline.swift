@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// What a timeline says of the stages that work on pixels.
+/// The pixel stages in a timeline.
 struct PixelTimeline {
     private struct Trace: Decodable {
         struct Event: Decodable {
@@ -13,7 +13,7 @@ struct PixelTimeline {
         let traceEvents: [Event]
     }
 
-    /// When each stage ran, in microseconds.
+    /// The time at which each stage ran, in microseconds.
     private let spans: [(name: String, time: Range<Double>)]
 
     init(_ timeline: OperationTimeline) throws {
@@ -29,8 +29,8 @@ struct PixelTimeline {
 
     func count(of names: Set<String>) -> Int { spans.count { names.contains($0.name) } }
 
-    /// The most of them that ran at one time.
-    func mostAtOnce(of names: Set<String>) -> Int {
+    /// The maximum number of the given stages that ran at the same time.
+    func maximumConcurrency(of names: Set<String>) -> Int {
         let changes = spans.filter { names.contains($0.name) }.flatMap { span in
             [(time: span.time.lowerBound, change: 1), (time: span.time.upperBound, change: -1)]
         }

@@ -9,8 +9,8 @@ import Musl
 import Glibc
 #endif
 
-/// A server that does to each connection what a test's script says, down to the bytes: what no HTTP
-/// server does of its own accord.
+/// A server that runs a test's script for each connection and sends exactly the bytes of the
+/// script, for behaviour that no HTTP server has.
 final class ScriptedOrigin: Sendable {
     let port: Int
     private let listener: Int32
@@ -30,7 +30,7 @@ final class ScriptedOrigin: Sendable {
                 bind(file, $0, size) == 0 && getsockname(file, $0, &size) == 0
             }
         }
-        precondition(isListening && listen(listener, 64) == 0, "no port: error \(errno)")
+        precondition(isListening && listen(listener, 64) == 0, "cannot listen: error \(errno)")
         port = Int(UInt16(bigEndian: address.sin_port))
         startTestThread { [self] in
             while true {
@@ -59,28 +59,28 @@ final class ScriptedOrigin: Sendable {
     /// The heads of all requests so far.
     var requests: [String] { heads.withLock { $0 } }
 
-    /// How many connections have been accepted so far.
+    /// The number of connections accepted so far.
     var connectionCount: Int { connections.withLock { $0.accepted } }
 
-    fileprivate func note(_ head: String) { heads.withLock { $0.append(head) } }
+    fileprivate func record(_ head: String) { heads.withLock { $0.append(head) } }
 
     fileprivate func stop() {
         let open = connections.withLock { connections in
             connections.isStopped = true
             return connections.open
         }
-        // Threads that read or wait come back; each closes its own file.
+        // Threads that read or wait return; each thread closes its own file.
         for file in open { shutdown(file, Int32(SHUT_RDWR)) }
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
     }
 
-    /// One connection, on a thread of its own; it is closed when the script returns.
+    /// A connection on its own thread; it is closed when the script returns.
     struct Connection {
         fileprivate let file: Int32
         fileprivate let origin: ScriptedOrigin
 
-        /// Reads a request up to the empty line; nil if the client went away before it.
+        /// Reads a request up to the empty line; returns nil if the client disconnects first.
         func readHead() -> String? {
             var head: [UInt8] = []
             var byte: UInt8 = 0
@@ -89,11 +89,11 @@ final class ScriptedOrigin: Sendable {
                 head.append(byte)
             }
             let text = String(decoding: head, as: UTF8.self)
-            origin.note(text)
+            origin.record(text)
             return text
         }
 
-        /// Sends bytes; false if the client is gone.
+        /// Sends text; returns false if the client has disconnected.
         @discardableResult
         func send(_ text: String) -> Bool {
             let bytes = Array(text.utf8)
@@ -106,14 +106,14 @@ final class ScriptedOrigin: Sendable {
                 == bytes.count
         }
 
-        /// Waits, as a slow server does; false as soon as the client has gone away.
+        /// Waits like a slow server; returns false as soon as the client disconnects.
         func pause(milliseconds: Int32) -> Bool {
             var entry = pollfd(file: file)
             return poll(&entry, 1, milliseconds) == 0
         }
 
-        /// Says nothing until the client goes away.
-        func untilClosed() { _ = pause(milliseconds: -1) }
+        /// Sends nothing until the client disconnects.
+        func waitUntilClosed() { _ = pause(milliseconds: -1) }
     }
 }
 
@@ -133,7 +133,7 @@ private func systemSend(
     _ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32
 ) -> Int { send(file, bytes, count, flags) }
 
-/// Runs a scripted server for as long as a closure needs it.
+/// Runs a scripted server for the duration of a closure.
 func withScriptedOrigin<Value: Sendable>(
     _ script: @escaping @Sendable (ScriptedOrigin.Connection) -> Void,
     _ body: (ScriptedOrigin) async throws -> Value

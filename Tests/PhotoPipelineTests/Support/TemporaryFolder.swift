@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Runs a closure with a new folder, which is gone afterwards.
+/// Runs a closure with a new folder, and removes the folder afterwards.
 func withTemporaryFolder<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (URL) async throws -> Value
 ) async throws -> Value {
@@ -12,11 +12,12 @@ func withTemporaryFolder<Value>(
 }
 
 extension URL {
-    /// The path, as the system calls it.
+    /// The path in the system's form.
     var systemPath: String { path(percentEncoded: false) }
 }
 
-/// The names of all files below a folder, hidden ones included, but not the record of results.
+/// The names of all files in a folder and its subfolders, including hidden files, except the log of
+/// results.
 func files(below folder: URL) throws -> Set<String> {
     let names = try FileManager.default.subpathsOfDirectory(atPath: folder.systemPath)
     return Set(

@@ -172,7 +172,7 @@ struct XMLListReader {
     }
 }
 
-/// Whether a byte may stand between & and ; in a reference: letters, digits and #.
+/// Whether a byte may occur between & and ; in a reference: letters, digits and #.
 private func isReferenceByte(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
         || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "#")
