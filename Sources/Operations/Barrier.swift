@@ -5,9 +5,6 @@ final class Barrier: BlockOperation, @unchecked Sendable {
 
     override init() {
         super.init()
-        update { word in
-            word.insert(.barrier)
-            return true
-        }
+        lifecycle.insert(.barrier)
     }
 }

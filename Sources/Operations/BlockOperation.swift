@@ -54,10 +54,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
             let phase = status.phase
             guard phase != .executing, phase != .finished else { return false }
             extras.furtherBlocks.append(block)
-            update { word in
-                word.insert(.needsSetup)
-                return true
-            }
+            lifecycle.insert(.needsSetup)
             return true
         }
     }

@@ -47,7 +47,7 @@ extension Operation {
         if property.id == OperationProperties.isFinished.id {
             finishIfReported()
         } else if property.id == OperationProperties.isReady.id {
-            askWhetherReady()
+            transition { $0.readinessAnnounced() }
         }
         announce(property, isSaid: true)
     }
@@ -56,7 +56,7 @@ extension Operation {
     /// property.
     fileprivate func changedAnotherProperty() {
         finishIfReported()
-        askWhetherReady()
+        transition { $0.readinessAnnounced() }
         announce(OperationProperties.isReady)
         announce(OperationProperties.isExecuting)
         announce(OperationProperties.isFinished)

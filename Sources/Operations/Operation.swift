@@ -14,8 +14,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     // in the memory they point to. LifecycleStates.md and Lifetimes.md say which thread may touch
     // each of them. A subclass answers for the state that it adds.
 
-    /// The atomic state of the operation: a `LifecycleState`.
-    let word = Atomic<UInt64>(LifecycleState().bits)
+    let lifecycle = AtomicLifecycleState()
     /// The queue, once the operation has its slot in the queue's ring.
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
     /// The number of the operation's slot in the queue's ring; changes under the queue's lock.
@@ -69,10 +68,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Finishes the operation after the body has returned for the last time.
     func conclude() {
-        let change = update { $0.mainReturned() }
+        let after = lifecycle.insert(.returned)
         // A subclass that overrides `isFinished` may have more to do, and announces its own end.
         finishIfReported()
-        if let change, change.after.has(.observed) { mainDidReturn() }
+        if after.has(.observed) { mainDidReturn() }
     }
 
     /// Prepares the operation to run its body again; the previous attempt has returned.
@@ -313,10 +312,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                     extras.completionBlock = newValue
                     extras.observations?.record(OperationProperties.completionBlock, newValue)
                 }
-                update { word in
-                    word.insert(.hasEndObservers)
-                    return true
-                }
+                lifecycle.insert(.hasEndObservers)
                 return extras.completionBlock
             }
             withExtendedLifetime(previous) {}
@@ -341,10 +337,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 if ThreadContext.isLeaving(self) { return }
                 // A queue that holds the operation looks for it in the ready list of its priority,
                 // so only that queue may change the priority.
-                let change = update { word in
-                    guard !word.isInQueue, !isLeaving else { return false }
-                    word.priority = newValue
-                    return true
+                let change = exchange { state in
+                    isLeaving ? nil : state.priorityChanged(to: newValue, inQueue: false)
                 }
                 if change != nil { return }
                 backoff.pause()
@@ -384,10 +378,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 extras.observations?.record(
                     OperationProperties.threadPriority, extras.threadPriority)
             }
-            update { word in
-                word.insert(.needsSetup)
-                return true
-            }
+            lifecycle.insert(.needsSetup)
             notifyObservers()
         }
     }
@@ -455,10 +446,7 @@ extension Operation {
         let ticket: TicketList<Waiter>.Ticket? = withExtras { extras in
             guard status.phase != .finished else { return nil }
             let ticket = extras.waiters.append(waiter)
-            update { word in
-                word.insert(.hasEndObservers)
-                return true
-            }
+            lifecycle.insert(.hasEndObservers)
             return ticket
         }
         if ticket == nil, !ThreadContext.isLeaving(self) {

@@ -54,7 +54,7 @@ struct SchedulerPartsTests {
             return
         }
         #expect(second.takeNext() != nil)
-        operation.update { $0.finished() }
+        _ = operation.exchange { $0.finished() }
         let departures = [
             state.retire(second, nanoseconds: 1).isEmpty,
             state.retire(first, nanoseconds: 1).isEmpty,
@@ -65,10 +65,10 @@ struct SchedulerPartsTests {
     }
 
     private func after(
-        _ word: LifecycleState, _ events: ((inout LifecycleState) -> Bool)...
+        _ word: LifecycleState, _ events: ((inout LifecycleState) -> LifecycleState.Actions?)...
     ) -> LifecycleState? {
         var word = word
-        for event in events where !event(&word) { return nil }
+        for event in events where event(&word) == nil { return nil }
         return word
     }
 

@@ -200,11 +200,7 @@ extension Operation {
 
     /// Releases the hold. From here on only dependencies, and an override of `isReady`, can hold
     /// the operation back.
-    func releaseHold() {
-        guard let change = update({ $0.released() }) else { return }
-        makeReady(after: change)
-        if change.after.has(.observed) { notifyObservers() }
-    }
+    func releaseHold() { transition { $0.released() } }
 
     /// Throws if the operation costs more units than a budget has ever had.
     func checkCosts() throws(OperationMisuse) {

@@ -31,13 +31,9 @@ extension Operation {
         // A finished operation waits for nothing, and a finished dependency holds nothing back: the
         // edge is not linked.
         guard status.phase != .finished, dependency.status.phase != .finished else {
-            dependency.unlock()
-            update { word in
-                word.insert(.hasDependencies)
-                word.remove(.locked)
-                return true
-            }
-            if status.has(.observed) { notifyObservers() }
+            dependency.lifecycle.unlock()
+            lifecycle.unlock(inserting: .hasDependencies)
+            notifyObservers()
             let word = dependency.status
             if word.phase == .finished {
                 if !condition.isMet(by: word.outcome) {
@@ -52,22 +48,19 @@ extension Operation {
         let isChecked = TopologicalOrder.agree(dependency, before: self)
         if !isChecked { edge.isUnchecked = true }
         if condition != .always {
-            dependency.update { word in
-                word.insert(.hasConditions)
-                return true
-            }
+            dependency.lifecycle.insert(.hasConditions)
         }
         // The dependency is counted before another thread can find the edge in the dependency's
         // list.
-        let change = update { word in
-            word.remove(.locked)
-            return word.dependencyAdded()
+        let change = exchange { state in
+            state.remove(.locked)
+            return state.dependencyAdded()
         }
-        dependency.unlockWithSuccessors()
+        // The flag changes under the lock only.
+        dependency.lifecycle.unlock(inserting: .hasSuccessors)
         let unchecked = isChecked ? nil : edge
         guard let change else { return unchecked }
-        if change.before.phase == .queued { unfile() }
-        if change.after.has(.observed) { notifyObservers() }
+        perform(change)
         promote(dependency: dependency, at: change.after)
         return unchecked
     }
@@ -91,15 +84,15 @@ extension Operation {
                 else { return false }
                 if edge.pointee.isLinked {
                     Edges.unlink(edge)
-                    becameReady = update { $0.dependencyFinished() }
+                    becameReady = exchange { $0.dependencyFinished() }
                 }
                 return true
             }
             if removed > 0 { recordDependencies() }
         }
         for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
-        if let becameReady { makeReady(after: becameReady) }
-        if status.has(.observed) { notifyObservers() }
+        if let becameReady { perform(becameReady) }
+        notifyObservers()
         // A refused edge is part of no standing cycle.
         if removed > 0, refused == nil { lookAtStandingCycles() }
     }
@@ -188,27 +181,35 @@ extension Operation {
     }
 
     /// Lowers the count of unfinished dependencies by one. Returns whether the caller has to make
-    /// the operation ready.
+    /// the operation ready. The lock of the finished dependency is held.
     @inline(__always)
-    private func dependencyGone(_ told: inout DeferredNotifications?) -> Bool {
-        var before = status
-        while true {
-            if before.has(.observed) { return observedDependencyGone(&told) }
-            var after = before
-            _ = after.dependencyFinished()
-            let isOurs = before.phase == .waiting && after.phase != .waiting
-            // Only an operation on the fast path cannot be finished by another thread from here on.
-            // An operation that was never enqueued may be about to go away, and is not touched
-            // after the exchange.
-            let needsReference = isOurs && !before.has(.fastPath)
-            if needsReference { _ = Unmanaged.passUnretained(self).retain() }
-            let (exchanged, original) = word.weakCompareExchange(
-                expected: before.bits, desired: after.bits,
-                successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
-            if exchanged { return isOurs }
-            if needsReference { Unmanaged.passUnretained(self).release() }
-            before = LifecycleState(bits: original)
+    private func dependencyGone(_ deferred: inout DeferredNotifications?) -> Bool {
+        // Only an operation on the fast path cannot be finished by another thread once it is ready.
+        // Any other operation is retained before that. An operation that was never enqueued may be
+        // about to go away, and is not touched after the exchange.
+        var isRetained = false
+        let change = exchange { state in
+            if state.has(.observed) { deferNotification(&deferred) }
+            let actions = state.dependencyFinished()
+            if actions == .checkReadiness, !isRetained {
+                _ = Unmanaged.passUnretained(self).retain()
+                isRetained = true
+            }
+            return actions
         }
+        guard let actions = change?.actions, !actions.isEmpty else {
+            if isRetained { Unmanaged.passUnretained(self).release() }
+            return false
+        }
+        return true
+    }
+
+    /// Has observers notified once the lock of the finished dependency is released.
+    @inline(never)
+    private func deferNotification(_ deferred: inout DeferredNotifications?) {
+        let list = deferred ?? DeferredNotifications()
+        deferred = list
+        list.observations.append(existingObservations)
     }
 
     /// Removes this operation, which has finished early or is being deinitialised, from the lists
@@ -229,7 +230,7 @@ extension Operation {
                 // is left, the edges stay where they are.
                 guard status.unfinishedDependencies > 0, edge.pointee.isLinked else { return }
                 Edges.unlink(edge)
-                update { $0.dependencyFinished() }
+                _ = exchange { $0.dependencyFinished() }
             }
         }
     }
@@ -258,13 +259,13 @@ extension Operation {
         else { return }
         // If another thread holds the lock, waiting is not worth it: skipping the operation only
         // keeps memory for longer.
-        guard tryLock() else { return }
+        guard lifecycle.tryLock() else { return }
         // An observer that is added from here on reads the list once the lock is free.
-        guard !status.has(.observed) else { return unlock() }
+        guard !status.has(.observed) else { return lifecycle.unlock() }
         if let edges = edges.load(ordering: .relaxed) {
             Edges.takeDependencies(edges) { forgotten.append($0) }
         }
-        unlock(removing: .hasDependencies)
+        lifecycle.unlock(removing: .hasDependencies)
     }
 
     /// Releases the edges in `deinit`.

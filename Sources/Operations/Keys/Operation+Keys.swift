@@ -28,9 +28,7 @@ extension Operation {
     /// *checkingReadiness* on the caller's behalf.
     final func enter(_ keys: QueueKeys, _ plan: OperationOptions) {
         if let key = plan.joinedKey, let other = keys.join(key, with: self) {
-            cancel(because: .duplicate(of: other.label))
-            // An override may not call `super`.
-            return markCancelled()
+            return cancelSurely(because: .duplicate(of: other.label))
         }
         if let key = plan.latestKey {
             let previous = keys.latest.change(key) { entry -> Operation? in

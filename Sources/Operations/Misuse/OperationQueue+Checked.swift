@@ -38,9 +38,9 @@ extension OperationQueue {
             try operation.checkCosts()
         }
         for (index, operation) in operations.enumerated()
-        where operation.update({ $0.reserved() }) == nil {
+        where operation.exchange({ $0.reserved() }) == nil {
             let misuse = misuseOfAddition(operation, among: operations)
-            for other in operations[..<index] { other.update { $0.reservationEnded() } }
+            for other in operations[..<index] { other.lifecycle.remove(.reserved) }
             throw misuse
         }
     }

@@ -97,15 +97,12 @@ extension KeyValueObserving where Self: Operation {
         }
         let observations = withExtras { $0.observations(of: self) }
         let initial = observations.add(observer, to: property, of: self) {
-            word.bitwiseOr(
-                LifecycleState.Flags([.observed, .hasEndObservers]).rawValue,
-                ordering: .acquiringAndReleasing)
+            lifecycle.insert([.observed, .hasEndObservers])
         }
         observer.begin(self, initial: initial)
         return KeyValueObservation {
             observations.remove(observer, from: property) { operation in
-                operation.word.bitwiseAnd(
-                    ~LifecycleState.Flags.observed.rawValue, ordering: .acquiringAndReleasing)
+                operation.lifecycle.remove(.observed)
             }
         }
     }

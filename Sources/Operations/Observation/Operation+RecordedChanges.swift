@@ -20,59 +20,37 @@ extension Operation {
     ///
     /// They are set before the flag *observed* is set, and never again, so a thread that has seen
     /// the flag needs no lock.
-    private var existingObservations: Observations<Operation> {
+    final var existingObservations: Observations<Operation> {
         guard let observations = existingExtras?.observations else {
             fatalError("unreachable: an observed operation has observations")
         }
         return observations
     }
 
-    /// Changes the lifecycle state as `update` does, while the operation is observed.
+    /// Changes the lifecycle state as `exchange` does, while the operation is observed.
     @inline(never)
-    @discardableResult
-    final func updateObserved(
-        whileUnlocked: Bool, _ event: (inout LifecycleState) -> Bool
+    final func exchangeObserved(
+        whileUnlocked: Bool, _ event: (inout LifecycleState) -> LifecycleState.Actions?
     ) -> Change? {
         let observations = existingObservations
         var backoff = Backoff()
         while true {
-            // This wait does not hold the lock of the observations, which comes after the
-            // operation's lock in the lock order.
-            if whileUnlocked, status.has(.locked) {
-                backoff.pause()
-                continue
-            }
-            var isBlocked = false
-            let change = observations.record {
-                exchange(whileUnlocked, &isBlocked, event) { change in
-                    if change.before.has(.observed) { observations.wordChanged(change) }
+            let exchange = observations.record {
+                let exchange = lifecycle.exchange(
+                    whileUnlocked: whileUnlocked, isRecorded: true, event)
+                if case .made(let change) = exchange, change.before.has(.observed) {
+                    observations.stateChanged(change)
                 }
+                return exchange
             }
-            if !isBlocked { return change }
-        }
-    }
-
-    private func exchange(
-        _ whileUnlocked: Bool, _ isBlocked: inout Bool, _ event: (inout LifecycleState) -> Bool,
-        then: (Change) -> Void
-    ) -> Change? {
-        var before = status
-        while true {
-            if whileUnlocked, before.has(.locked) {
-                isBlocked = true
-                return nil
+            switch exchange {
+            case .made(let change): return change
+            case .inapplicable: return nil
+            // The lock of the observations comes after the operation's lock in the lock order, so
+            // it is not held during this wait.
+            case .locked: backoff.pause()
+            case .observed: fatalError("unreachable: the lock of the observations is held")
             }
-            var after = before
-            guard event(&after) else { return nil }
-            let (exchanged, original) = word.compareExchange(
-                expected: before.bits, desired: after.bits,
-                successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
-            if exchanged {
-                let change = Change(before: before, after: after)
-                then(change)
-                return change
-            }
-            before = LifecycleState(bits: original)
         }
     }
 
@@ -107,31 +85,6 @@ extension Operation {
         announce(OperationProperties.isFinished)
     }
 
-    /// Does the same as `dependencyGone()` for an observed operation: lowers the count of
-    /// unfinished dependencies, and returns whether the caller has to make the operation ready. The
-    /// lock of the finished dependency is held.
-    @inline(never)
-    final func observedDependencyGone(_ told: inout DeferredNotifications?) -> Bool {
-        let list = told ?? DeferredNotifications()
-        told = list
-        list.observations.append(existingObservations)
-        var isRetained = false
-        let change = updateObserved(whileUnlocked: false) { word in
-            let before = word
-            _ = word.dependencyFinished()
-            // The operation is retained before the exchange: after it, other threads may finish and
-            // release the operation.
-            if !isRetained, before.phase == .waiting, word.phase == .checkingReadiness {
-                _ = Unmanaged.passUnretained(self).retain()
-                isRetained = true
-            }
-            return true
-        }
-        let isOurs = change?.before.phase == .waiting && change?.after.phase != .waiting
-        if isRetained, !isOurs { Unmanaged.passUnretained(self).release() }
-        return isOurs
-    }
-
     /// Records the present list of dependencies. The lock is held.
     final func recordDependencies() {
         guard status.has(.observed) else { return }
@@ -155,7 +108,7 @@ final class DeferredNotifications {
 extension Observations where Object == Operation {
     /// Records the changes of properties that follow from a change of the lifecycle state. The lock
     /// is held.
-    fileprivate func wordChanged(_ change: Operation.Change) {
+    fileprivate func stateChanged(_ change: Operation.Change) {
         let (before, after) = (change.before, change.after)
         if before.phase != .finished, after.phase == .finished {
             // Observers are notified once the operation has left its queue.

@@ -26,9 +26,7 @@ final class CancelRound: @unchecked Sendable {
         while next < operations.count {
             let operation = operations[next]
             next += 1
-            operation.cancel()
-            // An override of `cancel()` may not call `super`.
-            operation.markCancelled()
+            operation.cancelSurely()
         }
     }
 

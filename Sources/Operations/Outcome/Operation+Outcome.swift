@@ -76,13 +76,18 @@ extension Operation {
         cancel()
     }
 
+    final func cancelSurely(because reason: CancellationReason, failure: FailureRecord? = nil) {
+        note(reason, failure)
+        cancelSurely()
+    }
+
     /// Records why the operation is about to be cancelled; the first reason counts.
     final func note(_ reason: CancellationReason, _ failure: FailureRecord? = nil) {
         if case .requested = reason { return }
         withExtras { extras in
             guard !status.has(.cancelled), extras.cancellationReason == nil else { return }
             // Dependents go by the state, and people by the reason, so both change together.
-            if failure != nil, update({ $0.failedUpstream() }) == nil { return }
+            if failure != nil, exchange({ $0.failedUpstream() }) == nil { return }
             extras.cancellationReason = reason
             extras.upstreamFailure = failure
         }
@@ -136,13 +141,10 @@ extension Operation {
         let isDue = withExtras { extras in
             let word = status
             guard word.phase != .finished else { return word.isCancelled }
-            let change = update { word in
-                word.insert([.hasCancelHandlers, .hasEndObservers])
-                return true
-            }
+            let after = lifecycle.insert([.hasCancelHandlers, .hasEndObservers])
             // A thread that cancels the operation from here on sees the flag, and waits for this
             // lock.
-            if let after = change?.after, after.isStopped || after.isCancelled { return true }
+            if after.isStopped || after.isCancelled { return true }
             extras.cancelHandlers.append(CancelHandler(isOfAttempt: isOfAttempt, call: handler))
             return false
         }

@@ -29,7 +29,7 @@ extension OperationReporting {
         let isCounted = withExtras { extras in
             guard status.phase != .finished, extras.failure == nil else { return false }
             extras.failure = failure
-            return update { $0.failed() } != nil
+            return exchange { $0.failed() } != nil
         }
         guard isCounted else { return failure.observe() }
         // Another attempt may follow. If none does, or the operation ends at this moment, its end

@@ -17,9 +17,7 @@ struct UnmetCondition {
 
     func tell() {
         dependent.cancel(becauseOf: dependency, word: word, on: condition)
-        if let change = dependent.update({ $0.dependencyFinished() }) {
-            dependent.makeReady(after: change)
-        }
+        dependent.transition { $0.dependencyFinished() }
     }
 }
 
@@ -33,9 +31,7 @@ extension Operation {
     ) {
         guard !status.isAtWork else { return }
         let (reason, failure) = dependency.reasonForDependents(word, condition)
-        cancel(because: reason, failure: failure)
-        // An override may not call `super`.
-        markCancelled()
+        cancelSurely(because: reason, failure: failure)
     }
 
     private func reasonForDependents(

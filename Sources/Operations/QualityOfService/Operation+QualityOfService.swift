@@ -46,15 +46,13 @@ extension Operation {
     final func inferQualityOfService() {
         let rank = ThreadContext.inferredQualityRank
         if rank == 0 { return }
-        var word = LifecycleState()
-        word.quality = QualityOfServiceState(inferred: rank)
-        self.word.store(word.bits, ordering: .relaxed)
+        lifecycle.initialize { $0.quality = QualityOfServiceState(inferred: rank) }
     }
 
     final func setQualityOfService(_ quality: QualityOfService) {
         QualityOfServiceUse.begins(rank: quality.rank)
         var rest: [Promotion] = []
-        if let change = update({ $0.qualityEvent { $0.set(quality) } }) {
+        if let change = exchange({ $0.qualityEvent { $0.set(quality) } }) {
             passOn(change, into: &rest)
         }
         Self.perform(rest)
@@ -69,8 +67,9 @@ extension Operation {
     static func perform(_ promotions: [Promotion]) {
         var rest = promotions
         while let next = rest.popLast() {
-            let change = next.operation.update { word in
-                word.phase != .finished && word.qualityEvent { $0.promote(to: next.rank) }
+            let change = next.operation.exchange { state in
+                guard state.phase != .finished else { return nil }
+                return state.qualityEvent { $0.promote(to: next.rank) }
             }
             if let change { next.operation.passOn(change, into: &rest) }
         }

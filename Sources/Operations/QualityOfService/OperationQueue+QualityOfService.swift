@@ -115,8 +115,8 @@ extension QueueState {
 
     func promoteClaimed(_ operation: Unmanaged<Operation>, at place: Int) {
         operation._withUnsafeGuaranteedRef { operation in
-            _ = operation.update { word in
-                word.qualityEvent { qualityMarks.apply(to: &$0, at: place) }
+            _ = operation.exchange { state in
+                state.qualityEvent { qualityMarks.apply(to: &$0, at: place) }
             }
         }
     }

@@ -127,10 +127,10 @@ extension Operation {
             if let queue = retainedQueue(), queue.setDeadline(deadline, of: self) { return }
             // A queue that takes the operation after this sees both the flag and the deadline.
             extras.deadline.store(deadline, ordering: .relaxed)
-            let change = update { word in
-                guard word.phase == .created else { return false }
-                word.insert(.rescheduled)
-                return true
+            let change = exchange { state in
+                guard state.phase == .created else { return nil }
+                state.insert(.rescheduled)
+                return []
             }
             if change != nil || !status.isInQueue { return }
             backoff.pause()

@@ -34,11 +34,11 @@ extension QueueState {
     /// observers, handlers or a running async body must be notified.
     private mutating func cancelOnFastPath(_ operation: Operation, place: Int) -> Bool {
         var isWatched = false
-        let change = operation.update { word in
+        let change = operation.exchange { state in
             isWatched =
-                word.has([.observed, .hasCancelHandlers])
-                || (word.has(.asynchronous) && word.phase == .executing)
-            return !isWatched && word.cancelRequested()
+                state.has([.observed, .hasCancelHandlers])
+                || (state.has(.asynchronous) && state.phase == .executing)
+            return isWatched ? nil : state.cancelRequested()
         }
         guard let change else { return !isWatched }
         // No other thread enqueues an operation that was `waiting`. A `queued` operation that is in

@@ -150,7 +150,7 @@ extension QueueState {
 
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
         let isClaimed = operation._withUnsafeGuaranteedRef {
-            $0.update { $0.claimed(takesSlot: takesSlot) } != nil
+            $0.exchange { $0.claimed(takesSlot: takesSlot) } != nil
         }
         guard isClaimed else { return false }
         _ = operation.retain()

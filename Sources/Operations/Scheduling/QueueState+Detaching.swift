@@ -47,7 +47,7 @@ extension QueueState {
             // This comes before the operation is marked as claimed alone. From then on the start of
             // the batch no longer counts as the operation's start.
             $0.recordTaskStart(start)
-            _ = $0.update { $0.detachedFromBatch(holdsSlot: holdsSlot) }
+            _ = $0.exchange { $0.detachedFromBatch(holdsSlot: holdsSlot) }
         }
         return operation
     }

@@ -10,7 +10,7 @@ extension QueueState {
     func hasUnits(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             guard let claim = operation.attemptController?.claim else { return true }
-            return claim.ask { operation.update { $0.permitsRefused() } != nil }
+            return claim.ask { operation.exchange { $0.permitsRefused() } != nil }
         }
     }
 
@@ -29,7 +29,7 @@ extension QueueState {
     /// now.
     mutating func grant(_ operation: Operation) -> Bool {
         guard !isSuspended, hasFreeSlot, firstStrictly(before: operation.place) == nil,
-            operation.update({ $0.permitsGranted() }) != nil
+            operation.exchange({ $0.permitsGranted() }) != nil
         else { return false }
         running += 1
         admitted.append(.passRetained(operation), urgency(of: operation))

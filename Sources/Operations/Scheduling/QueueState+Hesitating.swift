@@ -9,10 +9,10 @@ extension QueueState {
     /// Records that only an override of `isReady`, which returned false, holds the operation back.
     /// Returns false if that was recorded already or the operation has finished.
     mutating func recordHesitation(of operation: Operation) -> Bool {
-        let change = operation.update { word in
-            guard !word.has(.hesitates), word.phase != .finished else { return false }
-            word.insert(.hesitates)
-            return true
+        let change = operation.exchange { state in
+            guard !state.has(.hesitates), state.phase != .finished else { return nil }
+            state.insert(.hesitates)
+            return []
         }
         if change != nil { hesitating.append(.passRetained(operation)) }
         return change != nil
@@ -32,12 +32,7 @@ extension QueueState {
         var taken: [Reference] = []
         for _ in 0..<count {
             guard let operation = hesitating.popFirst() else { break }
-            operation._withUnsafeGuaranteedRef { operation in
-                _ = operation.update { word in
-                    word.remove(.hesitates)
-                    return true
-                }
-            }
+            operation._withUnsafeGuaranteedRef { $0.lifecycle.remove(.hesitates) }
             taken.append(operation)
         }
         return taken

@@ -199,10 +199,7 @@ extension QueueState {
         operation.existingExtras?.deadline.store(deadline, ordering: .relaxed)
         let (place, word) = (operation.place, operation.status)
         guard word.phase != .starting, word.phase != .executing else { return }
-        operation.update { word in
-            word.insert(.rescheduled)
-            return true
-        }
+        operation.lifecycle.insert(.rescheduled)
         if ageing != nil {
             rescheduled.setDeadline(deadline, at: place)
             ageing?.setDeadline(deadline, at: place)

@@ -166,7 +166,7 @@ struct QueueState: ~Copyable {
     ) -> LifecycleState? {
         let rank = ignoresQuality ? 0 : qualityRank
         guard
-            let word = operation.update({
+            let word = operation.exchange({
                 $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
@@ -215,7 +215,7 @@ struct QueueState: ~Copyable {
         while !word.isReady, !word.has(.insists) {
             // The operation goes back to `waiting`. If its last dependency has finished meanwhile,
             // the event does not apply, and the loop goes on because no other thread knows of it.
-            if operation.update({ $0.removedFromReady() }) != nil { return }
+            if operation.exchange({ $0.removedFromReady() }) != nil { return }
             word = operation.status
         }
         guard word.phase == .queued else { return }
@@ -256,11 +256,7 @@ struct QueueState: ~Copyable {
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
         let wasReady = clear(place, word: operation.status)
-        operation.update { word in
-            word.priority = priority
-            word.insert(.rescheduled)
-            return true
-        }
+        _ = operation.exchange { $0.priorityChanged(to: priority, inQueue: true) }
         rescheduled.move(place, number: ring.tail)
         if wasReady {
             file(operation)
@@ -372,7 +368,7 @@ struct QueueState: ~Copyable {
         guard notifiesEach else { return nil }
         giveBackRest(of: batch)
         let operation = batch.dropLast().retain()
-        operation._withUnsafeGuaranteedRef { _ = $0.update { $0.detachedFromBatch() } }
+        operation._withUnsafeGuaranteedRef { _ = $0.exchange { $0.detachedFromBatch() } }
         return operation
     }
 

@@ -44,8 +44,7 @@ final class QueueScope: Sendable {
         guard let ending else { return }
         // The operation never begins.
         for operation in operations where operation.status.phase == .created {
-            operation.cancel(because: ending.reason, failure: nil)
-            operation.markCancelled()
+            operation.cancelSurely(because: ending.reason)
         }
     }
 
@@ -56,8 +55,7 @@ final class QueueScope: Sendable {
         }
         guard let ending else { return }
         for operation in operations where operation.wasAdded(to: queue) {
-            operation.cancel(because: ending.reason, failure: nil)
-            operation.markCancelled()
+            operation.cancelSurely(because: ending.reason)
         }
     }
 

@@ -7,7 +7,7 @@ extension Operation {
     /// has its slot in the queue, and is in the phase *checkingReadiness* on the caller's behalf.
     final func arrive(in queue: OperationQueue) {
         if let attemptController { arrive(attemptController, in: queue) }
-        ask()
+        checkReadiness()
     }
 
     private func arrive(_ run: AttemptController, in queue: OperationQueue) {
@@ -27,9 +27,9 @@ extension Operation {
             if let keys { leave(keys, plan) }
             return
         }
-        if let delay = plan.delay, delay > .zero, let change = update({ $0.putOnHold() }) {
+        if let delay = plan.delay, delay > .zero, let change = exchange({ $0.putOnHold() }) {
             hold(run, run.holds(.delay(until: now + delay)), for: delay)
-            if change.after.has(.observed) { notifyObservers() }
+            perform(change)
         }
         if let left = plan.deadline?() {
             run.has(deadline: now + left)
@@ -95,7 +95,7 @@ extension Operation {
             // operation after that, with this lock held. A failure that came after the decision was
             // not part of it, and stays.
             guard !run.hasPassedDeadline, extras.failure === failure,
-                let change = update({ $0.attemptEnded() })
+                let change = exchange({ $0.attemptEnded() })
             else { return (nil, []) }
             let handlers = extras.cancelHandlers
             extras.cancelHandlers = handlers.filter { !$0.isOfAttempt }
@@ -108,9 +108,8 @@ extension Operation {
         let delay = max(.zero, hold.end - run.time.now())
         if queue.isWatched { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
-        if change.before.has(.holdsSlot) { queue.returnSlot() }
         run.claim?.giveBack(keepsTicket: false)
-        if change.after.has(.observed) { notifyObservers() }
+        perform(change)
         self.hold(run, number, for: hold.end - run.time.now())
         return true
     }
@@ -135,11 +134,7 @@ extension Operation {
     }
 
     /// Marks the attempt as expired, which only the body sees as a cancellation.
-    final func markExpired() {
-        guard let change = update({ $0.expired() }) else { return }
-        if change.after.has(.observed) { notifyObservers() }
-        if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
-    }
+    final func markExpired() { transition { $0.expired() } }
 
     private func passDeadline(_ run: AttemptController) {
         let word = status

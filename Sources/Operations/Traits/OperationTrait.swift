@@ -95,11 +95,8 @@ extension Operation {
             return extras.attemptController
         }
         withExtendedLifetime(previous) {}
-        update { word in
-            word.remove(.fastPath)
-            word.insert(.hasEndObservers)
-            return true
-        }
+        lifecycle.insert(.hasEndObservers)
+        lifecycle.remove(.fastPath)
     }
 
     /// Applies the name and the traits with which the operation is made. No other thread sees it

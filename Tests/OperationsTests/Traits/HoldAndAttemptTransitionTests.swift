@@ -6,11 +6,11 @@ import Testing
 /// Transitions of `LifecycleState` for holds, permits and attempts, without a queue.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct HoldAndAttemptTransitionTests {
-    typealias Event = (inout LifecycleState) -> Bool
+    typealias Event = (inout LifecycleState) -> LifecycleState.Actions?
 
     private func after(_ state: LifecycleState?, _ events: Event...) -> LifecycleState? {
         guard var state else { return nil }
-        for event in events where !event(&state) { return nil }
+        for event in events where event(&state) == nil { return nil }
         return state
     }
 

@@ -54,7 +54,7 @@ struct SuspensionTests {
                 return
             }
             next._withUnsafeGuaranteedRef { operation in
-                #expect(operation.update { $0.begunOnFastPath() } != nil)
+                #expect(operation.exchange { $0.begunOnFastPath() } != nil)
             }
         }
 
@@ -71,7 +71,7 @@ struct SuspensionTests {
         /// Finishes an operation that was suspended.
         func end(_ operation: Operation) {
             let holdsSlot = operation.status.has(.holdsSlot)
-            operation.update { $0.finished() }
+            _ = operation.exchange { $0.finished() }
             _ = state.leave(operation, gaveBackSlot: holdsSlot)
             // Release the references of the task and of the ring.
             for _ in 0..<2 { Unmanaged.passUnretained(operation).release() }
@@ -110,7 +110,7 @@ struct SuspensionTests {
             if isSuspended {
                 claimed.suspendCurrent()
             } else {
-                claimed.operations[index].update { $0.finished() }
+                _ = claimed.operations[index].exchange { $0.finished() }
             }
             if index < suspends.count - 1 { claimed.startNext() }
         }

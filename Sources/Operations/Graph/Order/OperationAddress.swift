@@ -20,13 +20,13 @@ struct OperationAddress: Equatable {
 
     /// The offsets of the stored properties, which are the same in all operations.
     private struct Layout {
-        let word: Int
+        let lifecycle: Int
         let rank: Int
         let edges: Int
 
         init(of operation: Operation) {
             let base = UnsafeRawPointer(Unmanaged.passUnretained(operation).toOpaque())
-            word = withUnsafePointer(to: operation.word) { UnsafeRawPointer($0) - base }
+            lifecycle = withUnsafePointer(to: operation.lifecycle) { UnsafeRawPointer($0) - base }
             rank = withUnsafePointer(to: operation.rank) { UnsafeRawPointer($0) - base }
             edges = withUnsafePointer(to: operation.edges) { UnsafeRawPointer($0) - base }
         }
@@ -37,8 +37,8 @@ struct OperationAddress: Equatable {
     /// Computes the offsets in advance, so that no search does so halfway.
     static func prepare() { _ = layout }
 
-    private var word: UnsafeMutablePointer<Atomic<UInt64>> {
-        (base + Self.layout.word).assumingMemoryBound(to: Atomic<UInt64>.self)
+    private var lifecycle: UnsafeMutablePointer<AtomicLifecycleState> {
+        (base + Self.layout.lifecycle).assumingMemoryBound(to: AtomicLifecycleState.self)
     }
 
     var rank: UnsafeMutablePointer<Atomic<Int>> {
@@ -50,33 +50,16 @@ struct OperationAddress: Equatable {
             .pointee.load(ordering: .acquiring)
     }
 
-    var status: LifecycleState { LifecycleState(bits: word.pointee.load(ordering: .acquiring)) }
+    var status: LifecycleState { lifecycle.pointee.current }
 
     /// The operation, retained. Another reference keeps the operation alive at this moment.
     var operation: Operation { Unmanaged<Operation>.fromOpaque(base).takeUnretainedValue() }
 
     /// Calls `body` with the operation's lock held, as `Operation.withLock(_:)` does.
-    ///
-    /// The bit of the lock belongs to no observable property, so no observer has to be notified of
-    /// it.
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
-        let locked = LifecycleState.Flags.locked.rawValue
-        var backoff = Backoff()
-        var before = word.pointee.load(ordering: .relaxed)
-        while true {
-            if before & locked != 0 {
-                backoff.pause()
-                before = word.pointee.load(ordering: .relaxed)
-                continue
-            }
-            let (exchanged, original) = word.pointee.weakCompareExchange(
-                expected: before, desired: before | locked,
-                successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
-            if exchanged { break }
-            before = original
-        }
-        defer { word.pointee.bitwiseAnd(~locked, ordering: .releasing) }
+        lifecycle.pointee.lock()
+        defer { lifecycle.pointee.unlock() }
         return body()
     }
 }

@@ -42,10 +42,7 @@ final class StandingCycle: Sendable {
             member.withExtras { $0.standingCycles.append(self) }
         }
         for member in cycle.dropLast() {
-            member.update { word in
-                word.insert([.hasCancelHandlers, .hasEndObservers])
-                return true
-            }
+            member.lifecycle.insert([.hasCancelHandlers, .hasEndObservers])
         }
         return true
     }

@@ -13,25 +13,7 @@ extension Operation {
     // MARK: Becoming ready
 
     /// Reconsiders whether the operation is ready, after an event that may have made it so.
-    func reevaluateReadiness() {
-        if let change = update({ $0.mayBeReady() }) { makeReady(after: change) }
-    }
-
-    /// Handles an announcement that the answer of `isReady` may have changed.
-    func askWhetherReady() {
-        if let change = update({ $0.readinessAnnounced() }) { makeReady(after: change) }
-    }
-
-    /// Enqueues the operation, or asks whether it is ready, if this event made that the caller's
-    /// task.
-    func makeReady(after change: Change) {
-        guard change.before.phase == .waiting else { return }
-        switch change.after.phase {
-        case .queued: enqueueReady()
-        case .checkingReadiness: ask()
-        default: break
-        }
-    }
+    func reevaluateReadiness() { transition { $0.mayBeReady() } }
 
     /// Puts a fast-path operation that the caller moved to `queued` into the ready list. No other
     /// thread can finish the operation, so its queue stays alive.
@@ -41,7 +23,7 @@ extension Operation {
 
     /// Asks whether the operation is ready and, if so, enqueues it. The operation is in
     /// `checkingReadiness` on behalf of the caller.
-    func ask() {
+    func checkReadiness() {
         guard let queue = retainedQueue() else { return }
         while true {
             let before = status
@@ -52,7 +34,7 @@ extension Operation {
             let isOnHold = before.has(.onHold) || before.awaitsCancel
             if before.has(.cancelled) || (!isOnHold && isReady) {
                 let wasReady = before.isReady
-                guard let change = update({ $0.becameReady(wasReady: wasReady) }) else { return }
+                guard let change = exchange({ $0.becameReady(wasReady: wasReady) }) else { return }
                 if change.after.phase == .checkingReadiness { continue }
                 // A subclass may report at any moment that the operation is over, and the queue may
                 // go with it. The caller's reference keeps the queue alive.
@@ -64,7 +46,7 @@ extension Operation {
             if before.isReady, !isOnHold, queue.recordHesitation(of: self, since: event) {
                 continue
             }
-            guard let change = update({ $0.stillNotReady() }),
+            guard let change = exchange({ $0.stillNotReady() }),
                 change.after.phase == .checkingReadiness
             else {
                 return
@@ -72,11 +54,11 @@ extension Operation {
         }
     }
 
-    /// Takes back a `queued` operation to which a dependency was added.
-    func unfile() {
+    /// Reconsiders a `queued` operation to which a dependency was added.
+    func reconsiderReady() {
         retainedQueue()?.unfile(self)
         // An override of `isReady` that does not call `super` may still return true.
-        if !status.has(.fastPath) { askWhetherReady() }
+        if !status.has(.fastPath) { transition { $0.readinessAnnounced() } }
     }
 
     // MARK: Running
@@ -100,7 +82,7 @@ extension Operation {
             guard word.isStopped || context.prepare(for: self, in: queue) else {
                 return giveBackClaim(in: queue)
             }
-            started = update { $0.startingFromQueue() }?.after
+            started = exchange { $0.startingFromQueue() }?.after
         } while started == nil
         if let started, started.has(.observed) { notifyObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
@@ -131,14 +113,14 @@ extension Operation {
         // The permits go first: once the operation is in the ready list, another worker may claim
         // it anew.
         attemptController?.claim?.giveBack(keepsTicket: true)
-        guard let change = update({ $0.returnedToQueue() }) else { return }
-        if change.before.has(.holdsSlot) { queue.returnSlot() }
+        guard let change = exchange({ $0.returnedToQueue() }) else { return }
+        if change.actions.contains(.returnSlot) { queue.returnSlot() }
         if change.after.phase == .queued {
             queue.file(self)
         } else {
             // The end of what the operation waits for will make it ready. An override of `isReady`
             // that does not call `super` may return true before that.
-            askWhetherReady()
+            transition { $0.readinessAnnounced() }
         }
     }
 
@@ -158,8 +140,10 @@ extension Operation {
         }
         // The body is also called if its time is over already. It then finds itself cancelled.
         let isCancelled = self.isCancelled && !status.isExpired
-        if let change = updateUnlocked({ $0.startRequested(isCancelled: isCancelled) }) {
-            if change.after.has(.observed) { notifyObservers() }
+        if let change = exchange(
+            whileUnlocked: true, { $0.startRequested(isCancelled: isCancelled) })
+        {
+            perform(change)
             return true
         }
         let refused = status
@@ -171,8 +155,7 @@ extension Operation {
         // Another thread is about to call the operation's `cancel()`, and the operation must not
         // end before such a call.
         case .created where refused.awaitsCancel:
-            cancel()
-            markCancelled()
+            cancelSurely()
             return beginExecuting()
         case .created, .starting:
             willEndUnbegun()
@@ -185,21 +168,19 @@ extension Operation {
 
     // MARK: Cancelling
 
-    final func markCancelled() {
-        guard let change = update({ $0.cancelRequested() }) else { return }
-        if change.before.phase == .queued {
-            retainedQueue()?.moveCancelled(self)
-        } else {
-            makeReady(after: change)
-        }
-        if change.after.has(.observed) { notifyObservers() }
-        if change.after.has(.hasCancelHandlers) { callCancelHandlers() }
+    final func markCancelled() { transition { $0.cancelRequested() } }
+
+    /// Calls `cancel()`. An override may not call `super`, so the operation is then marked as
+    /// cancelled in any case.
+    final func cancelSurely() {
+        cancel()
+        markCancelled()
     }
 
     /// Keeps the operation from beginning its body and from ending without it. The caller calls the
     /// operation's `cancel()` next (``CancelRound``). Observers are not notified yet. Returns false
     /// if the operation is over.
-    final func announceCancellation() -> Bool { update { $0.cancellationAnnounced() } != nil }
+    final func announceCancellation() -> Bool { exchange { $0.cancellationAnnounced() } != nil }
 
     // MARK: Finishing
 
@@ -212,7 +193,7 @@ extension Operation {
     final func finish() {
         // The queue's reference to the operation may be the last one.
         withExtendedLifetime(self) {
-            guard let before = updateUnlocked({ $0.finished() })?.before else { return }
+            guard let before = exchange(whileUnlocked: true, { $0.finished() })?.before else { return }
             if before.phase != .executing { dropWork() }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
@@ -272,9 +253,9 @@ extension Operation {
     /// - Returns: the completion block that must run at the end.
     func notifyEndObservers(isLocked: Bool = false) -> (@Sendable () -> Void)? {
         guard let extras = existingExtras else { return nil }
-        if !isLocked { lock() }
+        if !isLocked { lifecycle.lock() }
         let block = unlockAndNotify(extras)
-        if isLocked { lock() }
+        if isLocked { lifecycle.lock() }
         return block
     }
 
@@ -291,7 +272,7 @@ extension Operation {
         extras.cancelHandlers = []
         extras.completionBlock = nil
         if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
-        unlock()
+        lifecycle.unlock()
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
         for cycle in cycles { cycle.lookAgain() }
@@ -313,7 +294,7 @@ extension Operation {
             operation.enqueueReady()
             return true
         }
-        if !usesFastPath { operation.takeRetainedValue().ask() }
+        if !usesFastPath { operation.takeRetainedValue().checkReadiness() }
     }
 
     /// Makes dependents ready whose last dependencies have finished; see `releaseSuccessors`.
@@ -322,7 +303,7 @@ extension Operation {
         while let first = rest.first {
             guard first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) else {
                 rest.removeFirst()
-                first.takeRetainedValue().ask()
+                first.takeRetainedValue().checkReadiness()
                 continue
             }
             // Operations of one queue are enqueued together.

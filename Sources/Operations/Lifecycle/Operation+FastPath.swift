@@ -8,8 +8,7 @@ extension Operation {
     /// operation yet.
     @inline(__always)
     final func useFastPath(_ flags: LifecycleState.Flags = []) {
-        let plain = LifecycleState.Flags.fastPath.union(flags)
-        word.store(word.load(ordering: .relaxed) | plain.rawValue, ordering: .relaxed)
+        lifecycle.initialize { $0.insert(.fastPath.union(flags)) }
     }
 
     /// Runs a fast-path operation that was claimed in a batch. Does what `start()` and `finish()`
@@ -45,7 +44,7 @@ extension Operation {
     /// moment. A cancelled operation is not in `executing`.
     @inline(__always)
     final func beginOnFastPath(_ batch: Batch, in queue: OperationQueue) -> LifecycleState? {
-        guard let begun = updateUnlocked({ $0.begunOnFastPath() })?.after else {
+        guard let begun = exchange(whileUnlocked: true, { $0.begunOnFastPath() })?.after else {
             queue.putBackLast(batch)
             return nil
         }
@@ -62,7 +61,7 @@ extension Operation {
             single.takeRetainedValue().finish()
             return nil
         }
-        guard let end = updateUnlocked({ $0.finishedAndLocked() }) else { return nil }
+        guard let end = exchange(whileUnlocked: true, { $0.finishedAndLocked() }) else { return nil }
         if end.after.has([.hasEndObservers, .locked]) || end.after.unfinishedDependencies > 0 {
             return conclude(end.after, batch, in: queue)
         }
@@ -101,9 +100,9 @@ extension Operation {
     ) -> Unmanaged<Operation>? {
         var next: Unmanaged<Operation>?
         if word.unfinishedDependencies > 0 {
-            unlock()
+            lifecycle.unlock()
             detachFromDependencies()
-            if word.has(.locked) { lock() }
+            if word.has(.locked) { lifecycle.lock() }
         }
         let completionBlock =
             word.has(.hasEndObservers) ? notifyEndObservers(isLocked: word.has(.locked)) : nil
@@ -114,7 +113,7 @@ extension Operation {
                 if next == nil { next = dependent } else { others.append(dependent) }
             }
             forgetOldDependencies(&forgotten)
-            unlock()
+            lifecycle.unlock()
             // User code that is notified here may wait for the operation that would follow.
             if let only = next,
                 told != nil || !others.isEmpty || !queue.continues(batch, with: only)
