@@ -11,7 +11,7 @@ struct ObservationTests {
     /// What a handler was told, as text.
     private static func text<Value>(_ change: KeyValueObservedChange<Value>) -> String {
         func part(_ value: Value?) -> String { value.map { "\($0)" } ?? "-" }
-        return "\(change.isPrior ? "prior " : "")\(part(change.oldValue))>\(part(change.newValue))"
+        return "\(part(change.oldValue))>\(part(change.newValue))"
     }
 
     private static func follow<Value: Sendable>(
@@ -159,13 +159,12 @@ struct ObservationTests {
             Self.follow(\.name, of: operation, in: log, options: .new, name: "new "),
             Self.follow(\.name, of: operation, in: log, options: .old, name: "old "),
             Self.follow(
-                \.name, of: operation, in: log, options: [.initial, .new, .old, .prior],
-                name: "all "),
+                \.name, of: operation, in: log, options: [.initial, .new, .old], name: "all "),
         ]
         operation.name = "x"
         #expect(
             log.events == [
-                "all ->nil", "none ->-", "new ->Optional(\"x\")", "old nil>-", "all prior nil>-",
+                "all ->nil", "none ->-", "new ->Optional(\"x\")", "old nil>-",
                 "all nil>Optional(\"x\")",
             ])
         withExtendedLifetime(observations) {}
@@ -298,7 +297,7 @@ struct ObservationTests {
         let calls = Tally()
         let kept = Locked<KeyValueObservation?>(nil)
         let operation = Operation()
-        let observation = operation.observe(\.name, options: [.prior]) { _, _ in
+        let observation = operation.observe(\.name) { _, _ in
             calls.increment()
             kept.withLock { $0 }?.invalidate()
         }

@@ -12,9 +12,6 @@ public struct KeyValueObservingOptions: OptionSet, Sendable {
     public static let old = KeyValueObservingOptions(rawValue: 2)
     /// The handler is also called once before `observe` returns, with the value at that moment.
     public static let initial = KeyValueObservingOptions(rawValue: 4)
-    /// The handler is called twice for each change; the first call says
-    /// ``KeyValueObservedChange/isPrior``.
-    public static let prior = KeyValueObservingOptions(rawValue: 8)
 }
 
 /// The way in which a property changed.
@@ -30,16 +27,11 @@ public struct KeyValueObservedChange<Value> {
 
     /// The way in which the property changed. Operations, queues and progresses know one way.
     public let kind: Kind
-    /// The value after the change, if ``KeyValueObservingOptions/new`` is among the options; nil in
-    /// a prior call.
+    /// The value after the change, if ``KeyValueObservingOptions/new`` is among the options.
     public let newValue: Value?
     /// The value before the change, if ``KeyValueObservingOptions/old`` is among the options; nil
     /// in the initial call.
     public let oldValue: Value?
-    /// Whether this call announces the change, and the call for the change itself comes next.
-    ///
-    /// The property may already have its new value, because other threads change it too.
-    public let isPrior: Bool
 }
 
 extension KeyValueObservedChange: Sendable where Value: Sendable {}

@@ -26,11 +26,9 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
     /// Makes the initial call, if the options ask for it, and then the calls for the changes that
     /// came during it.
     func begin(_ object: Object, initial: Value) {
-        if options.contains(.initial) {
-            call(object, old: nil, new: initial, isPrior: false)
-        }
+        if options.contains(.initial) { call(object, old: nil, new: initial) }
         while let changes = takeBacklog() {
-            for change in changes { notifyNow(object, old: change.old, new: change.new) }
+            for change in changes { call(object, old: change.old, new: change.new) }
         }
     }
 
@@ -49,23 +47,17 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
             backlog?.append((old, new))
             return true
         }
-        if !mustWait { notifyNow(object, old: old, new: new) }
+        if !mustWait { call(object, old: old, new: new) }
     }
 
-    private func notifyNow(_ object: Object, old: Value, new: Value) {
-        if options.contains(.prior) { call(object, old: old, new: nil, isPrior: true) }
-        call(object, old: old, new: new, isPrior: false)
-    }
-
-    private func call(_ object: Object, old: Value?, new: Value?, isPrior: Bool) {
+    private func call(_ object: Object, old: Value?, new: Value) {
         guard let handler = lock.withLock({ handler }) else { return }
         handler(
             object,
             KeyValueObservedChange(
                 kind: .setting,
                 newValue: options.contains(.new) ? new : nil,
-                oldValue: options.contains(.old) ? old : nil,
-                isPrior: isPrior))
+                oldValue: options.contains(.old) ? old : nil))
     }
 
     /// Ends the observation: no further call of the handler begins.

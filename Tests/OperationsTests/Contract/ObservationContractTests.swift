@@ -31,11 +31,11 @@ struct ObservationContractTests {
             let token = operation.observe(\.isFinished, options: [.old, .new]) {
                 operation, change in
                 changes.record("\(change.oldValue == false) \(change.newValue == true)")
-                changes.record("\(operation.isFinished) \(change.isPrior)")
+                changes.record("\(operation.isFinished)")
             }
             await run(operation)
             #expect(await comesTrue { changes.events.count >= 2 })
-            #expect(changes.events == ["true true", "true false"])
+            #expect(changes.events == ["true true", "true"])
             token.invalidate()
         }
     }
@@ -62,19 +62,18 @@ struct ObservationContractTests {
         for token in tokens { token.invalidate() }
     }
 
-    @Test("M1: .initial notifies before observe returns, and .prior notifies before a change")
-    func initialNotifiesAtOnceAndPriorBeforeAChange() {
+    @Test("M1: with .initial the handler gets the present value before observe returns")
+    func initialOptionNotifiesBeforeObserveReturns() {
         let operation = Operation()
         operation.queuePriority = .high
         let changes = Recorder<String>()
-        let token = operation.observe(\.queuePriority, options: [.initial, .prior, .old, .new]) {
-            operation, change in
-            let values = "\(text(change.oldValue)) \(text(change.newValue))"
-            changes.record(change.isPrior ? "prior \(values)" : values)
+        let token = operation.observe(\.queuePriority, options: [.initial, .old, .new]) {
+            _, change in
+            changes.record("\(text(change.oldValue)) \(text(change.newValue))")
         }
         #expect(changes.events == ["- high"])
         operation.queuePriority = .low
-        #expect(changes.events == ["- high", "prior high -", "high low"])
+        #expect(changes.events == ["- high", "high low"])
         token.invalidate()
     }
 
