@@ -8,8 +8,8 @@ import Synchronization
 /// once, whatever happens to the child later.
 ///
 /// A parent keeps its unfinished children; a child does not keep its parent. Names and results are
-/// those of Foundation's class of the same name; nothing here is localised, and there is no user
-/// info.
+/// those of Foundation's class of the same name; nothing here is localised, there is no user info,
+/// and a progress cannot be paused.
 ///
 /// Every property and method can be used from any thread. If several threads raise a count with
 /// `+=`, some of the increments are lost, since `+=` is a read and a write: give each thread a
@@ -104,7 +104,7 @@ open class Progress: @unchecked Sendable {
     /// Makes a progress a child that stands for some of this progress's units.
     ///
     /// The work that the child has already done counts at once. A child that is added to a
-    /// cancelled or paused progress is cancelled or paused too.
+    /// cancelled progress is cancelled too.
     ///
     /// - Complexity: O(number of progresses above), as for each change of a count; O(1) if nothing
     ///   of the child is done yet and it has never had children.
@@ -116,10 +116,9 @@ open class Progress: @unchecked Sendable {
             misuse("\(child) has a parent already: add each progress to one parent only")
         case .isAncestor:
             misuse("\(child) is \(self) or above it and cannot be its child: add another progress")
-        case .adopted(let isCancelled, let isPaused):
+        case .adopted(let isCancelled):
             if let news = child.state.withLock({ $0.changeForParent() }) { child.spread(news) }
             if isCancelled { child.cancel() }
-            if isPaused { child.pause() }
         }
     }
 
@@ -180,25 +179,15 @@ open class Progress: @unchecked Sendable {
         return try await ProgressScope.$ofTask.withValue(scope) { try await work() }
     }
 
-    // MARK: Cancelling and pausing
+    // MARK: Cancelling
 
     /// Whether ``cancel()`` was called, on this progress or on one above it.
     open var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    /// Whether this progress or one above is paused: ``pause()`` was called, and ``resume()`` not
-    /// since.
-    open var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// Whether to offer people a way to cancel; true unless set. It has no other effect.
     open var isCancellable: Bool {
         get { state.withLock { $0.isCancellable } }
         set { state.withLock { $0.isCancellable = newValue } }
-    }
-
-    /// Whether to offer people a way to pause; false unless set. It has no other effect.
-    open var isPausable: Bool {
-        get { state.withLock { $0.isPausable } }
-        set { state.withLock { $0.isPausable = newValue } }
     }
 
     /// Asks the work, and that of all children, to stop.
@@ -208,50 +197,16 @@ open class Progress: @unchecked Sendable {
     /// call returns, all progresses below are cancelled. For a call from inside another `cancel()`,
     /// which is on its way down a tree of many levels, that holds when the outer call returns.
     open func cancel() {
-        control {
-            $0.cancelRequested()
-        } child: {
-            $0.cancel()
-        }
-    }
-
-    /// Asks the work, and that of all children, to pause; no effect while already paused.
-    open func pause() {
-        control {
-            $0.pauseRequested()
-        } child: {
-            $0.pause()
-        }
-    }
-
-    /// Asks the work, and that of all children, to go on; no effect unless paused.
-    open func resume() {
-        control {
-            $0.resumeRequested()
-        } child: {
-            $0.resume()
-        }
+        guard let cancellation = state.withLock({ $0.cancelRequested() }) else { return }
+        spread(cancellation)
     }
 
     /// A function called after ``cancel()``; at once if it is set after the cancellation.
     ///
-    /// Handlers run on a worker thread. The handlers of one progress run one after the other, in
-    /// the order of the events that they respond to.
+    /// Handlers run on a worker thread. If several handlers of one progress are called, they run
+    /// one after the other, in the order in which they were set.
     open var cancellationHandler: (@Sendable () -> Void)? {
         get { state.withLock { $0.cancellationHandler } }
-        set { set(newValue) { $0.cancellationHandlerSet($1) } }
-    }
-
-    /// A function called after ``pause()``; at once if set while paused. See
-    /// ``cancellationHandler``.
-    open var pausingHandler: (@Sendable () -> Void)? {
-        get { state.withLock { $0.pausingHandler } }
-        set { set(newValue) { $0.pausingHandlerSet($1) } }
-    }
-
-    /// A function called after ``resume()``. It runs as ``cancellationHandler`` does.
-    open var resumingHandler: (@Sendable () -> Void)? {
-        get { state.withLock { $0.resumingHandler } }
-        set { set(newValue) { $0.resumingHandlerSet($1) } }
+        set { setCancellationHandler(newValue) }
     }
 }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Operations
 
-/// Cancelling, pausing, being current, and streams.
+/// Cancelling, being current, and streams.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressControlTests {
-    // MARK: Cancelling and pausing
+    // MARK: Cancelling
 
     @Test func cancellingGoesDownAndNotUp() {
         let root = Progress(totalUnitCount: 2)
@@ -30,16 +30,14 @@ struct ProgressControlTests {
         #expect(called.events == ["leaf"])
     }
 
-    @Test func childOfACancelledOrPausedProgressBecomesSo() {
+    @Test func childThatIsAddedToACancelledProgressIsCancelled() {
         let parent = Progress(totalUnitCount: 2)
         parent.cancel()
-        parent.pause()
-        let (child, cancelled, paused) = (Progress(totalUnitCount: 1), Signal(), Signal())
+        let (child, cancelled) = (Progress(totalUnitCount: 1), Signal())
         child.cancellationHandler = { cancelled.send() }
-        child.pausingHandler = { paused.send() }
         parent.addChild(child, withPendingUnitCount: 1)
-        #expect(child.isCancelled && child.isPaused)
-        #expect(cancelled.wait() && paused.wait())
+        #expect(child.isCancelled)
+        #expect(cancelled.wait())
     }
 
     @Test func handlerThatComesLateIsCalledToo() {
@@ -47,52 +45,39 @@ struct ProgressControlTests {
         progress.cancel()
         progress.cancellationHandler = { called.send() }
         #expect(called.wait())
-        progress.pause()
-        progress.pausingHandler = { called.send() }
-        #expect(called.wait())
     }
 
-    @Test func pausingAndResumingGoDownAndCallHandlersInOrder() {
+    @Test func handlersRunInTheOrderInWhichTheyWereSet() {
         let parent = Progress(totalUnitCount: 1)
         let child = Progress(totalUnitCount: 1, parent: parent, pendingUnitCount: 1)
-        let (calls, done) = (Recorder<String>(), Signal())
-        child.pausingHandler = { calls.record("pause") }
-        child.resumingHandler = { calls.record("resume") }
+        let (calls, done) = (Recorder<Int>(), Signal())
+        child.cancellationHandler = { calls.record(0) }
+        parent.cancel()
+        for number in 1...20 { child.cancellationHandler = { calls.record(number) } }
         child.cancellationHandler = { done.send() }
-        for _ in 0..<20 {
-            parent.pause()
-            parent.pause()
-            #expect(child.isPaused)
-            parent.resume()
-            parent.resume()
-            #expect(!child.isPaused)
-        }
-        child.cancel()
         #expect(done.wait())
-        #expect(calls.events == Array(repeating: ["pause", "resume"], count: 20).flatMap { $0 })
+        #expect(calls.events == Array(0...20))
     }
 
     @Test func handlerMayUseTheProgress() {
-        let (progress, isPaused, done) = (
+        let (progress, isFinished, done) = (
             Progress(totalUnitCount: 1), Recorder<Bool>(), Signal()
         )
         progress.cancellationHandler = { [unowned progress] in
-            progress.pause()
-            isPaused.record(progress.isPaused)
+            progress.completedUnitCount = 1
+            isFinished.record(progress.isFinished)
             progress.cancellationHandler = nil
             done.send()
         }
         progress.cancel()
         #expect(done.wait())
-        #expect(isPaused.events == [true])
+        #expect(isFinished.events == [true])
     }
 
-    @Test func whetherItMayBeCancelledOrPausedIsOnlySaid() {
+    @Test func isCancellableHasNoEffectOnCancelling() {
         let progress = Progress(totalUnitCount: 1)
         #expect(progress.isCancellable)
-        #expect(!progress.isPausable)
         progress.isCancellable = false
-        progress.isPausable = true
         progress.cancel()
         #expect(progress.isCancelled)
     }

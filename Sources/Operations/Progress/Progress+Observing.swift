@@ -14,9 +14,9 @@ extension KeyValueObserving where Self: Progress {
     /// ```
     ///
     /// `fractionCompleted`, `completedUnitCount`, `totalUnitCount`, `isIndeterminate`,
-    /// `isFinished`, `isCancelled` and `isPaused` can be observed. The handler gets every value
-    /// that the property takes, in order, including the values that changes of children bring
-    /// about. Setting a property to the value that it has is no change.
+    /// `isFinished` and `isCancelled` can be observed. The handler gets every value that the
+    /// property takes, in order, including the values that changes of children bring about. Setting
+    /// a property to the value that it has is no change.
     ///
     /// The handler runs on the thread that made the change, with no lock held. There are two
     /// exceptions: if another thread is just delivering changes of this progress, that thread
@@ -60,11 +60,10 @@ enum ProgressProperties {
         3, "isIndeterminate", "indeterminate", at: \.isIndeterminate)
     static let isFinished = Property(4, "isFinished", "finished", at: \.isFinished)
     static let isCancelled = Property(5, "isCancelled", "cancelled", at: \.isCancelled)
-    static let isPaused = Property(6, "isPaused", "paused", at: \.isPaused)
 
     static let all: [any AnyObservedProperty] = [
         fractionCompleted, completedUnitCount, totalUnitCount, isIndeterminate, isFinished,
-        isCancelled, isPaused,
+        isCancelled,
     ]
 
     static func advice(for progress: Progress) -> String {
@@ -91,7 +90,6 @@ extension ProgressState {
             observations.recordLocked(ProgressProperties.isIndeterminate, isIndeterminate)
             observations.recordLocked(ProgressProperties.isFinished, isFinished)
             observations.recordLocked(ProgressProperties.isCancelled, isCancelled)
-            observations.recordLocked(ProgressProperties.isPaused, isPaused)
         }
     }
 }

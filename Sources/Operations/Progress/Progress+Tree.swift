@@ -2,12 +2,12 @@ import Synchronization
 
 // How changes spread through the tree. Fractions go up: each step takes one lock, and a version
 // number keeps a late report from replacing a newer one. So once all threads that changed something
-// have returned, every ancestor is exact. Cancelling and pausing go down. No lock is held while
-// another one is taken, except for the lock of the edges, which is taken first.
+// have returned, every ancestor is exact. Cancellations go down. No lock is held while another one
+// is taken, except for the lock of the edges, which is taken first.
 
 extension Progress {
     enum Adoption {
-        case adopted(isCancelled: Bool, isPaused: Bool)
+        case adopted(isCancelled: Bool)
         case hasParent
         case isAncestor
     }
@@ -33,9 +33,7 @@ extension Progress {
             }
             return state.withLock { state in
                 state.childAdded(child, units: units)
-                return (
-                    .adopted(isCancelled: state.isCancelled, isPaused: state.isPaused), path
-                )
+                return (.adopted(isCancelled: state.isCancelled), path)
             }
         }
         withExtendedLifetime(path) {}
@@ -69,8 +67,8 @@ extension Progress {
         complete(units: 1)
     }
 
-    /// The handler called after each change of anything but the handlers and hints, on the thread
-    /// that made the change, with no lock held. It may also be called without a change.
+    /// The handler called after each change of anything but the handlers and `isCancellable`, on
+    /// the thread that made the change, with no lock held. It may also be called without a change.
     var onChange: (@Sendable () -> Void)? {
         get { state.withLock { $0.onChange } }
         set {
@@ -83,7 +81,7 @@ extension Progress {
     }
 }
 
-// MARK: - Cancelling and pausing
+// MARK: - Cancelling
 
 extension Progress {
     /// The queue that runs handlers. Handlers are not called directly, because a thread that
@@ -94,22 +92,16 @@ extension Progress {
         return queue
     }()
 
-    func control(
-        _ request: (inout ProgressState) -> ProgressState.Spreading?,
-        child: @escaping (Progress) -> Void
-    ) {
-        guard let spreading = state.withLock({ request(&$0) }) else { return }
-        if spreading.mustCall { callHandlers() }
-        spread(spreading.ripple)
-        guard !spreading.children.isEmpty else { return }
-        ThreadContext.nesting { for progress in spreading.children { child(progress) } }
+    /// Lets a worker call the handler, spreads the change upwards, and cancels the children.
+    func spread(_ cancellation: ProgressState.Cancellation) {
+        if cancellation.mustCall { callHandlers() }
+        spread(cancellation.ripple)
+        guard !cancellation.children.isEmpty else { return }
+        ThreadContext.nesting { for child in cancellation.children { child.cancel() } }
     }
 
-    func set(
-        _ handler: ProgressState.Handler?,
-        _ event: (inout ProgressState, ProgressState.Handler?) -> ProgressState.Replacement
-    ) {
-        let replacement = state.withLock { event(&$0, handler) }
+    func setCancellationHandler(_ handler: ProgressState.Handler?) {
+        let replacement = state.withLock { $0.cancellationHandlerSet(handler) }
         if replacement.mustCall { callHandlers() }
         withExtendedLifetime(replacement.previous) {}
     }
@@ -142,7 +134,6 @@ extension ProgressState {
         var parts = ["\(completed) of \(total) units"]
         if !isIndeterminate { parts.append("\(Int(min(fraction * 100, 1_000_000))) %") }
         if isCancelled { parts.append("cancelled") }
-        if isPaused { parts.append("paused") }
         return parts.joined(separator: ", ")
     }
 }

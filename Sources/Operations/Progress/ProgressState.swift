@@ -25,12 +25,8 @@ struct ProgressState {
     private var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
     private(set) var isCancelled = false
-    private(set) var isPaused = false
     var isCancellable = true
-    var isPausable = false
     private(set) var cancellationHandler: Handler?
-    private(set) var pausingHandler: Handler?
-    private(set) var resumingHandler: Handler?
     /// Handlers that are still to be called, by the thread that is calling handlers or by the one
     /// that was asked to.
     private var calls: [Handler] = []
@@ -135,10 +131,9 @@ extension ProgressState {
     /// Takes out the contents that hold other objects, to be released without the lock; returns nil
     /// if there are none.
     mutating func takeContents() -> ProgressState? {
-        let handlers = [onChange, cancellationHandler, pausingHandler, resumingHandler]
         guard
-            !children.isEmpty || !calls.isEmpty || observations != nil
-                || handlers.contains(where: { $0 != nil })
+            !children.isEmpty || !calls.isEmpty || observations != nil || onChange != nil
+                || cancellationHandler != nil
         else { return nil }
         defer { self = ProgressState(total: total) }
         return self
@@ -171,40 +166,23 @@ extension ProgressState {
     }
 }
 
-// MARK: - Cancelling and pausing
+// MARK: - Cancelling
 
 extension ProgressState {
-    /// The consequences of a request to cancel, pause or resume.
-    struct Spreading: Sendable {
+    /// The consequences of a request to cancel.
+    struct Cancellation: Sendable {
         let children: [Progress]
         let mustCall: Bool
         let ripple: Ripple
     }
 
     /// Returns nil if the progress is cancelled already.
-    mutating func cancelRequested() -> Spreading? {
+    mutating func cancelRequested() -> Cancellation? {
         guard !isCancelled else { return nil }
         isCancelled = true
-        return spreading(cancellationHandler)
-    }
-
-    /// Returns nil if the progress is paused already.
-    mutating func pauseRequested() -> Spreading? {
-        guard !isPaused else { return nil }
-        isPaused = true
-        return spreading(pausingHandler)
-    }
-
-    /// Returns nil if the progress is not paused.
-    mutating func resumeRequested() -> Spreading? {
-        guard isPaused else { return nil }
-        isPaused = false
-        return spreading(resumingHandler)
-    }
-
-    private mutating func spreading(_ handler: Handler?) -> Spreading {
-        Spreading(
-            children: children.values.map(\.progress), mustCall: call(handler), ripple: ripple())
+        return Cancellation(
+            children: children.values.map(\.progress), mustCall: call(cancellationHandler),
+            ripple: ripple())
     }
 
     /// A replaced handler, to be released without the lock, and whether the caller must start to
@@ -218,16 +196,6 @@ extension ProgressState {
         defer { cancellationHandler = handler }
         return Replacement(
             previous: cancellationHandler, mustCall: isCancelled && call(handler))
-    }
-
-    mutating func pausingHandlerSet(_ handler: Handler?) -> Replacement {
-        defer { pausingHandler = handler }
-        return Replacement(previous: pausingHandler, mustCall: isPaused && call(handler))
-    }
-
-    mutating func resumingHandlerSet(_ handler: Handler?) -> Replacement {
-        defer { resumingHandler = handler }
-        return Replacement(previous: resumingHandler, mustCall: false)
     }
 
     /// Adds a handler to the calls. Returns whether the caller must start a thread that calls
