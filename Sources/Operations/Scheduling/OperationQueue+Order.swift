@@ -33,10 +33,10 @@ extension OperationQueue {
     ///
     /// - Complexity: setting the order takes O(n log n).
     public final var order: OperationQueueOrder {
-        get { snapshot { $0.order } }
+        get { snapshot { $0.order.setting } }
         set {
             guard !isMain else { return }
-            eventOffering { $0.arrange(order: newValue, ageingSpan: $0.ageingSpan) }
+            eventOffering { $0.arrange(order: newValue, ageingSpan: $0.order.ageingSpan) }
         }
     }
 
@@ -57,14 +57,14 @@ extension OperationQueue {
     /// - Complexity: setting the span takes O(n log n). While it is set, adding an operation and
     ///   starting one take O(log n).
     public final var ageing: Duration? {
-        get { snapshot { $0.ageingSpan }.map { .nanoseconds($0) } }
+        get { snapshot { $0.order.ageingSpan }.map { .nanoseconds($0) } }
         set {
             if let newValue, newValue <= .zero {
                 misuse("the ageing of \(label) is \(newValue): set a longer time, or nil for none")
             }
             guard !isMain else { return }
             let span = newValue.map { max(Int64(clamping: $0.wholeNanoseconds), 1) }
-            eventOffering { $0.arrange(order: $0.order, ageingSpan: span) }
+            eventOffering { $0.arrange(order: $0.order.setting, ageingSpan: span) }
         }
     }
 

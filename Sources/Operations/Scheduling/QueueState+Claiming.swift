@@ -3,7 +3,16 @@
 extension QueueState {
     /// Returns the place and lane of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {
-        if !usesDefaultOrder { return bestInOrder() }
+        switch order {
+        case .priority: bestByPriority()
+        case .ageing, .lifo(_?): bestByAge()
+        case .lifo(nil): bestOfLast()
+        case .fifo(let cursor, _): bestStrictly(from: cursor)
+        }
+    }
+
+    @inline(__always)
+    private mutating func bestByPriority() -> (place: Int, lane: Int)? {
         let limit = barrierPlace
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?
@@ -11,7 +20,7 @@ extension QueueState {
             // A barrier that waits for its turn does not block the operations before it.
             if let found = place, !isEligible(found, limit: limit) { place = nil }
             if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
-                first.turn.isBefore(place ?? Int.max)
+                first.key.isBefore(place ?? Int.max)
             {
                 place = first.place
             }
@@ -35,9 +44,9 @@ extension QueueState {
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
-            _ = clearOutOfOrder(place, lane: lane)
+            _ = clearOutOfOrder(place)
         }
-        if isStrict { fifoCursor = place + 1 }
+        if order.isStrict { order.advance(to: place + 1) }
         readyCount -= 1
         return (operation, lane)
     }
@@ -101,7 +110,7 @@ extension QueueState {
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
                 if !hasUnits(first) {
-                    if isStrict { holdsBackRest(first) }
+                    if order.isStrict { holdsBackRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1
                     // The remaining operations are left to the next offer, because other threads
@@ -145,7 +154,7 @@ extension QueueState {
 
     /// Whether operations are claimed in the order of the ring's lanes.
     private var claimsInLaneOrder: Bool {
-        usesDefaultOrder && barriers.isEmpty && rescheduled.isEmpty && !QualityOfServiceUse.isOn
+        order.isDefault && barriers.isEmpty && rescheduled.isEmpty && !QualityOfServiceUse.isOn
     }
 
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {

@@ -17,7 +17,7 @@ extension QueueState {
     /// Keeps later operations from starting in a strict order while the operation that was to start
     /// next waits for permits.
     mutating func holdsBackRest(_ operation: Reference) {
-        fifoCursor = operation._withUnsafeGuaranteedRef { min(fifoCursor, $0.place) }
+        order.moveBack(to: operation._withUnsafeGuaranteedRef { $0.place })
     }
 
     func retainedIfObserved(_ operation: Reference) -> Reference? {

@@ -3,8 +3,13 @@ import Synchronization
 // Orders other than the default one; see OrderOfClaims.md.
 
 extension QueueState {
-    /// Returns the time of the queue's clock, in nanoseconds.
-    func now() -> Int64 { clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds()) }
+    /// Returns the time of the queue's clock, in nanoseconds. A time that goes back counts as one
+    /// that stands still, and a negative one as 0.
+    private mutating func now() -> Int64 {
+        let time = clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds())
+        latestTime = max(latestTime, time)
+        return latestTime
+    }
 
     /// The last place from which an operation may start.
     private var limit: Int {
@@ -18,7 +23,7 @@ extension QueueState {
         // The monitor thread does not watch a dispatch queue's thread, where the rest of a batch
         // could get stuck.
         if case .dispatch = executor { return false }
-        return (usesDefaultOrder || (isStrict && width == 1)) && !room.isUsed
+        return (order.isDefault || (order.isStrict && width == 1)) && !room.isUsed
             && !rescheduled.hasDeadlines
     }
 
@@ -34,12 +39,14 @@ extension QueueState {
     }
 
     /// Puts a ready operation where it belongs if that may not be its lane.
+    ///
+    /// - Parameter time: the time since which the operation has been ready; nil for now.
     @inline(never)
-    mutating func fileOutOfOrder(_ place: Int, word: LifecycleState) {
-        if ageing != nil {
-            age(place, word: word, since: now())
+    mutating func fileOutOfOrder(_ place: Int, word: LifecycleState, readySince time: Int64?) {
+        if order.isAgeing {
+            rescheduled.setReady(place, lane: word.lane, since: time ?? now(), in: order)
         } else if word.has(.rescheduled) {
-            rescheduled.setReady(place, lane: word.lane)
+            rescheduled.setReady(place, lane: word.lane, in: order)
             // The operation may go before others of its lane.
             if rescheduled.hasDeadlines, word.lane >= lowestBatchedLane { recallBatches() }
         } else {
@@ -47,20 +54,10 @@ extension QueueState {
         }
     }
 
-    private mutating func age(_ place: Int, word: LifecycleState, since time: Int64) {
-        // The ticket puts the operation behind all that were rescheduled to go before this place.
-        var turn = SortKey(number: place, ticket: .max)
-        if word.has(.rescheduled), let own = rescheduled.turn(of: place) { turn = own }
-        if order == .lifo { turn.number = -place }
-        let limit = limit
-        ageing?.insert(place, lane: word.lane, turn: turn, time: time, limit: limit)
-    }
-
     /// Removes a ready operation that is not in its lane. Returns false if it is not there.
     @inline(never)
-    mutating func clearOutOfOrder(_ place: Int, lane: Int) -> Bool {
-        if ageing != nil { return ageing?.remove(place) != nil }
-        return !rescheduled.isEmpty && rescheduled.clearReady(place, lane: lane)
+    mutating func clearOutOfOrder(_ place: Int) -> Bool {
+        !rescheduled.isEmpty && rescheduled.clearReady(place)
     }
 
     private func isAmongReady(_ place: Int, lane: Int) -> Bool {
@@ -70,28 +67,22 @@ extension QueueState {
     /// Updates the stored places after the ring has moved its operations.
     @inline(never)
     mutating func renumber(_ places: Renumbering) {
-        if !rescheduled.isEmpty { rescheduled.renumber(places) }
-        let isReversed = order == .lifo
-        ageing?.renumber(places, isReversed: isReversed)
-        fifoCursor = places.first(from: fifoCursor)
+        if !rescheduled.isEmpty { rescheduled.renumber(places, in: order) }
+        if let cursor = order.cursor { order.advance(to: places.first(from: cursor)) }
     }
 
     // MARK: Claiming
 
     @inline(never)
-    mutating func bestInOrder() -> (place: Int, lane: Int)? {
-        if isStrict { return bestStrictly() }
-        guard ageing != nil else { return bestOfLast() }
-        let (now, limit) = (now(), limit)
-        return ageing?.best(now: now, upTo: limit)
-    }
+    mutating func bestByAge() -> (place: Int, lane: Int)? { rescheduled.first(upTo: limit) }
 
-    private mutating func bestOfLast() -> (place: Int, lane: Int)? {
+    @inline(never)
+    mutating func bestOfLast() -> (place: Int, lane: Int)? {
         let limit = limit
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
             if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
-                first.turn.isBefore(place.map { -$0 } ?? .max)
+                first.key.isBefore(place.map { -$0 } ?? .max)
             {
                 return (first.place, lane)
             }
@@ -100,19 +91,16 @@ extension QueueState {
         return nil
     }
 
-    private mutating func bestStrictly() -> (place: Int, lane: Int)? {
-        fifoCursor = max(fifoCursor, ring.head)
-        while fifoCursor < ring.tail {
-            if let operation = ring[fifoCursor], !isPast(operation) {
-                let word = operation._withUnsafeGuaranteedRef { $0.status }
-                guard word.phase == .queued, isAmongReady(fifoCursor, lane: word.lane),
-                    isEligible(fifoCursor, limit: barrierPlace)
-                else { return nil }
-                return (fifoCursor, word.lane)
-            }
-            fifoCursor += 1
-        }
-        return nil
+    @inline(never)
+    mutating func bestStrictly(from cursor: Int) -> (place: Int, lane: Int)? {
+        var place = max(cursor, ring.head)
+        while place < ring.tail, ring[place].map({ isPast($0) }) ?? true { place += 1 }
+        order.advance(to: place)
+        guard let word = ring[place]?._withUnsafeGuaranteedRef({ $0.status }),
+            word.phase == .queued, isAmongReady(place, lane: word.lane),
+            isEligible(place, limit: barrierPlace)
+        else { return nil }
+        return (place, word.lane)
     }
 
     /// Whether an operation does not hold back those behind it in a strict order, because it is
@@ -141,7 +129,7 @@ extension QueueState {
     ///
     /// - Complexity: O(n).
     func firstStrictly(before place: Int) -> Operation? {
-        guard isStrict, place > ring.head else { return nil }
+        guard order.isStrict, place > ring.head else { return nil }
         for earlier in ring.head..<place {
             if let operation = ring[earlier], !isPast(operation) {
                 return operation.takeUnretainedValue()
@@ -155,36 +143,20 @@ extension QueueState {
     /// Changes the order and the ageing span.
     ///
     /// - Complexity: O(n log n).
-    mutating func arrange(order: OperationQueueOrder, ageingSpan span: Int64?) {
-        guard order != self.order || span != ageingSpan else { return }
+    mutating func arrange(order setting: OperationQueueOrder, ageingSpan span: Int64?) {
+        guard setting != order.setting || span != order.ageingSpan else { return }
         giveBackAll()
-        var ready: [Int] = []
-        var times: [Int: Int64] = [:]
-        for (place, time) in ageing?.all ?? [] {
-            ready.append(place)
-            times[place] = time
-        }
+        var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {
-            guard let operation = ring[place] else { continue }
-            let word = operation._withUnsafeGuaranteedRef { $0.status }
-            if clear(place, word: word), times[place] == nil { ready.append(place) }
+            guard let word = ring[place]?._withUnsafeGuaranteedRef({ $0.status }) else { continue }
+            let since = rescheduled.readySince(place)
+            if clear(place, word: word) { ready.append((place, since)) }
+            // Without ageing, the operation goes by its place.
+            if !word.has(.rescheduled) { rescheduled.forget(place) }
         }
-        (self.order, ageingSpan) = (order, span)
-        rescheduled = rescheduled.ordered(isReversed: order == .lifo)
-        isStrict = order == .fifo
-        ageing = isStrict ? nil : span.map { AgeingOperations(span: $0) }
-        usesDefaultOrder = order == .priority && ageing == nil
-        fifoCursor = ring.head
-        for place in ready {
-            ring[place]?._withUnsafeGuaranteedRef { operation in
-                let word = operation.status
-                if let time = times[place], ageing != nil, word.isReady, !word.isCancelled {
-                    age(place, word: word, since: time)
-                    readyCount += 1
-                } else {
-                    file(operation, place: place)
-                }
-            }
+        order = ReadyOrder(setting, ageingSpan: span, cursor: ring.head)
+        for (place, since) in ready {
+            ring[place]?._withUnsafeGuaranteedRef { file($0, place: place, readySince: since) }
         }
         recallBatches()
     }
@@ -200,15 +172,11 @@ extension QueueState {
         let (place, word) = (operation.place, operation.status)
         guard word.phase != .starting, word.phase != .executing else { return }
         operation.lifecycle.insert(.rescheduled)
-        if ageing != nil {
-            rescheduled.setDeadline(deadline, at: place)
-            ageing?.setDeadline(deadline, at: place)
-            return
-        }
+        let since = rescheduled.readySince(place)
         let wasReady = clear(place, word: word)
         rescheduled.setDeadline(deadline, at: place)
         if wasReady {
-            file(operation)
+            file(operation, place: place, readySince: since)
         } else if word.phase == .queued {
             // A batch may hold the operation.
             recallBatches()

@@ -24,10 +24,8 @@ struct QueueState: ~Copyable {
     /// The number of operations that are not on the fast path. While there are any, no batch holds
     /// more than one operation.
     var unbatchableCount = 0
-    /// Whether only priorities, places and barriers decide the order.
-    var usesDefaultOrder = true
-    /// Whether the order is strictly the order of adding.
-    var isStrict = false
+    /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
+    var order = ReadyOrder.priority
     var room = CapacityQueue()
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
@@ -83,16 +81,10 @@ struct QueueState: ~Copyable {
     /// Whether an underlying dispatch queue decides about the threads. If so, there are no
     /// promotions here.
     var ignoresQuality = false
-    /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
-    var order = OperationQueueOrder.priority
-    /// In a strict order, the place before which no operation holds back others.
-    var fifoCursor = 0
-    /// The ready operations while the queue ages them, in place of the lanes.
-    var ageing: AgeingOperations?
-    /// The nanoseconds after which a ready operation counts one priority higher.
-    var ageingSpan: Int64?
     /// Returns the time in nanoseconds, in place of the monotonic clock.
-    var clock: (@Sendable () -> Int64)?
+    var clock: (@Sendable () -> Int64)? { didSet { latestTime = 0 } }
+    /// The latest time that the clock has shown to ``now()``.
+    var latestTime: Int64 = 0
 
     /// The operations that the caller must promote after it has released the lock.
     var promotions: [Promotion]?
@@ -119,7 +111,7 @@ struct QueueState: ~Copyable {
         mutating get {
             if ring.readyCount(OperationRing.cancelledLane) > 0 || !admitted.isEmpty { return true }
             guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
-            return (barriers.isEmpty && !isStrict) || best() != nil
+            return (barriers.isEmpty && !order.isStrict) || best() != nil
         }
     }
 
@@ -208,9 +200,11 @@ struct QueueState: ~Copyable {
     /// it is no longer ready.
     mutating func file(_ operation: Operation) { file(operation, place: operation.place) }
 
+    /// - Parameter readySince: the time since which the operation has been ready without a break, if
+    ///   the queue ages its operations; nil for an operation that has become ready now.
     @inline(__always)
-    mutating func file(_ operation: Operation, place: Int) {
-        if isStrict { fifoCursor = min(fifoCursor, place) }
+    mutating func file(_ operation: Operation, place: Int, readySince: Int64? = nil) {
+        if order.isStrict { order.moveBack(to: place) }
         var word = operation.status
         while !word.isReady, !word.has(.insists) {
             // The operation goes back to `waiting`. If its last dependency has finished meanwhile,
@@ -223,13 +217,13 @@ struct QueueState: ~Copyable {
             ring.setReady(place, lane: OperationRing.cancelledLane)
             return
         }
-        if !usesDefaultOrder || word.has(.rescheduled) {
-            fileOutOfOrder(place, word: word)
+        if !order.isDefault || word.has(.rescheduled) {
+            fileOutOfOrder(place, word: word, readySince: readySince)
         } else {
             ring.setReady(place, lane: word.lane)
         }
         readyCount += 1
-        if word.lane > lowestBatchedLane, !isStrict { recallBatches() }
+        if word.lane > lowestBatchedLane, !order.isStrict { recallBatches() }
     }
 
     /// Removes an operation from its ready list. Returns false if it was in none, because a thread
@@ -237,7 +231,7 @@ struct QueueState: ~Copyable {
     mutating func clear(_ place: Int, word: LifecycleState) -> Bool {
         if ring.isReady(place, lane: word.lane) {
             ring.clearReady(place, lane: word.lane)
-        } else if !clearOutOfOrder(place, lane: word.lane) {
+        } else if !clearOutOfOrder(place) {
             return false
         }
         readyCount -= 1
@@ -358,7 +352,7 @@ struct QueueState: ~Copyable {
     /// the rest as well.
     mutating func putBackLast(_ batch: Batch) {
         giveBackRest(of: batch)
-        batch.dropLast()._withUnsafeGuaranteedRef { file($0) }
+        batch.dropLast()._withUnsafeGuaranteedRef { refile($0) }
     }
 
     /// Detaches the operation that the worker took last and is about to finish, if observers must
@@ -386,14 +380,21 @@ struct QueueState: ~Copyable {
     mutating func giveBackRest(of batch: Batch) {
         var rest: [Reference] = []
         batch.cutRest { rest.append($0) }
-        for operation in rest { operation._withUnsafeGuaranteedRef { file($0) } }
+        for operation in rest { operation._withUnsafeGuaranteedRef { refile($0) } }
+    }
+
+    /// Puts an operation that was claimed and has not begun back into its ready list. If the
+    /// operation is still ready, it keeps the time since which it has been ready.
+    private mutating func refile(_ operation: Operation) {
+        let place = operation.place
+        file(operation, place: place, readySince: rescheduled.readySince(place))
     }
 
     /// Returns the slot of a claimed operation that turned out not to be ready.
     mutating func slotReturned() {
         running -= 1
         // The operation holds back others again, so the cursor starts over.
-        fifoCursor = ring.head
+        order.moveBack(to: ring.head)
     }
 
     // MARK: Changes
@@ -410,7 +411,7 @@ struct QueueState: ~Copyable {
             observations?.record(QueueProperties.isSuspended, isSuspended)
         case .width(let width):
             self.width = width
-            if isStrict { giveBackAll() }
+            if order.isStrict { giveBackAll() }
             observations?.record(QueueProperties.width, width)
         }
         hasChanges = observations != nil
@@ -433,7 +434,8 @@ struct QueueState: ~Copyable {
     /// Whether an operation that has only now become ready must wait its turn. If not, it may run
     /// at once.
     var hasCompetingWork: Bool {
-        readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || isStrict || room.isUsed
+        readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || order.isStrict
+            || room.isUsed
     }
 
     /// Recalls the operations in batches that have not begun, because the order must be considered

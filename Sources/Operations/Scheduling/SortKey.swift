@@ -1,7 +1,11 @@
-/// The turn of an operation among the ready operations of its priority. The least key goes first.
+/// The turn of an operation among the ready operations of its priority or, if the queue ages its
+/// operations, among all ready operations. The least key goes first.
 struct SortKey: Comparable {
     static let noDeadline = Int64.max
 
+    /// The negative of the operation's level at time 0, if the queue ages its operations; see
+    /// ``ReadyOrder/sortKey(_:place:lane:readySince:)``.
+    var step: Int64 = 0
     /// The deadline on the time axis of the queue's clock. Operations without a deadline go last.
     var deadline = noDeadline
     /// A place: the operation goes before all that were added at this place or later. In the order
@@ -12,12 +16,13 @@ struct SortKey: Comparable {
     var ticket = 0
 
     static func < (a: SortKey, b: SortKey) -> Bool {
+        if a.step != b.step { return a.step < b.step }
         if a.deadline != b.deadline { return a.deadline < b.deadline }
         return (a.number, a.ticket) < (b.number, b.ticket)
     }
 
-    /// Whether this key goes before an operation without a deadline that has that number and was
-    /// never rescheduled.
+    /// Whether this key, in an order without ageing, goes before an operation without a deadline
+    /// that has that number and was never rescheduled.
     func isBefore(_ number: Int) -> Bool {
         deadline != Self.noDeadline || self.number <= number
     }

@@ -114,7 +114,7 @@ struct BlockedWait: Sendable {
         }
         if isWaitedFor { return true }
         return operation.retainedQueue()?.snapshot {
-            $0.width >= 0 || $0.isStrict || !$0.barriers.isEmpty
+            $0.width >= 0 || $0.order.isStrict || !$0.barriers.isEmpty
         } ?? false
     }
 

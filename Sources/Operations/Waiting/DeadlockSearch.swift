@@ -366,6 +366,6 @@ extension QueueState {
     /// Returns whether anything in the queue may keep a ready operation from starting.
     fileprivate func mayHoldBack(_ operation: Operation) -> Bool {
         guard !isSuspended, width != 0 else { return false }
-        return isStrict || !barriers.isEmpty || (width > 0 && running >= width)
+        return order.isStrict || !barriers.isEmpty || (width > 0 && running >= width)
     }
 }
