@@ -53,6 +53,10 @@ extension OperationQueue {
     /// counts from then. A change of the operation's priority starts the span anew. Ageing has no
     /// effect in the order ``OperationQueueOrder/fifo``. The ageing of ``main`` is fixed.
     ///
+    /// All ready operations of the queue take their steps at the same times, the multiples of the
+    /// span on the queue's clock. So the first step of an operation comes before a whole span is
+    /// over, up to one span earlier. Each further step comes one span after the one before.
+    ///
     /// - Precondition: the span is more than zero, or nil.
     /// - Complexity: setting the span takes O(n log n). While it is set, adding an operation and
     ///   starting one take O(log n).
@@ -72,8 +76,8 @@ extension OperationQueue {
     ///
     /// Deadlines are only compared with each other, but should be on the same time axis. The queue
     /// calls the closure with its lock held. The closure must not call anything of an operation or
-    /// a queue, and must not take a lock that is held while any thread makes such a call. A time
-    /// that goes back counts as one that stands still.
+    /// a queue, and must not take a lock that is held while any thread makes such a call. For
+    /// ageing, a time that goes back counts as one that stands still, and a negative time as 0.
     package final var clock: (@Sendable () -> Int64)? {
         get { snapshot { $0.clock } }
         set {

@@ -200,8 +200,8 @@ struct QueueState: ~Copyable {
     /// it is no longer ready.
     mutating func file(_ operation: Operation) { file(operation, place: operation.place) }
 
-    /// - Parameter readySince: the time since which the operation has been ready without a break, if
-    ///   the queue ages its operations; nil for an operation that has become ready now.
+    /// - Parameter readySince: the time since which the operation has been ready without a break;
+    ///   nil for an operation that has become ready now. Only ageing uses the time.
     @inline(__always)
     mutating func file(_ operation: Operation, place: Int, readySince: Int64? = nil) {
         if order.isStrict { order.moveBack(to: place) }

@@ -97,7 +97,7 @@ enum ReadyOrder {
         self = .fifo(cursor: place, ageingSpan: span)
     }
 
-    /// Moves the cursor back to `place`, if it is further on; the operation there is no longer past.
+    /// Moves the cursor back to `place` if it is further on. The operation there is no longer past.
     mutating func moveBack(to place: Int) {
         if let cursor, place < cursor { advance(to: place) }
     }

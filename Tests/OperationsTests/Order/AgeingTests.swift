@@ -32,15 +32,35 @@ struct AgeingTests {
         }
     }
 
-    @Test func itCountsOnePriorityHigherAfterEachSpan() {
+    /// The clock starts at a multiple of the span.
+    @Test(arguments: [0, 4, 9] as [Int64])
+    func itCountsOnePriorityHigherAfterEachMultipleOfTheSpan(readyAt: Int64) {
         let line = Line()
+        line.steps.clock.advance(by: readyAt)
         line.add("low", .low)
-        line.steps.clock.advance(by: 9)
+        line.steps.clock.advance(by: 9 - readyAt)
         line.add("first normal", .normal)
         #expect(line.next() == "first normal")
         line.steps.clock.advance(by: 1)
         line.add("second normal", .normal)
         // As high, and added before.
+        #expect(line.next() == "low")
+        #expect(line.next() == "second normal")
+    }
+
+    @Test(arguments: [0, 4, 9] as [Int64])
+    func allOperationsRiseAtTheSameTimes(readyAt: Int64) {
+        let line = Line()
+        line.steps.clock.advance(by: readyAt)
+        line.add("very low", .veryLow)
+        line.steps.clock.advance(by: 19 - readyAt)
+        line.add("low", .low)
+        line.add("first normal", .normal)
+        // By now the operation of very low priority is at the level of the low one.
+        #expect(line.next() == "first normal")
+        #expect(line.next() == "very low")
+        line.steps.clock.advance(by: 1)
+        line.add("second normal", .normal)
         #expect(line.next() == "low")
         #expect(line.next() == "second normal")
     }

@@ -84,7 +84,7 @@ struct OrderModel {
         if order == .fifo { return Set(eligible.prefix(1).map(\.number)) }
         let ranks = eligible.map { item in
             let since = item.readySince ?? now
-            let steps = span.map { (now - since) / $0 } ?? 0
+            let steps = span.map { now / $0 - since / $0 } ?? 0
             return [
                 -Int64(item.priority.lane) - steps, item.deadline ?? .max,
                 order == .lifo ? -Int64(item.number) : Int64(item.turn),

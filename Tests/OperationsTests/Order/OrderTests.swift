@@ -292,18 +292,18 @@ struct OrderTests {
         var moved = RescheduledOperations()
         for place in 0..<4 {
             moved.move(place, number: 4)
-            moved.setReady(place, lane: 1)
+            moved.setReady(place, lane: 1, in: .priority)
         }
         for place in [0, 2] {
-            let wasReady = moved.clearReady(place, lane: 1)
+            let wasReady = moved.clearReady(place)
             #expect(wasReady)
         }
-        moved.setReady(2, lane: 1)
-        moved.setReady(0, lane: 1)
+        moved.setReady(2, lane: 1, in: .priority)
+        moved.setReady(0, lane: 1, in: .priority)
         var order: [Int] = []
         while let first = moved.first(1) {
             order.append(first.place)
-            let wasReady = moved.clearReady(first.place, lane: 1)
+            let wasReady = moved.clearReady(first.place)
             #expect(wasReady)
         }
         #expect(order == [0, 1, 2, 3])
@@ -315,8 +315,8 @@ struct OrderTests {
         moved.setDeadline(7, at: 3)
         moved.setDeadline(7, at: 0)
         moved.move(0, number: 3)
-        moved.setReady(3, lane: 2)
-        moved.setReady(0, lane: 2)
+        moved.setReady(3, lane: 2, in: .priority)
+        moved.setReady(0, lane: 2, in: .priority)
         let first = moved.first(2)
         #expect(first?.place == 0)
     }

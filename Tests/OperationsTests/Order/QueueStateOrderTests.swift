@@ -1,0 +1,238 @@
+import Testing
+
+@testable import Operations
+
+/// The state of a queue in each order, driven event by event on the thread of the test.
+struct QueueStateOrderTests {
+    enum Event {
+        case add(String, Operation.QueuePriority = .normal, deadline: Int64? = nil)
+        case barrier(String)
+        case advance(Int64)
+        case arrange(OperationQueueOrder, ageing: Int64? = nil)
+        case setPriority(String, Operation.QueuePriority)
+        case setDeadline(String, Int64)
+        /// A worker claims the next operation, and gives it back.
+        case giveBack
+        /// An operation starts and ends.
+        case run
+    }
+
+    struct Row: CustomTestStringConvertible {
+        let testDescription: String
+        let events: [Event]
+        let expected: [String]
+
+        init(_ description: String, _ events: [Event], _ expected: [String]) {
+            (testDescription, self.events, self.expected) = (description, events, expected)
+        }
+    }
+
+    private static let orders = [
+        Row(
+            "the highest priority goes first, then the earliest deadline, then the first place",
+            [
+                .add("a"), .add("b", deadline: 9), .add("c", deadline: 5), .add("d", .low),
+                .add("e", .high), .add("f"),
+            ], ["e", "c", "b", "a", "f", "d"]),
+        Row(
+            "a changed priority goes behind the operations that had it",
+            [.add("a", .low), .add("b"), .setPriority("a", .normal), .add("c")], ["b", "a", "c"]),
+        Row(
+            "lifo: the last place goes first among equal priorities",
+            [.arrange(.lifo), .add("a"), .add("b", .low), .add("c"), .add("d", deadline: 1)],
+            ["d", "c", "a", "b"]),
+        Row(
+            "fifo: priorities and deadlines have no effect",
+            [.arrange(.fifo), .add("a", .low), .add("b", .high), .add("c", deadline: 1)],
+            ["a", "b", "c"]),
+        Row(
+            "fifo: an operation that is given back goes first again",
+            [.arrange(.fifo), .add("a"), .add("b"), .giveBack, .add("c")], ["a", "b", "c"]),
+        Row(
+            "a barrier separates the operations in every order",
+            [
+                .add("a", .low), .barrier("|"), .add("b", .high), .arrange(.lifo), .add("c", .high),
+                .run, .arrange(.fifo),
+            ], ["a", "|", "b", "c"]),
+    ]
+
+    private static let ageing = [
+        Row(
+            "an operation rises when the clock passes a multiple of the span",
+            [
+                .arrange(.priority, ageing: 10), .advance(9), .add("low", .low), .advance(1),
+                .add("normal"),
+            ], ["low", "normal"]),
+        Row(
+            "no operation rises between two multiples of the span",
+            [
+                .arrange(.priority, ageing: 10), .add("low", .low), .advance(9), .add("normal"),
+            ], ["normal", "low"]),
+        Row(
+            "at the same level the earliest deadline goes first",
+            [
+                .arrange(.priority, ageing: 10), .add("low", .low), .advance(10), .add("normal"),
+                .add("due", deadline: 1),
+            ], ["due", "low", "normal"]),
+        Row(
+            "lifo: at the same level the last place goes first",
+            [
+                .arrange(.lifo, ageing: 10), .add("low", .low), .advance(10), .add("a"), .add("b"),
+                .advance(10), .add("new"),
+            ], ["b", "a", "low", "new"]),
+        Row(
+            "the span counts behind a barrier",
+            [
+                .arrange(.priority, ageing: 10), .add("a"), .barrier("|"), .add("old", .low),
+                .advance(20), .run, .add("normal"), .add("high", .high),
+            ], ["a", "|", "old", "high", "normal"]),
+        Row(
+            "a new priority starts the span anew",
+            [
+                .arrange(.priority, ageing: 10), .add("a", .low), .advance(20), .add("b"),
+                .advance(10), .setPriority("a", .normal),
+            ], ["b", "a"]),
+        Row(
+            "a new deadline does not",
+            [
+                .arrange(.priority, ageing: 10), .add("a"), .advance(20), .add("b", deadline: 1),
+                .setDeadline("a", 5),
+            ], ["a", "b"]),
+        Row(
+            "neither does a worker that gives the operation back",
+            [
+                .arrange(.priority, ageing: 10), .add("a", .low), .advance(20), .giveBack,
+                .add("b"),
+            ], ["a", "b"]),
+        Row(
+            "the span counts from the time at which ageing was set",
+            [.add("a", .low), .advance(50), .arrange(.priority, ageing: 10), .add("b")],
+            ["b", "a"]),
+        Row(
+            "another span keeps the ages",
+            [
+                .arrange(.priority, ageing: 10), .add("a", .low), .advance(50),
+                .arrange(.priority, ageing: 20), .add("b"),
+            ], ["a", "b"]),
+        Row(
+            "another order keeps the ages",
+            [
+                .arrange(.priority, ageing: 10), .add("a", .low), .advance(50),
+                .arrange(.lifo, ageing: 10), .add("b"),
+            ], ["a", "b"]),
+        Row(
+            "the strict order keeps the span and no ages",
+            [
+                .arrange(.priority, ageing: 10), .add("a", .low), .advance(50),
+                .arrange(.fifo, ageing: 10), .arrange(.priority, ageing: 10), .add("b"),
+            ], ["b", "a"]),
+        Row(
+            "without ageing, priorities are what they were",
+            [
+                .arrange(.priority, ageing: 10), .add("a", .low), .add("b"), .advance(50),
+                .add("c", .high), .arrange(.priority),
+            ], ["c", "b", "a"]),
+        Row(
+            "a time that goes back stands still",
+            [
+                .arrange(.priority, ageing: 10), .add("a"), .advance(-500), .add("b", .low),
+            ], ["a", "b"]),
+    ]
+
+    @Test(arguments: orders + ageing)
+    func theNextOperationIsTheOneThatTheOrderWants(row: Row) {
+        let queue = DrivenQueue()
+        for event in row.events { queue.handle(event) }
+        while queue.run() {}
+        #expect(queue.ran == row.expected)
+        #expect(queue.isLeftEmpty)
+    }
+}
+
+/// The state of a queue with operations that are claimed and ended by the calling thread.
+private final class DrivenQueue {
+    private var state = QueueState()
+    private let queue = OperationQueue()
+    private let clock = StoppedClock()
+    private var operations: [String: Operation] = [:]
+    private(set) var ran: [String] = []
+
+    init() { state.clock = { [clock] in clock.now } }
+
+    var isLeftEmpty: Bool {
+        state.isEmpty && state.readyCount == 0 && state.rescheduled.isEmpty && state.running == 0
+    }
+
+    func handle(_ event: QueueStateOrderTests.Event) {
+        switch event {
+        case .add(let name, let priority, let deadline): add(name, priority, deadline)
+        case .barrier(let name): addBarrier(name)
+        case .advance(let nanoseconds): clock.advance(by: nanoseconds)
+        case .arrange(let order, let span): state.arrange(order: order, ageingSpan: span)
+        case .setPriority(let name, let priority):
+            if let operation = operations[name] {
+                state.changePriority(of: operation, to: priority)
+            }
+        case .setDeadline(let name, let deadline):
+            if let operation = operations[name] { state.setDeadline(deadline, of: operation) }
+        case .giveBack: giveBack()
+        case .run: _ = run()
+        }
+    }
+
+    private func add(_ name: String, _ priority: Operation.QueuePriority, _ deadline: Int64?) {
+        let operation = BlockOperation {}
+        operation.name = name
+        operation.queuePriority = priority
+        if let deadline { operation.setDeadline(deadline) }
+        operations[name] = operation
+        _ = state.add(operation, to: queue)
+    }
+
+    private func addBarrier(_ name: String) {
+        let barrier = Barrier()
+        barrier.name = name
+        operations[name] = barrier
+        _ = state.add(barrier, to: queue)
+        barrier.update { $0.becameReady(wasReady: true) }
+        state.file(barrier)
+    }
+
+    private func giveBack() {
+        let batch = Batch()
+        guard case .batch = state.executorAsked(batch, cores: 1) else {
+            Issue.record("nothing was claimed")
+            return
+        }
+        _ = state.reclaimRest(of: batch)
+        _ = state.retire(batch, nanoseconds: 1_000_000)
+    }
+
+    /// Claims the next operation and ends it. Returns false if there is none.
+    func run() -> Bool {
+        let batch = Batch()
+        let reference: Unmanaged<Operation>
+        switch state.executorAsked(batch, cores: 1) {
+        case .none, .refused: return false
+        case .single(let operation):
+            end(operation.takeUnretainedValue())
+            _ = state.leave(operation.takeUnretainedValue(), gaveBackSlot: true)
+            // The worker's reference.
+            operation.release()
+            reference = operation
+        case .batch:
+            guard let operation = batch.takeNext() else { return false }
+            end(operation.takeUnretainedValue())
+            _ = state.retire(batch, nanoseconds: 1_000_000)
+            reference = operation
+        }
+        // The ring's reference.
+        reference.release()
+        return true
+    }
+
+    private func end(_ operation: Operation) {
+        ran.append(operation.name ?? "")
+        operation.update { $0.finished() }
+    }
+}
