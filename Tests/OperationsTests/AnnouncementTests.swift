@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// What observers are told of announcements, as by key-value observing on Apple's systems.
+/// Which changes observers receive, as with key-value observing on Apple's platforms.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AnnouncementTests {
     private final class Log: Sendable {
@@ -29,8 +29,8 @@ struct AnnouncementTests {
         var events: [String] { lines.events }
     }
 
-    @Test("M1: cancel() announces isReady beside isCancelled of what has not begun")
-    func cancellingTellsIsReady() {
+    @Test("M1: cancel() before the start also announces isReady")
+    func cancelBeforeStartAnnouncesIsReady() {
         let (ready, unready) = (Operation(), Operation())
         unready.addDependency(Operation())
         let logs = [Log(ready), Log(unready)]
@@ -42,18 +42,18 @@ struct AnnouncementTests {
         #expect(logs[1].events == ["cancelled false>true", "ready false>true"])
     }
 
-    @Test("M1: cancel() of what is at work announces isCancelled alone")
-    func cancellingWhatIsAtWork() async {
-        let (began, goOn) = (Signal(), Signal())
+    @Test("M1: cancel() of an executing operation announces only isCancelled")
+    func cancelDuringExecutionAnnouncesOnlyIsCancelled() async {
+        let (began, proceed) = (Signal(), Signal())
         let operation = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         let log = Log(operation)
         OperationQueue().addOperation(operation)
         #expect(await began.arrives())
         operation.cancel()
-        goOn.send()
+        proceed.send()
         #expect(await comesTrue { log.events.count == 4 })
         #expect(
             log.events == [
@@ -62,9 +62,9 @@ struct AnnouncementTests {
             ])
     }
 
-    /// In both orders in which a subclass may say it, its end is told once.
-    @Test("M1: an end that a subclass announces is told once", arguments: [true, false])
-    func anEndIsToldOnce(saysFinishedFirst: Bool) {
+    /// A subclass may announce the two keys in either order.
+    @Test("M1: an end that a subclass announces is reported once", arguments: [true, false])
+    func announcedEndIsReportedOnce(announcesFinishedFirst: Bool) {
         final class Own: Operation, @unchecked Sendable {
             let executing = Atomic(false)
             let finished = Atomic(false)
@@ -78,18 +78,18 @@ struct AnnouncementTests {
         operation.executing.store(false, ordering: .releasing)
         operation.finished.store(true, ordering: .releasing)
         let keys = ["isExecuting", "isFinished"]
-        for key in saysFinishedFirst ? keys.reversed() : keys {
+        for key in announcesFinishedFirst ? keys.reversed() : keys {
             operation.didChangeValue(forKey: key)
         }
         let life = ["executing false>true", "executing true>false", "finished false>true"]
         #expect(log.events == life)
-        // What comes after that is announced like anything else.
+        // A later announcement is reported again.
         operation.didChangeValue(forKey: "isFinished")
         #expect(log.events == life + ["finished true>true"])
     }
 
-    @Test("M1: a key of the subclass tells what has changed, and nothing else")
-    func aKeyOfTheSubclass() {
+    @Test("M1: announcing a key of the subclass reports exactly the changed properties")
+    func subclassKeyReportsExactlyTheChangedProperties() {
         final class Stated: Operation, @unchecked Sendable {
             let stage = Atomic(0)
             override var isReady: Bool { super.isReady && stage.load(ordering: .acquiring) == 1 }
@@ -110,8 +110,8 @@ struct AnnouncementTests {
             ])
     }
 
-    @Test("M1: who observes isReady hears of the last dependency, whatever an override says")
-    func anOverrideHidesNothing() {
+    @Test("M1: an isReady override does not hide the end of the last dependency")
+    func overrideDoesNotHideEndOfLastDependency() {
         final class Closed: Operation, @unchecked Sendable {
             override var isReady: Bool { false }
         }
@@ -122,7 +122,7 @@ struct AnnouncementTests {
         #expect(log.events == ["ready false>false"])
     }
 
-    @Test("M1: states that come twice are one state")
+    @Test("M1: the sequence of states contains no state twice in a row")
     func statesAreNotRepeated() async {
         let operation = DispatchedOperation {}
         var states: [OperationState] = []

@@ -11,7 +11,7 @@ enum Label {
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncOperationTests {
-    /// A door for tasks.
+    /// A gate at which tasks wait until it opens.
     final class AsyncGate: Sendable {
         private let state = Locked<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
             (false, []))
@@ -36,7 +36,7 @@ struct AsyncOperationTests {
         }
     }
 
-    @Test func itFinishesWhenTheBodyReturns() async {
+    @Test func finishesWhenBodyReturns() async {
         let queue = OperationQueue()
         let gate = AsyncGate()
         let ran = Tally()
@@ -53,7 +53,7 @@ struct AsyncOperationTests {
         #expect(operation.error == nil)
     }
 
-    @Test func itKeepsItsSlotUntilTheBodyReturns() async {
+    @Test func keepsSlotUntilBodyReturns() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         let inside = Occupancy()
@@ -69,7 +69,7 @@ struct AsyncOperationTests {
         #expect(inside.highest <= 2)
     }
 
-    @Test func whatTheBodyThrowsIsKept() async {
+    @Test func keepsErrorThrownByBody() async {
         struct Failure: Error, Equatable {}
         let operation = AsyncOperation { throw Failure() }
         operation.start()
@@ -78,7 +78,7 @@ struct AsyncOperationTests {
         #expect(operation.isFinished)
     }
 
-    @Test func cancellingTheOperationCancelsItsTask() async {
+    @Test func cancellingOperationCancelsItsTask() async {
         let began = AsyncGate()
         let operation = AsyncOperation {
             began.open()
@@ -92,7 +92,7 @@ struct AsyncOperationTests {
         #expect(operation.error is CancellationError)
     }
 
-    @Test func cancelledBeforeStartTheBodyNeverRuns() async {
+    @Test func bodyNeverRunsIfCancelledBeforeStart() async {
         let ran = Tally()
         let operation = AsyncOperation { ran.increment() }
         operation.cancel()
@@ -103,8 +103,8 @@ struct AsyncOperationTests {
         #expect(operation.isFinished)
     }
 
-    /// Cancelled at every moment around the start; it must end each time.
-    @Test func cancellingWhileItStartsAlwaysEndsIt() async {
+    /// The cancellation may come at any moment around the start. The operation must end each time.
+    @Test func operationCancelledDuringStartAlwaysEnds() async {
         for _ in 0..<1_000 {
             let operation = AsyncOperation { try await untilCancelled() }
             let queue = OperationQueue()
@@ -114,7 +114,7 @@ struct AsyncOperationTests {
         }
     }
 
-    @Test func aSubclassOverridesMain() async {
+    @Test func subclassMayOverrideMain() async {
         final class Answer: AsyncOperation, @unchecked Sendable {
             let output = Locked<Int?>(nil)
             override func main() async throws {
@@ -127,10 +127,10 @@ struct AsyncOperationTests {
         #expect(operation.output.withLock { $0 } == 42)
     }
 
-    @Test func taskLocalsOfTheMakerReachTheBody() async {
+    @Test func bodyInheritsTaskLocalsOfItsCreator() async {
         let seen = Recorder<String>()
         let queue = OperationQueue()
-        Label.$value.withValue("maker") {
+        Label.$value.withValue("creator") {
             queue.addOperation(
                 AsyncOperation {
                     await Task.yield()
@@ -138,10 +138,10 @@ struct AsyncOperationTests {
                 })
         }
         await queue.drain()
-        #expect(seen.events == ["maker"])
+        #expect(seen.events == ["creator"])
     }
 
-    @Test func currentIsTheQueueInsideTheBody() async {
+    @Test func currentIsQueueInsideBody() async {
         let seen = Recorder<Bool>()
         let queue = OperationQueue()
         queue.addOperation(
@@ -153,7 +153,7 @@ struct AsyncOperationTests {
         #expect(seen.events == [true])
     }
 
-    @Test func oneThatIsNeverStartedIsFreed() async {
+    @Test func unstartedOperationIsFreed() async {
         final class Token: Sendable {}
         weak var weakToken: Token?
         do {
@@ -161,7 +161,7 @@ struct AsyncOperationTests {
             weakToken = token
             _ = AsyncOperation { _ = token }
         }
-        // The prepared task ends by itself, soon.
+        // The prepared task soon ends by itself.
         while weakToken != nil { await Task.yield() }
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BlockOperationTests {
-    @Test func withoutBlocksItFinishesAtOnce() {
+    @Test func finishesAtOnceWithoutBlocks() {
         let operation = BlockOperation()
         #expect(operation.executionBlocks.isEmpty)
         operation.start()
         #expect(operation.isFinished)
     }
 
-    @Test func itFinishesWhenAllBlocksHave() async {
+    @Test func finishesWhenAllBlocksHaveFinished() async {
         let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         for _ in 0..<200 { operation.addExecutionBlock { runs.increment() } }
@@ -20,8 +20,8 @@ struct BlockOperationTests {
         #expect(runs.value == 201)
     }
 
-    /// Each block waits for all others, so it ends only if they run at the same time.
-    @Test func blocksRunAtTheSameTime() async {
+    /// Each block waits for all others, so the operation ends only if they run at the same time.
+    @Test func blocksRunConcurrently() async {
         let operation = BlockOperation()
         let arrived = Tally()
         let (all, timedOut) = (Signal(), Tally())
@@ -37,7 +37,7 @@ struct BlockOperationTests {
         #expect(timedOut.value == 0)
     }
 
-    @Test func cancellingWhileItRunsSkipsNoBlock() async {
+    @Test func cancellingWhileRunningSkipsNoBlock() async {
         let runs = Tally()
         let operation = BlockOperation()
         for _ in 0..<10 {
@@ -50,7 +50,7 @@ struct BlockOperationTests {
         #expect(runs.value == 10)
     }
 
-    @Test func callingMainByHandRunsTheBlocksAgain() {
+    @Test func callingMainDirectlyRunsBlocksAgain() {
         let runs = Tally()
         let operation = BlockOperation { runs.increment() }
         operation.start()

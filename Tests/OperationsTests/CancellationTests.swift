@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CancellationTests {
-    @Test func aCancelledOperationLeavesASuspendedQueue() async {
+    @Test func cancelledOperationLeavesSuspendedQueue() async {
         let queue = suspendedQueue()
         let ran = Tally()
         let operation = BlockOperation { ran.increment() }
@@ -15,20 +15,20 @@ struct CancellationTests {
         #expect(ran.value == 0)
     }
 
-    @Test func aCancelledOperationDoesNotWaitForASlot() async {
+    @Test func cancelledOperationDoesNotWaitForSlot() async {
         let queue = serialQueue()
-        let goOn = Signal()
-        queue.addOperation { goOn.wait() }
+        let proceed = Signal()
+        queue.addOperation { proceed.wait() }
         let second = Operation()
         queue.addOperation(second)
         second.cancel()
         await second.waitUntilFinished()
         #expect(queue.operationCount == 1)
-        goOn.send()
+        proceed.send()
         await queue.drain()
     }
 
-    @Test func aCancelledOperationMayBeAdded() async {
+    @Test func cancelledOperationMayBeAdded() async {
         let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         operation.cancel()
@@ -39,7 +39,7 @@ struct CancellationTests {
         #expect(ran.value == 0)
     }
 
-    @Test func anIsReadyOverrideCannotHoldBackACancelledOperation() async {
+    @Test func isReadyOverrideCannotHoldBackCancelledOperation() async {
         final class NeverReady: Operation, @unchecked Sendable {
             override var isReady: Bool { false }
         }
@@ -51,7 +51,7 @@ struct CancellationTests {
         #expect(operation.isFinished)
     }
 
-    @Test func cancellationInsideMainIsSeen() async {
+    @Test func mainSeesCancellation() async {
         final class Loop: Operation, @unchecked Sendable {
             let began = Signal()
             override func main() {
@@ -68,8 +68,8 @@ struct CancellationTests {
         #expect(operation.isFinished)
     }
 
-    /// The race in which a dependent runs while the chain it belongs to is being cancelled.
-    @Test func cancellingAllNeverLetsADependentStart() async {
+    /// The race in which a dependent runs while its chain is being cancelled.
+    @Test func cancelAllNeverLetsDependentStart() async {
         for _ in 0..<2_000 {
             let queue = suspendedQueue()
             let ran = Tally()
@@ -85,7 +85,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func cancellingAllReachesOperationsThatOverrideCancelWithoutSuper() async {
+    @Test func cancelAllReachesOverridesThatOmitSuper() async {
         final class Stubborn: Operation, @unchecked Sendable {
             override func cancel() {}
         }
@@ -97,7 +97,7 @@ struct CancellationTests {
         #expect(operation.isCancelled && operation.isFinished)
     }
 
-    @Test func aSuspendedQueueDoesNotKeepWhatWasCancelled() async {
+    @Test func suspendedQueueReleasesCancelledOperations() async {
         final class Watched: Operation, @unchecked Sendable {
             let alive: Tally
             let gone: Tally

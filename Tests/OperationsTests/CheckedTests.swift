@@ -5,8 +5,8 @@ import Testing
 
 @testable import Operations
 
-/// The twins that throw where the usual methods stop the program. `MisuseTests` checks the
-/// sentences of those.
+/// The checked methods, which throw where the usual methods stop the program. `MisuseTests` checks
+/// the messages of the usual methods.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct CheckedTests {
     private func named(_ name: String) -> BlockOperation {
@@ -26,14 +26,14 @@ struct CheckedTests {
 
     // MARK: Starting
 
-    @Test func startsAnOperationThatIsReady() throws {
+    @Test func startsReadyOperation() throws {
         let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         try operation.startChecked()
         #expect(operation.isFinished && ran.value == 1)
     }
 
-    @Test func startingAFinishedOperationDoesNothing() throws {
+    @Test func startingFinishedOperationDoesNothing() throws {
         let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         operation.start()
@@ -41,7 +41,7 @@ struct CheckedTests {
         #expect(ran.value == 1)
     }
 
-    @Test func startingACancelledOperationFinishesIt() throws {
+    @Test func startingCancelledOperationFinishesIt() throws {
         let operation = named("filter")
         operation.addDependency(named("download"))
         operation.cancel()
@@ -49,7 +49,7 @@ struct CheckedTests {
         #expect(operation.isFinished)
     }
 
-    @Test func refusesToStartWhatIsNotReady() throws {
+    @Test func refusesToStartUnreadyOperation() throws {
         let (download, filter) = (named("download"), named("filter"))
         filter.addDependency(download)
         let misuse = misuse { () throws(OperationMisuse) in try filter.startChecked() }
@@ -62,7 +62,7 @@ struct CheckedTests {
         #expect(filter.isFinished)
     }
 
-    @Test func refusesToStartWhatIsInAQueue() async {
+    @Test func refusesToStartEnqueuedOperation() async {
         let queue = suspendedQueue()
         let filter = named("filter")
         queue.addOperation(filter)
@@ -77,7 +77,7 @@ struct CheckedTests {
         #expect(filter.isFinished)
     }
 
-    @Test func refusesToStartInsideItself() {
+    @Test func refusesToStartOperationFromItsOwnMain() {
         final class Recursive: Operation, @unchecked Sendable {
             let refused = Recorder<OperationMisuse.Kind>()
             override func main() {
@@ -90,12 +90,13 @@ struct CheckedTests {
         #expect(operation.isFinished)
     }
 
-    /// The other thread is the `isReady` that is asked while the operation is about to start.
-    @Test func refusesToStartWhatAnotherStartWasQuickerWith() {
+    /// The override of `isReady` stands for the other thread: `start()` calls it just before the
+    /// operation starts.
+    @Test func refusesToStartOperationThatAnotherThreadStartedFirst() {
         final class Overtaken: Operation, @unchecked Sendable {
             let calls = Tally()
             override var isReady: Bool {
-                // The second time it is asked is in `start()` itself.
+                // `start()` itself makes the second call.
                 if calls.increment() == 2 { _ = beginExecuting() }
                 return true
             }
@@ -110,7 +111,7 @@ struct CheckedTests {
                 + "start it only once")
     }
 
-    @Test func refusesToStartASubclassThatKeepsItsOwnStateTwice() throws {
+    @Test func refusesToStartStateKeepingSubclassTwice() throws {
         let operation = StateKeepingOperation()
         try operation.startChecked()
         let misuse = misuse { () throws(OperationMisuse) in try operation.startChecked() }
@@ -119,7 +120,7 @@ struct CheckedTests {
         try operation.startChecked()
     }
 
-    @Test func startsOthersFromInsideACheckedStart() {
+    @Test func refusedStartInsideBlockDoesNotFailOuterStart() {
         let refused = Recorder<OperationMisuse.Kind>()
         let inner = named("inner")
         inner.addDependency(Operation())
@@ -136,7 +137,7 @@ struct CheckedTests {
 
     // MARK: Adding
 
-    @Test func refusesToAddWhatIsInAQueueOrFinished() async throws {
+    @Test func refusesToAddEnqueuedExecutingOrFinishedOperation() async throws {
         let queue = suspendedQueue()
         let (filter, done) = (named("filter"), named("done"))
         try queue.addOperationChecked(filter)
@@ -159,7 +160,7 @@ struct CheckedTests {
         await queue.drain()
     }
 
-    @Test func addsAllOrNone() async throws {
+    @Test func addsAllOperationsOrNone() async throws {
         let queue = OperationQueue()
         let operations = (0..<600).map { named("\($0)") }
         let elsewhere = suspendedQueue()
@@ -170,7 +171,7 @@ struct CheckedTests {
         #expect(misuse?.kind == .inQueue)
         #expect(queue.operationCount == 0)
         #expect(!operations[0].isFinished)
-        // What was refused with the others can be used.
+        // The operations of the refused array can still be used.
         operations[0].start()
         try queue.addOperationsChecked(Array(operations[1..<599]))
         await queue.drain()
@@ -179,7 +180,7 @@ struct CheckedTests {
         await elsewhere.drain()
     }
 
-    @Test func anOperationGivenTwiceCountsAsAMistake() {
+    @Test func refusesArrayThatContainsOperationTwice() {
         let queue = suspendedQueue()
         let (a, b) = (named("a"), named("b"))
         let misuse = misuse { () throws(OperationMisuse) in
@@ -206,7 +207,7 @@ struct CheckedTests {
         #expect(ran.value == 3)
     }
 
-    @Test func twoThreadsThatAddTheSameArrayShareNothing() async {
+    @Test func atMostOneOfTwoThreadsAddsTheSameArray() async {
         for _ in 0..<300 {
             let ran = Tally()
             let operations = (0..<4).map { _ in BlockOperation { ran.increment() } }
@@ -225,7 +226,7 @@ struct CheckedTests {
                 return await group.reduce(0, +)
             }
             await queue.drain()
-            // Both may be refused, if each has taken a part.
+            // Both may be refused, if each has reserved a part of the array.
             #expect(ran.value == (refusals == 2 ? 0 : 4))
             #expect(refusals >= 1)
         }
@@ -233,7 +234,7 @@ struct CheckedTests {
 
     // MARK: Configuring
 
-    @Test func refusesADependencyThatClosesACycleAndLeavesTheGraphAsItWas() throws {
+    @Test func refusesDependencyThatClosesCycleAndKeepsGraph() throws {
         let (a, b, c) = (named("a"), named("b"), named("c"))
         try b.addDependencyChecked(a)
         try c.addDependencyChecked(b)
@@ -248,10 +249,10 @@ struct CheckedTests {
         #expect(c.isFinished)
     }
 
-    @Test func refusingADependencyKeepsAnEqualOne() throws {
+    @Test func refusingDuplicateDependencyKeepsExistingOne() throws {
         let (a, b) = (named("a"), named("b"))
         b.addDependency(a)
-        // Made by the form that only reports; the report goes to standard error.
+        // The unchecked method only reports the cycle, to standard error.
         a.addDependency(b)
         #expect(throws: OperationMisuse.self) { try a.addDependencyChecked(b) }
         #expect(a.dependencies == [b])
@@ -260,7 +261,7 @@ struct CheckedTests {
         #expect(a.isReady)
     }
 
-    @Test func aDependencyOnACancelledOperationClosesNoCycle() throws {
+    @Test func cancelledOperationClosesNoCycle() throws {
         let (a, b) = (named("a"), named("b"))
         try b.addDependencyChecked(a)
         a.cancel()
@@ -268,7 +269,7 @@ struct CheckedTests {
         #expect(a.isReady)
     }
 
-    @Test func refusesADependencyOnItself() {
+    @Test func refusesSelfDependency() {
         let filter = named("filter")
         let misuse = misuse { () throws(OperationMisuse) in try filter.addDependencyChecked(filter)
         }
@@ -278,7 +279,7 @@ struct CheckedTests {
                 == "'filter' (in no queue) cannot depend on itself: remove this addDependency call")
     }
 
-    @Test func refusesABlockAfterTheStart() throws {
+    @Test func refusesBlockAfterStart() throws {
         let ran = Tally()
         let filter = named("filter")
         try filter.addExecutionBlockChecked { ran.increment() }
@@ -293,7 +294,7 @@ struct CheckedTests {
         #expect(ran.value == 1 && filter.executionBlocks.count == 2)
     }
 
-    @Test func refusesANegativeWidth() throws {
+    @Test func refusesNegativeWidth() throws {
         let queue = OperationQueue()
         queue.name = "Download queue"
         try queue.setMaxConcurrentOperationCountChecked(3)

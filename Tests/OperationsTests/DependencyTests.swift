@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DependencyTests {
-    @Test func aDependentStartsAfterItsDependency() async {
+    @Test func dependentStartsAfterItsDependency() async {
         let order = Recorder<Int>()
         let queue = OperationQueue()
         let operations = (0..<100).map { index in BlockOperation { order.record(index) } }
@@ -18,7 +18,7 @@ struct DependencyTests {
         #expect(order.events == Array(0..<100))
     }
 
-    @Test func dependenciesReachAcrossQueues() async {
+    @Test func dependenciesWorkAcrossQueues() async {
         let order = Recorder<String>()
         let (downloads, filters) = (OperationQueue(), OperationQueue())
         let download = BlockOperation { order.record("download") }
@@ -30,7 +30,7 @@ struct DependencyTests {
         #expect(order.events == ["download", "filter"])
     }
 
-    @Test func finishedDependenciesStayInTheList() {
+    @Test func finishedDependenciesStayListed() {
         let (a, b) = (Operation(), Operation())
         b.addDependency(a)
         a.start()
@@ -38,7 +38,7 @@ struct DependencyTests {
         #expect(b.isReady)
     }
 
-    @Test func addingADependencyTwiceChangesNothing() {
+    @Test func addingDependencyTwiceChangesNothing() {
         let (a, b) = (Operation(), Operation())
         b.addDependency(a)
         b.addDependency(a)
@@ -47,14 +47,14 @@ struct DependencyTests {
         #expect(b.isReady)
     }
 
-    @Test func aFinishedDependencyIsSatisfied() {
+    @Test func finishedDependencyIsSatisfied() {
         let (a, b) = (Operation(), Operation())
         a.start()
         b.addDependency(a)
         #expect(b.isReady)
     }
 
-    @Test func removingTheLastUnfinishedDependencyMakesReady() async {
+    @Test func removingLastUnfinishedDependencyMakesReady() async {
         let queue = OperationQueue()
         let (never, b) = (Operation(), Operation())
         b.addDependency(never)
@@ -66,16 +66,16 @@ struct DependencyTests {
         #expect(b.isFinished)
     }
 
-    @Test func aDependentWaitsForACancelledDependencyToFinish() {
+    @Test func dependentWaitsForCancelledDependencyToFinish() {
         let (a, b) = (Operation(), Operation())
         b.addDependency(a)
         a.cancel()
-        #expect(!b.isReady, "cancelled is not finished")
+        #expect(!b.isReady, "a cancelled operation has not finished")
         a.start()
         #expect(b.isReady)
     }
 
-    @Test func aCancelledDependencyCountsAsFinishedAndDoesNotCancelItsDependents() async {
+    @Test func cancelledDependencyLetsDependentsRun() async {
         let ran = Tally()
         let queue = OperationQueue()
         let a = BlockOperation { ran.increment() }
@@ -87,7 +87,7 @@ struct DependencyTests {
         #expect(!b.isCancelled)
     }
 
-    @Test func aDependencyAddedAfterEnqueueingIsHonouredWhileTheQueueIsSuspended() async {
+    @Test func dependencyAddedInSuspendedQueueIsRespected() async {
         let order = Recorder<Int>()
         let queue = suspendedQueue()
         let a = BlockOperation { order.record(1) }
@@ -100,7 +100,7 @@ struct DependencyTests {
         #expect(order.events == [1, 2])
     }
 
-    @Test func aDependentThatIsGoneDoesNoHarm() async {
+    @Test func freedDependentDoesNoHarm() async {
         let a = Operation()
         do {
             let b = Operation()
@@ -110,7 +110,7 @@ struct DependencyTests {
         #expect(a.isFinished)
     }
 
-    @Test func operationsHandDataToTheirDependents() async {
+    @Test func dependentsReadOutputOfDependencies() async {
         final class Produce: Operation, @unchecked Sendable {
             let output = Locked<Int?>(nil)
             override func main() { output.withLock { $0 = 21 } }
@@ -128,7 +128,7 @@ struct DependencyTests {
         #expect(double.output.withLock { $0 } == 42)
     }
 
-    @Test func releasingALongChainDoesNotOverflowTheStack() {
+    @Test func releasingLongChainDoesNotOverflowStack() {
         var last = Operation()
         for _ in 0..<200_000 {
             let next = Operation()
@@ -137,7 +137,7 @@ struct DependencyTests {
         }
     }
 
-    @Test func dependenciesStayInTheOrderAddedAfterRemovals() {
+    @Test func dependenciesStayInInsertionOrderAfterRemovals() {
         let (a, x, y, z) = (Operation(), Operation(), Operation(), Operation())
         a.addDependency(x)
         a.addDependency(y)
@@ -149,12 +149,12 @@ struct DependencyTests {
     }
 
     @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
-    func dependenciesStayInTheOrderAdded(seed: UInt64) {
+    func randomDependenciesStayInInsertionOrder(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         for _ in 0..<200 {
             let operation = Operation()
             let others = (0..<12).map { _ in Operation() }
-            // Some have finished, and then they are only listed.
+            // Finished dependencies are listed, but the operation does not wait for them.
             for other in others where random.happens(1, in: 4) { other.start() }
             var expected: [Operation] = []
             for _ in 0..<random.below(60) {
@@ -171,14 +171,14 @@ struct DependencyTests {
                     return
                 }
             }
-            let waitsFor = expected.count { !$0.isFinished }
-            #expect(operation.status.unfinishedDependencies >= UInt64(waitsFor), "seed \(seed)")
+            let unfinished = expected.count { !$0.isFinished }
+            #expect(operation.status.unfinishedDependencies >= UInt64(unfinished), "seed \(seed)")
             for other in expected where !other.isFinished { other.start() }
             #expect(operation.isReady, "seed \(seed)")
         }
     }
 
-    @Test func replacingADependencyAgainAndAgainTakesNoMoreMemory() throws {
+    @Test func replacingDependencyRepeatedlyDoesNotGrowMemory() throws {
         let (operation, first, last) = (Operation(), Operation(), Operation())
         operation.addDependency(first)
         operation.addDependency(last)
@@ -192,8 +192,8 @@ struct DependencyTests {
         #expect(operation.dependencies == [first, replaced])
         let pointer = operation.edges.load(ordering: .relaxed)
         let edges = try #require(pointer)
-        var places = 0
-        Edges.forEach(edges) { _ in places += 1 }
-        #expect(places <= 8)
+        var entries = 0
+        Edges.forEach(edges) { _ in entries += 1 }
+        #expect(entries <= 8)
     }
 }

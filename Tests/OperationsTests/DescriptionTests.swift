@@ -14,14 +14,14 @@ private final class Lane: OperationQueue, @unchecked Sendable {
 
 @Suite(.timeLimit(.minutes(5)))
 struct DescriptionTests {
-    @Test func subclassesMayDescribeThemselves() {
+    @Test func subclassesMayOverrideDescription() {
         #expect("\(Download())" == "a download")
         #expect(String(reflecting: Download()) == "Download(debug)")
         #expect("\(Lane())" == "a lane")
         #expect(String(reflecting: Lane()) == "a lane")
     }
 
-    @Test func othersSayNameAndState() {
+    @Test func defaultDescriptionHasNameAndState() {
         let operation = BlockOperation {}
         operation.name = "sea"
         #expect("\(operation)" == "'sea' (in no queue)")

@@ -3,7 +3,7 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// What is reported while a body runs, in a process that nobody else reports to.
+/// The findings that `body` causes, in a process in which nothing else causes findings.
 private func findings(during body: () -> Void) -> [String] {
     let recorder = Recorder<String>()
     let previous = OperationsDiagnostics.handler
@@ -13,8 +13,8 @@ private func findings(during body: () -> Void) -> [String] {
     return recorder.events
 }
 
-/// The handler of findings belongs to the whole process, so these have processes of their own, or
-/// look for findings of their own, one test after the other.
+/// The whole process has one handler of findings. So each test runs in a process of its own, or
+/// filters its own findings, one test after the other.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct DiagnosticsTests {
     func withFindings(_ body: (Recorder<String>) async -> Void) async {
@@ -25,7 +25,7 @@ struct DiagnosticsTests {
         OperationsDiagnostics.handler = previous
     }
 
-    @Test func aCycleIsReportedWithItsNamesAndBrokenByCancellingAMember() async {
+    @Test func cycleIsReportedByNameAndBrokenByCancellation() async {
         await #expect(processExitsWith: .success) {
             let (download, decode, resize) = (named("download"), named("decode"), named("resize"))
             let found = findings {
@@ -47,7 +47,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test func aCycleIsBrokenByRemovingADependency() async {
+    @Test func cycleIsBrokenByRemovingDependency() async {
         await #expect(processExitsWith: .success) {
             let (download, decode) = (named("download"), named("decode"))
             let found = findings {
@@ -64,7 +64,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test func aDependencyThatIsRefusedIsNotReported() async {
+    @Test func refusedDependencyIsNotReported() async {
         await #expect(processExitsWith: .success) {
             let (download, decode) = (named("download"), named("decode"))
             let found = findings {
@@ -75,7 +75,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test func graphsWithoutCyclesAreNotReported() async {
+    @Test func acyclicGraphsAreNotReported() async {
         await #expect(processExitsWith: .success) {
             let found = findings {
                 let operations = (0..<50).map { named("\($0)") }
@@ -84,7 +84,7 @@ struct DiagnosticsTests {
                         operations[later].addDependency(operations[earlier])
                     }
                 }
-                // Edges added against the order in which the operations were made.
+                // Edges against the order in which the operations were created.
                 let reversed = (0..<50).map { named("\($0)") }
                 for earlier in 1..<50 { reversed[earlier - 1].addDependency(reversed[earlier]) }
             }
@@ -92,16 +92,17 @@ struct DiagnosticsTests {
         }
     }
 
-    /// A cycle that is reported stays linked, against the order of the graph; others must be found
-    /// beside it.
-    @Test func aCycleIsFoundWhileAnotherEdgeClosesOne() async {
+    /// A reported cycle stays linked, against the topological order. Other cycles beside it must be
+    /// found.
+    @Test func secondCycleOverEdgeOfBrokenCycleIsReported() async {
         await #expect(processExitsWith: .success) {
             let (a, x, c, b) = (named("a"), named("x"), named("c"), named("b"))
             let found = findings {
                 x.addDependency(a)
                 b.addDependency(x)
                 a.addDependency(b)
-                // Breaks the first cycle, and closes a second one over the edge that is left.
+                // The cancellation breaks the first cycle. The next edges close a second cycle over
+                // the remaining edge of the first one.
                 x.cancel()
                 c.addDependency(a)
                 b.addDependency(c)
@@ -111,15 +112,15 @@ struct DiagnosticsTests {
         }
     }
 
-    /// The edge that is left closes another cycle, which whoever looks next finds.
-    @Test func aCycleOfOthersIsReportedAndRefusesNothing() async {
+    /// The remaining edge closes another cycle, which the next search finds.
+    @Test func unrelatedCycleIsReportedButRefusesNothing() async {
         await #expect(processExitsWith: .success) {
             let (a, b, x, c) = (named("a"), named("b"), named("x"), named("c"))
             let (first, second) = (named("first"), named("second"))
             let found = findings {
-                for way in [x, c] {
-                    b.addDependency(way)
-                    way.addDependency(a)
+                for middle in [x, c] {
+                    b.addDependency(middle)
+                    middle.addDependency(a)
                 }
                 a.addDependency(b)
                 x.cancel()
@@ -131,7 +132,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test func waitingOnTheMainThreadForWhatCannotHaveFinishedIsReported() async {
+    @Test func mainThreadWaitWithPendingMainOperationIsReported() async {
         await #expect(processExitsWith: .success) {
             let found = Recorder<String>()
             await MainActor.run {
@@ -140,7 +141,7 @@ struct DiagnosticsTests {
                 queue.addOperation {}
                 let messages = findings {
                     OperationQueue.main.addOperation {}
-                    // The report itself lets the queue go on, so that the wait ends.
+                    // The handler resumes the queue, so that the wait ends.
                     OperationsDiagnostics.handler = {
                         [inner = OperationsDiagnostics.handler] finding in
                         inner(finding)
@@ -157,9 +158,9 @@ struct DiagnosticsTests {
         }
     }
 
-    /// Two cycles over the same edge, one after the other; the second one leads over an operation
-    /// that is moved by the addition that puts the edge in its place.
-    @Test func theRestOfABrokenCycleIsPartOfTheNext() async {
+    /// Two cycles, one after the other, share an edge. The second cycle contains an operation that
+    /// moves in the topological order when the shared edge is put in order.
+    @Test func remainingEdgeOfBrokenCycleClosesNextCycle() async {
         await #expect(processExitsWith: .success) {
             let (a, b, c) = (named("a"), named("b"), named("c"))
             let found = findings {

@@ -13,9 +13,9 @@ import Musl
 import Glibc
 #endif
 
-/// What may refer to an operation that has just finished.
+/// References to an operation that has just finished, and waits for it.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct EndTests {
+struct FinishedOperationTests {
     private class OnlyMain: Operation, @unchecked Sendable {
         override func main() {}
     }
@@ -32,9 +32,9 @@ struct EndTests {
         },
     ]
 
-    @Test("O19: the operation is there while its completion block runs", arguments: 0..<6)
-    func aCompletionBlockFindsItsOperation(kind: Int) async {
-        let (there, gone, released) = (Tally(), Tally(), Tally())
+    @Test("O19: the operation is alive while its completion block runs", arguments: 0..<6)
+    func completionBlockFindsItsOperation(kind: Int) async {
+        let (alive, gone, released) = (Tally(), Tally(), Tally())
         let queue = OperationQueue()
         for _ in 0..<500 {
             let operation = Self.kinds[kind]()
@@ -42,7 +42,7 @@ struct EndTests {
             operation.completionBlock = { [weak operation] in
                 withExtendedLifetime(token) {
                     if operation?.isFinished == true {
-                        there.increment()
+                        alive.increment()
                     } else {
                         gone.increment()
                     }
@@ -50,14 +50,14 @@ struct EndTests {
             }
             queue.addOperation(operation)
         }
-        #expect(await comesTrue { there.value + gone.value == 500 })
+        #expect(await comesTrue { alive.value + gone.value == 500 })
         #expect(gone.value == 0)
-        // The blocks are dropped, and so is what they hold.
+        // The completion blocks are released, together with their captures.
         #expect(await comesTrue { released.value == 500 })
     }
 
-    @Test("O20: neither block nor operation is kept by the other", arguments: 0..<6)
-    func nothingIsKeptAfterTheCompletionBlock(kind: Int) async {
+    @Test("O20: neither completion block nor operation retains the other", arguments: 0..<6)
+    func nothingIsRetainedAfterCompletionBlock(kind: Int) async {
         weak var freed: Operation?
         let ran = Signal()
         do {
@@ -72,9 +72,9 @@ struct EndTests {
         #expect(await comesTrue { freed == nil })
     }
 
-    // MARK: Waits for what has finished
+    // MARK: Waits for finished operations
 
-    /// Says that it has finished, and waits on the same thread.
+    /// Announces its end, then waits on the same thread.
     private final class Waiting: Operation, @unchecked Sendable {
         private let over = Atomic(false)
         let wait: @Sendable (Waiting) -> Void
@@ -94,9 +94,9 @@ struct EndTests {
         { _, queue in _ = queue.waitUntilAllOperationsAreFinished(timeout: .seconds(200)) },
     ]
 
-    /// What was wrong stopped the program, or hung.
-    @Test("O22: on the thread that has just finished it")
-    func waitingForOneselfAfterTheEnd() async {
+    /// A wait that does not return stops the program, or hangs.
+    @Test("O22: a wait on the thread that has just finished the operation returns")
+    func waitingForItselfAfterFinishingReturns() async {
         await #expect(processExitsWith: .success) {
             endSoon(1)
             let returned = Tally()
@@ -114,8 +114,8 @@ struct EndTests {
         }
     }
 
-    @Test("O22: in an observer of the end, of a plain operation too", arguments: [true, false])
-    func waitingInAnObserverOfTheEnd(usesFastPath: Bool) async {
+    @Test("O22: a wait in an observer of isFinished returns", arguments: [true, false])
+    func waitingInObserverOfIsFinishedReturns(usesFastPath: Bool) async {
         await #expect(processExitsWith: .success) { [usesFastPath] in
             endSoon(1)
             let returned = Tally()
@@ -129,25 +129,25 @@ struct EndTests {
                 queue.addOperation(operation)
                 await operation.finished()
                 await queue.drain()
-                // An operation that is not plain leaves its queue before its observers are called:
-                // the observation has to last until then.
+                // An operation outside the fast path leaves its queue before its observers are
+                // called: the observation has to last until then.
                 guard await comesTrue({ returned.value == index + 1 }) else { exit(1) }
                 withExtendedLifetime(observation) {}
             }
         }
     }
 
-    @Test("O22: others of its queue are waited for, its own end is not")
-    func waitingForTheRestOfTheQueue() async {
+    @Test("O22: a finished operation that waits for its queue waits only for the other operations")
+    func waitingForQueueAfterFinishingWaitsForTheRest() async {
         let queue = OperationQueue()
-        let (goOn, ended) = (Signal(), Recorder<String>())
+        let (proceed, ended) = (Signal(), Recorder<String>())
         let operation = Waiting { _ in
-            goOn.send()
+            proceed.send()
             queue.waitUntilAllOperationsAreFinished()
             ended.record("wait")
         }
         let other = BlockOperation {
-            goOn.wait()
+            proceed.wait()
             ended.record("other")
         }
         await queue.addOperations([other, operation], waitUntilFinished: false)
@@ -155,16 +155,16 @@ struct EndTests {
         #expect(ended.events == ["other", "wait"])
     }
 
-    @Test("O22: a task that was in it may wait for it afterwards")
-    func waitingInATaskThatOutlivesIt() async {
+    @Test("O22: a task that the body created may wait for the operation after its end")
+    func waitingInTaskThatOutlivesBodyReturns() async {
         await #expect(processExitsWith: .success) {
             endSoon(1)
             let (queue, returned) = (OperationQueue(), Tally())
-            let goOn = AsyncStream.makeStream(of: Void.self)
+            let proceed = AsyncStream.makeStream(of: Void.self)
             let operation = AsyncOperation {
                 guard let own = Operation.current else { return }
                 Task {
-                    for await _ in goOn.stream { break }
+                    for await _ in proceed.stream { break }
                     await own.waitUntilFinished()
                     await queue.waitUntilAllOperationsAreFinished()
                     returned.increment()
@@ -172,7 +172,7 @@ struct EndTests {
             }
             queue.addOperation(operation)
             await operation.finished()
-            goOn.continuation.yield()
+            proceed.continuation.yield()
             guard await comesTrue({ returned.value == 1 }) else { exit(1) }
         }
     }

@@ -3,13 +3,14 @@ import Testing
 
 @testable import Operations
 
-/// Waits that would never end stop the program with a sentence that names who waits for whom.
+/// A wait that would never end stops the program with a message that names the operations involved.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct EndlessWaitTests {
-    /// The situations, made from named operations. Each runs in a process of its own.
-    enum Circle {
-        static func named(_ name: String, _ block: @escaping @Sendable () -> Void) -> BlockOperation
-        {
+struct DeadlockTests {
+    /// Makes the named operations and queues of the tests, also in the processes of exit tests.
+    enum Make {
+        static func operation(
+            _ name: String, _ block: @escaping @Sendable () -> Void
+        ) -> BlockOperation {
             let operation = BlockOperation(block: block)
             operation.name = name
             return operation
@@ -23,12 +24,12 @@ struct EndlessWaitTests {
         }
     }
 
-    @Test func forAnOperationThatDependsOnTheWaitingOne() async {
+    @Test func waitForTransitiveDependentStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let (decode, resize) = (Circle.named("decode") {}, Circle.named("resize") {})
-            let download = Circle.named("download") { resize.waitUntilFinished() }
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (decode, resize) = (Make.operation("decode") {}, Make.operation("resize") {})
+            let download = Make.operation("download") { resize.waitUntilFinished() }
             decode.addDependency(download)
             resize.addDependency(decode)
             await disk.addOperations([decode, resize], waitUntilFinished: false)
@@ -43,42 +44,42 @@ struct EndlessWaitTests {
                 + "'resize'")
     }
 
-    @Test func thatCloseACircleTogether() async {
+    @Test func operationsWaitingForEachOtherStopProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Waiting: Operation, @unchecked Sendable {
                 nonisolated(unsafe) weak var other: Operation?
-                let goOn: Signal
-                init(_ name: String, _ goOn: Signal) {
-                    self.goOn = goOn
+                let proceed: Signal
+                init(_ name: String, _ proceed: Signal) {
+                    self.proceed = proceed
                     super.init()
                     self.name = name
                 }
                 override func main() {
-                    goOn.wait()
+                    proceed.wait()
                     other?.waitUntilFinished()
                 }
             }
-            let goOn = Signal()
-            let queue = Circle.queue("net")
-            let (a, b) = (Waiting("a", goOn), Waiting("b", goOn))
+            let proceed = Signal()
+            let queue = Make.queue("net")
+            let (a, b) = (Waiting("a", proceed), Waiting("b", proceed))
             (a.other, b.other) = (b, a)
             await queue.addOperations([a, b], waitUntilFinished: false)
-            goOn.send()
-            goOn.send()
+            proceed.send()
+            proceed.send()
             await queue.drain()
         }
         expect(result, says: "(executing on queue 'net') waits for '")
         expect(result, says: "so none of them would ever finish: remove this wait")
     }
 
-    @Test func forOneThatAStrictOrderHoldsBack() async {
+    @Test func waitForOperationHeldBackByFIFOOrderStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let (net, mail) = (Circle.queue("net"), Circle.queue("mail"))
+            let (net, mail) = (Make.queue("net"), Make.queue("mail"))
             mail.order = .fifo
-            let (first, second) = (Circle.named("first") {}, Circle.named("second") {})
-            let download = Circle.named("download") { second.waitUntilFinished() }
+            let (first, second) = (Make.operation("first") {}, Make.operation("second") {})
+            let download = Make.operation("download") { second.waitUntilFinished() }
             first.addDependency(download)
             await mail.addOperations([first, second], waitUntilFinished: false)
             net.addOperation(download)
@@ -92,12 +93,12 @@ struct EndlessWaitTests {
                 + "'download', so none of them would ever finish")
     }
 
-    @Test func onASerialQueueForOneBehindIt() async {
+    @Test func waitForOperationBehindInSerialQueueStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net", width: 1)
-            let second = Circle.named("second") {}
-            let first = Circle.named("first") { second.waitUntilFinished() }
+            let queue = Make.queue("net", width: 1)
+            let second = Make.operation("second") {}
+            let first = Make.operation("first") { second.waitUntilFinished() }
             await queue.addOperations([first, second], waitUntilFinished: false)
             await queue.drain()
         }
@@ -110,14 +111,14 @@ struct EndlessWaitTests {
                 + "maxConcurrentOperationCount, or remove this wait")
     }
 
-    // MARK: Units and room
+    // MARK: Permits and capacity
 
-    @Test func forOneThatNeedsTheSameUnits() async {
+    @Test func waitForOperationNeedingHeldPermitsStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let licences = ConcurrencyBudget(3, name: "licences")
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let link = Circle.named("link") {}
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let link = Make.operation("link") {}
             link.apply(.cost(2, of: licences))
             net.add("build", .cost(2, of: licences)) {
                 disk.addOperation(link)
@@ -133,28 +134,28 @@ struct EndlessWaitTests {
                 + "'licences' more units, or remove this wait")
     }
 
-    @Test func forOneBehindThoseThatHoldAllUnits() async {
+    @Test func waitForOperationQueuedBehindPermitHoldersStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let licences = ConcurrencyBudget(2, name: "licences")
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let (large, small) = (Circle.named("large") {}, Circle.named("small") {})
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (large, small) = (Make.operation("large") {}, Make.operation("small") {})
             large.apply(.cost(2, of: licences))
             small.apply(.cost(1, of: licences))
-            let (begun, goOn) = (Signal(), Signal())
+            let (began, proceed) = (Signal(), Signal())
             for _ in 0..<2 {
                 net.add("build", .cost(1, of: licences)) {
-                    begun.send()
-                    goOn.wait()
+                    began.send()
+                    proceed.wait()
                     await small.waitUntilFinished()
                 }
             }
-            for _ in 0..<2 { #expect(await begun.arrives()) }
+            for _ in 0..<2 { #expect(await began.arrives()) }
             disk.addOperation(large)
             while large.isReady { await Task.yield() }
             disk.addOperation(small)
             while small.isReady { await Task.yield() }
-            for _ in 0..<2 { goOn.send() }
+            for _ in 0..<2 { proceed.send() }
             await net.drain()
         }
         expect(result, says: "waits for 'small', ")
@@ -162,10 +163,10 @@ struct EndlessWaitTests {
         expect(result, says: "so none of them would ever finish")
     }
 
-    @Test func forOneWithTheSameKey() async {
+    @Test func waitForOperationWithHeldKeyStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net")
+            let queue = Make.queue("net")
             queue.add("outer", .exclusive(by: "cache")) {
                 try await queue.add("inner", .exclusive(by: "cache")) {}.value
             }
@@ -175,10 +176,10 @@ struct EndlessWaitTests {
         expect(result, says: "wait outside of what has that key, or remove this wait")
     }
 
-    @Test func forRoomInItsOwnQueue() async {
+    @Test func waitForCapacityOfOwnQueueStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net")
+            let queue = Make.queue("net")
             queue.add("crawl") { _ = try await queue.add(within: 1) {} }
             await queue.drain()
         }
@@ -190,11 +191,11 @@ struct EndlessWaitTests {
                 + "'net' add to another queue, or remove this wait")
     }
 
-    /// None of the others can start while it has the slot.
-    @Test func forRoomThatWaitsForItsOwnSlot() async {
+    /// The other operations cannot start while the waiting operation holds the slot.
+    @Test func capacityWaitWhileHoldingOnlySlotStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net", width: 1)
+            let queue = Make.queue("net", width: 1)
             queue.add("crawl") {
                 for _ in 0..<4 { _ = try await queue.add(within: 3) {} }
             }
@@ -203,49 +204,49 @@ struct EndlessWaitTests {
         expect(result, says: "waits for fewer than 3 operations in its own queue 'net'")
     }
 
-    @Test func forRoomInEachOthersQueues() async {
+    @Test func mutualCapacityWaitsStopProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let (begun, goOn) = (Signal(), Signal())
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (began, proceed) = (Signal(), Signal())
             net.add("download") {
-                begun.send()
-                goOn.wait()
+                began.send()
+                proceed.wait()
                 _ = try await disk.add(within: 1) {}
             }
             disk.add("write") {
-                begun.send()
-                goOn.wait()
+                began.send()
+                proceed.wait()
                 _ = try await net.add(within: 1) {}
             }
-            for _ in 0..<2 { #expect(await begun.arrives()) }
-            for _ in 0..<2 { goOn.send() }
+            for _ in 0..<2 { #expect(await began.arrives()) }
+            for _ in 0..<2 { proceed.send() }
             await net.drain()
         }
         expect(result, says: "waits for fewer than 1 operations in queue '")
         expect(result, says: "so none of them would ever finish: let the operations of queue '")
     }
 
-    /// Each of these ends: by units that another one gives back, by room that comes, or at a
-    /// deadline.
-    @Test func waitsForUnitsAndRoomThatCome() async throws {
+    /// Each of these waits ends: another operation returns its permits, the queue gains capacity,
+    /// or a deadline passes.
+    @Test func waitsForAvailablePermitsAndCapacityEnd() async throws {
         let licences = ConcurrencyBudget(2, name: "licences")
-        let (net, disk) = (Circle.queue("net"), Circle.queue("disk", width: 2))
-        let (begun, goOn) = (Signal(), Signal())
+        let (net, disk) = (Make.queue("net"), Make.queue("disk", width: 2))
+        let (began, proceed) = (Signal(), Signal())
         disk.add(.cost(1, of: licences)) {
-            begun.send()
-            goOn.wait()
+            began.send()
+            proceed.wait()
         }
-        #expect(await begun.arrives())
-        let inner = Circle.named("inner") {}
+        #expect(await began.arrives())
+        let inner = Make.operation("inner") {}
         inner.apply(.cost(1, of: licences))
         let outer = net.add(.cost(1, of: licences)) {
             net.addOperation(inner)
-            begun.send()
+            began.send()
             await inner.waitUntilFinished()
         }
-        #expect(await begun.arrives())
-        goOn.send()
+        #expect(await began.arrives())
+        proceed.send()
         await outer.waitUntilFinished()
 
         let crawl = disk.add {
@@ -257,7 +258,7 @@ struct EndlessWaitTests {
         await late.waitUntilFinished()
         #expect(late.error is OperationTimeout)
 
-        let narrow = Circle.queue("narrow", width: 1)
+        let narrow = Make.queue("narrow", width: 1)
         let first = narrow.add {
             let second = narrow.add(.deadline(in: .milliseconds(20))) {}
             await second.waitUntilFinished()
@@ -266,13 +267,13 @@ struct EndlessWaitTests {
         #expect(!first.isCancelled)
     }
 
-    @Test func onASerialQueueForOneThatItAdds() async {
+    @Test func waitForOperationAddedToOwnSerialQueueStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net", width: 1)
+            let queue = Make.queue("net", width: 1)
             queue.addOperation(
-                Circle.named("first") {
-                    queue.addOperations([Circle.named("child") {}], waitUntilFinished: true)
+                Make.operation("first") {
+                    queue.addOperations([Make.operation("child") {}], waitUntilFinished: true)
                 })
             await queue.drain()
         }
@@ -280,15 +281,15 @@ struct EndlessWaitTests {
             result, says: "'child' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
-    @Test func byAllThatHoldTheSlotsOfAQueue() async {
+    @Test func waitsByAllSlotHoldersStopProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net", width: 2)
-            let last = Circle.named("last") {}
-            let inner = Circle.named("inner") {}
+            let queue = Make.queue("net", width: 2)
+            let last = Make.operation("last") {}
+            let inner = Make.operation("inner") {}
             let firsts = ["a", "b"].map { name in
                 let target = name == "a" ? last : inner
-                return Circle.named(name) { target.waitUntilFinished() }
+                return Make.operation(name) { target.waitUntilFinished() }
             }
             await queue.addOperations(firsts + [inner, last], waitUntilFinished: false)
             await queue.drain()
@@ -296,7 +297,7 @@ struct EndlessWaitTests {
         expect(result, says: "cannot start while 'a' and 'b' hold the 2 slots of queue 'net'")
     }
 
-    @Test func bySubclassesThatHoldTheSlotsOfAQueue() async {
+    @Test func waitBySubclassHoldingOnlySlotStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Waiting: Operation, @unchecked Sendable {
@@ -308,8 +309,8 @@ struct EndlessWaitTests {
                 }
                 override func main() { target.waitUntilFinished() }
             }
-            let queue = Circle.queue("net", width: 1)
-            let second = Circle.named("second") {}
+            let queue = Make.queue("net", width: 1)
+            let second = Make.operation("second") {}
             queue.addOperation(Waiting(for: second))
             queue.addOperation(second)
             await queue.drain()
@@ -318,12 +319,12 @@ struct EndlessWaitTests {
             result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
-    @Test func forAQueueOneOfWhoseOperationsDependsOnTheWaitingOne() async {
+    @Test func waitForQueueContainingDependentStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let store = Circle.named("store") {}
-            let download = Circle.named("download") { disk.waitUntilAllOperationsAreFinished() }
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let store = Make.operation("store") {}
+            let download = Make.operation("download") { disk.waitUntilAllOperationsAreFinished() }
             store.addDependency(download)
             disk.addOperation(store)
             net.addOperation(download)
@@ -335,17 +336,17 @@ struct EndlessWaitTests {
                 + "one of which is 'store', and 'store' depends on 'download', so none of them")
     }
 
-    @Test func forAnOperationThatWaitsForTheQueueOfTheWaitingOne() async {
+    @Test func waitForOperationWaitingForOwnQueueStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let begun = Signal()
-            let store = Circle.named("store") {
-                begun.send()
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let began = Signal()
+            let store = Make.operation("store") {
+                began.send()
                 net.waitUntilAllOperationsAreFinished()
             }
-            let download = Circle.named("download") {
-                begun.wait()
+            let download = Make.operation("download") {
+                began.wait()
                 store.waitUntilFinished()
             }
             net.addOperation(download)
@@ -356,19 +357,19 @@ struct EndlessWaitTests {
         expect(result, says: "waits for all operations of queue 'net', one of which is 'download'")
     }
 
-    @Test func behindABarrier() async {
+    @Test func waitForOperationBehindBarrierStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net")
-            let goOn = Signal()
-            let behind = Circle.named("behind") {}
+            let queue = Make.queue("net")
+            let proceed = Signal()
+            let behind = Make.operation("behind") {}
             let barrier = Barrier()
-            let before = Circle.named("before") {
-                goOn.wait()
+            let before = Make.operation("before") {
+                proceed.wait()
                 behind.waitUntilFinished()
             }
             await queue.addOperations([before, barrier, behind], waitUntilFinished: false)
-            goOn.send()
+            proceed.send()
             await queue.drain()
         }
         expect(
@@ -378,11 +379,11 @@ struct EndlessWaitTests {
                 + "by a barrier of queue 'net' until 'before' has finished, so none of them")
     }
 
-    @Test func inAnAsyncBody() async {
+    @Test func asyncWaitWhileHoldingOnlySlotStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net", width: 1)
-            let second = Circle.named("second") {}
+            let queue = Make.queue("net", width: 1)
+            let second = Make.operation("second") {}
             let first = AsyncOperation {
                 queue.addOperation(second)
                 await second.waitUntilFinished()
@@ -395,18 +396,18 @@ struct EndlessWaitTests {
             result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
-    @Test func whoseCircleIsClosedWhileItLasts() async {
+    @Test func dependencyAddedDuringWaitStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net")
-            let begun = Signal()
-            let second = Circle.named("second") {}
-            let first = Circle.named("first") {
-                begun.send()
+            let queue = Make.queue("net")
+            let began = Signal()
+            let second = Make.operation("second") {}
+            let first = Make.operation("first") {
+                began.send()
                 second.waitUntilFinished()
             }
             queue.addOperation(first)
-            #expect(await begun.arrives())
+            #expect(await began.arrives())
             second.addDependency(first)
             queue.addOperation(second)
             await queue.drain()
@@ -414,23 +415,23 @@ struct EndlessWaitTests {
         expect(result, says: "waits for 'second', and 'second' depends on 'first', so none of them")
     }
 
-    @Test func whoseCircleIsClosedByAnAdditionToTheQueueItWaitsFor() async {
+    @Test func dependentAddedToAwaitedQueueStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let (net, disk) = (Circle.queue("net"), Circle.queue("disk"))
-            let (begun, goOn) = (Signal(), Signal())
-            disk.addOperation { goOn.wait() }
-            let download = Circle.named("download") {
-                begun.send()
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (began, proceed) = (Signal(), Signal())
+            disk.addOperation { proceed.wait() }
+            let download = Make.operation("download") {
+                began.send()
                 disk.waitUntilAllOperationsAreFinished()
             }
             net.addOperation(download)
-            #expect(await begun.arrives())
+            #expect(await began.arrives())
             #expect(await comesTrue { !BlockedWait.targets(in: download).isEmpty })
-            let store = Circle.named("store") {}
+            let store = Make.operation("store") {}
             store.addDependency(download)
             disk.addOperation(store)
-            goOn.send()
+            proceed.send()
             await net.drain()
         }
         expect(
@@ -441,24 +442,24 @@ struct EndlessWaitTests {
 
     // MARK: Waits that may end
 
-    @Test func aSuspendedQueueMayBeResumed() async {
+    @Test func waitForOperationInSuspendedQueueMayEnd() async {
         let queue = OperationQueue()
         let held = suspendedQueue()
-        let begun = Signal()
+        let began = Signal()
         let second = BlockOperation {}
         held.maxConcurrentOperationCount = 1
         held.addOperation(second)
         queue.addOperation {
-            begun.send()
+            began.send()
             second.waitUntilFinished()
         }
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         held.isSuspended = false
         await queue.drain()
         #expect(second.isFinished)
     }
 
-    @Test func aCancelledOperationWaitsForNothing() async {
+    @Test func waitForCancelledOperationEnds() async {
         let queue = serialQueue()
         let finished = Signal()
         let second = BlockOperation {}
@@ -473,44 +474,44 @@ struct EndlessWaitTests {
         await queue.drain()
     }
 
-    /// One slot is held by an operation that does not wait, so the others get their turn after it.
-    @Test func aSlotWhoseHolderDoesNotWaitBecomesFree() async {
+    /// An operation that does not wait holds one of the slots, so the others run after it.
+    @Test func slotOfHolderThatDoesNotWaitBecomesFree() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let second = BlockOperation {}
         let first = BlockOperation {
-            begun.send()
+            began.send()
             second.waitUntilFinished()
         }
-        let busy = BlockOperation { goOn.wait() }
+        let busy = BlockOperation { proceed.wait() }
         await queue.addOperations([first, busy, second], waitUntilFinished: false)
-        #expect(await begun.arrives())
-        goOn.send()
+        #expect(await began.arrives())
+        proceed.send()
         await queue.drain()
         #expect(second.isFinished)
     }
 
-    /// A cycle of dependencies has been reported, and whoever cancels a member ends the wait too.
-    @Test func aCycleOfOthersMayBeBroken() async {
+    /// The dependency cycle has been reported, and cancelling a member of it also ends the wait.
+    @Test func waitForDependencyCycleMayEnd() async {
         let queue = OperationQueue()
         let (a, b) = (BlockOperation {}, BlockOperation {})
         b.addDependency(a)
         a.addDependency(b)
-        let begun = Signal()
+        let began = Signal()
         queue.addOperation {
-            begun.send()
+            began.send()
             a.waitUntilFinished()
         }
         await queue.addOperations([a, b], waitUntilFinished: false)
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         b.cancel()
         await queue.drain()
         #expect(a.isFinished)
     }
 
-    /// All slots are held by waits, but one of these is for a cycle that can be broken.
-    @Test func aSlotWhoseHolderWaitsForACycleMayBecomeFree() async {
+    /// All slot holders wait, but one of them waits for a cycle that can be broken.
+    @Test func slotOfHolderWaitingForCycleMayBecomeFree() async {
         let (queue, other) = (OperationQueue(), OperationQueue())
         queue.maxConcurrentOperationCount = 2
         let (a, b) = (BlockOperation {}, BlockOperation {})
@@ -530,13 +531,13 @@ struct EndlessWaitTests {
         #expect(last.isFinished)
     }
 
-    /// The operation waited for is in a cycle, and depends on the waiting one too.
-    @Test func forAMemberOfACycleThatDependsOnTheWaitingOne() async {
+    /// The awaited operation is in a cycle, and also depends on the waiting operation.
+    @Test func waitForDependentInsideCycleStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net")
-            let (a, b) = (Circle.named("a") {}, Circle.named("b") {})
-            let first = Circle.named("first") { a.waitUntilFinished() }
+            let queue = Make.queue("net")
+            let (a, b) = (Make.operation("a") {}, Make.operation("b") {})
+            let first = Make.operation("first") { a.waitUntilFinished() }
             a.addDependency(first)
             b.addDependency(a)
             a.addDependency(b)
@@ -546,28 +547,28 @@ struct EndlessWaitTests {
         expect(result, says: "waits for 'a', and 'a' depends on 'first', so none of them would")
     }
 
-    @Test func anOverrideOfIsReadyMayChangeItsMind() async {
+    @Test func waitForOperationWithIsReadyOverrideMayEnd() async {
         final class Conditional: Operation, @unchecked Sendable {
             let condition = Locked(false)
             override var isReady: Bool { super.isReady && condition.withLock { $0 } }
         }
         let queue = OperationQueue()
         let operation = Conditional()
-        let begun = Signal()
+        let began = Signal()
         queue.addOperation {
-            begun.send()
+            began.send()
             operation.waitUntilFinished()
         }
         queue.addOperation(operation)
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         operation.condition.withLock { $0 = true }
         operation.didChangeValue(forKey: "isReady")
         await queue.drain()
     }
 
-    /// Three queues that wait for each other's children only downwards, with every slot taken all
-    /// the time, cancellations, and waits for whole queues.
-    @Test func waitsOfNarrowQueuesForQueuesBelowThemEnd() async {
+    /// Operations of three queues wait only for children in the next queue. All slots are taken all
+    /// the time, some children are cancelled, and some waits are for a whole queue.
+    @Test func waitsOfNarrowQueuesForLowerQueuesEnd() async {
         for round in 0..<40 {
             let queues = (0..<3).map { _ in OperationQueue() }
             for queue in queues { queue.maxConcurrentOperationCount = 1 + round % 3 }
@@ -593,8 +594,8 @@ struct EndlessWaitTests {
         }
     }
 
-    /// Waits inside of operations in all directions but backwards: none is taken for a circle.
-    @Test func waitsForLaterOnesOfAWideQueueEnd() async {
+    /// Each operation waits only for operations behind it, so no wait is mistaken for a deadlock.
+    @Test func waitsForLaterOperationsOfWideQueueEnd() async {
         let queue = OperationQueue()
         let count = 200
         let ran = Tally()
@@ -612,31 +613,31 @@ struct EndlessWaitTests {
         #expect(ran.value == count)
     }
 
-    /// Of threads that wait inside of each other, only those look again from time to time whose
-    /// wait is not for one that waits itself; they find the circle for all.
-    @Test func thatADependencyMakesEndlessLaterBehindOtherWaits() async {
+    /// Of nested waits, only the innermost repeats its search for a deadlock, because the operation
+    /// it waits for does not wait itself. That search finds the deadlock of all of them.
+    @Test func dependencyAddedBehindNestedWaitsStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let queue = Circle.queue("net")
+            let queue = Make.queue("net")
             let began = Signal()
-            let (last, key) = (Circle.named("last") {}, Circle.named("key") {})
+            let (last, key) = (Make.operation("last") {}, Make.operation("key") {})
             last.addDependency(key)
-            let third = Circle.named("third") {
+            let third = Make.operation("third") {
                 began.send()
                 last.waitUntilFinished()
             }
-            let second = Circle.named("second") {
+            let second = Make.operation("second") {
                 queue.addOperation(third)
                 third.waitUntilFinished()
             }
-            let first = Circle.named("first") {
+            let first = Make.operation("first") {
                 queue.addOperation(second)
                 second.waitUntilFinished()
             }
             queue.addOperation(first)
             queue.addOperation(last)
             await onThread { _ = began.wait() }
-            // From here on nobody would go on.
+            // From here on no operation could proceed.
             key.addDependency(first)
             queue.addOperation(key)
             await queue.drain()
@@ -644,23 +645,22 @@ struct EndlessWaitTests {
         expect(result, says: "so none of them would ever finish: remove this wait")
     }
 
-    /// A circle of dependencies that was reported can be broken, so nothing that waits behind it is
-    /// stuck.
-    @Test func behindABrokenCircleOfDependenciesWaitsEnd() async {
+    /// A reported dependency cycle can be broken, so a wait behind it is no deadlock.
+    @Test func waitBehindBrokenDependencyCycleEnds() async {
         await #expect(processExitsWith: .success) {
             OperationsDiagnostics.handler = { _ in }
             let queue = OperationQueue()
             let began = Signal()
-            let (a, b) = (Circle.named("a") {}, Circle.named("b") {})
-            let (c, after) = (Circle.named("c") {}, Circle.named("after") {})
-            let waiting = Circle.named("waiting") {
+            let (a, b) = (Make.operation("a") {}, Make.operation("b") {})
+            let (c, after) = (Make.operation("c") {}, Make.operation("after") {})
+            let waiting = Make.operation("waiting") {
                 began.send()
                 c.waitUntilFinished()
             }
             a.addDependency(b)
             b.addDependency(a)
             c.addDependency(a)
-            // So the search is made: the wait holds something back.
+            // The wait holds back a dependent, so the search runs.
             after.addDependency(waiting)
             queue.addOperation(waiting)
             await queue.addOperations([c, after], waitUntilFinished: false)
