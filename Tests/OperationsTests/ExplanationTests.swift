@@ -28,15 +28,15 @@ struct ExplanationTests {
     private func whileExecuting(
         _ name: String, in queue: OperationQueue, body: (Operation) async -> Void
     ) async {
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let operation = named(name) {
-            begun.send()
-            goOn.wait()
+            began.send()
+            proceed.wait()
         }
         queue.addOperation(operation)
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         await body(operation)
-        goOn.send()
+        proceed.send()
         await operation.waitUntilFinished()
     }
 
@@ -53,13 +53,13 @@ struct ExplanationTests {
             (.seconds(119), "119.0 s"), (.seconds(240), "4 min"), (.seconds(119 * 60), "119 min"),
             (.seconds(3600 * 7 + 3599), "7 h"), (.seconds(3600 * 71), "2 days"),
         ] as [(Duration, String)])
-    func timesAreShort(time: Duration, text: String) {
+    func durationsHaveShortTexts(time: Duration, text: String) {
         #expect(time.text == text)
     }
 
     // MARK: Not started
 
-    @Test func anOperationThatWasForgotten() {
+    @Test func explainsOperationInNoQueue() {
         let explanation = named("resize").explain()
         #expect(
             text(explanation) == "'resize' is in no queue and was not started: add it to a queue.")
@@ -67,7 +67,7 @@ struct ExplanationTests {
         #expect(explanation.causes.map(\.path) == [["'resize'"]])
     }
 
-    @Test func aDependencyThatWasForgotten() {
+    @Test func explainsDependencyInNoQueue() {
         let (download, resize) = (named("download"), named("resize"))
         resize.addDependency(download)
         queue("net").addOperation(resize)
@@ -77,7 +77,7 @@ struct ExplanationTests {
         resize.cancel()
     }
 
-    @Test func aDependencyThatWasCancelledButNeverStarted() {
+    @Test func explainsCancelledUnstartedDependency() {
         let (download, resize) = (named("download"), named("resize"))
         resize.addDependency(download)
         download.cancel()
@@ -91,7 +91,7 @@ struct ExplanationTests {
         download.start()
     }
 
-    @Test func aFinishedOperation() {
+    @Test func explainsFinishedOperation() {
         let (done, cancelled) = (named("done"), named("cancelled"))
         done.start()
         cancelled.cancel()
@@ -100,14 +100,14 @@ struct ExplanationTests {
         #expect(text(cancelled.explain()) == "'cancelled' has finished; it was cancelled.")
     }
 
-    // MARK: At work
+    // MARK: Executing
 
-    @Test func anExecutingOperation() async {
+    @Test func explainsExecutingOperation() async {
         await whileExecuting("download", in: queue("net")) { download in
             let explanation = download.explain()
             #expect(text(explanation) == "'download' is executing for T on queue 'net'.")
             guard case .executing(let time?, let queue) = explanation.causes.first?.reason else {
-                Issue.record("no time in \(explanation)")
+                Issue.record("no execution time in \(explanation)")
                 return
             }
             #expect(time >= .zero && time < .seconds(600))
@@ -115,7 +115,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test func theTimeGrows() async {
+    @Test func executionTimeGrows() async {
         await whileExecuting("download", in: queue("net")) { download in
             func time() -> Duration? {
                 guard case .executing(let time, _) = download.explain().causes.first?.reason else {
@@ -133,48 +133,48 @@ struct ExplanationTests {
         }
     }
 
-    @Test func oneThatIsToStopAndRunsOn() async {
-        let (begun, goOn) = (Signal(), Signal())
+    @Test func explainsOperationRunningAfterCancellation() async {
+        let (began, proceed) = (Signal(), Signal())
         let net = queue("net")
         let row = net.add("row") {
-            begun.send()
-            goOn.wait()
+            began.send()
+            proceed.wait()
         }
         let page = TypedOperation {}
         page.name = "page"
         page.addDependency(row)
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         row.cancel(because: "it scrolled away")
         let reason = "'row' was told to stop, and ends when its work returns: it scrolled away."
         #expect(text(row.explain()).hasSuffix("\n" + reason))
         #expect(text(page.explain()).hasSuffix("\n'page' → 'row': " + reason))
-        goOn.send()
+        proceed.send()
         await net.drain()
         #expect(text(row.explain()) == "'row' was cancelled: it scrolled away.")
     }
 
-    @Test func operationsOfOtherKindsAtWork() async {
+    @Test func explainsOtherKindsOfExecutingOperations() async {
         let net = queue("net")
-        let goOn = AsyncStream<Void>.makeStream()
-        let begun = AsyncStream<Void>.makeStream()
+        let proceed = AsyncStream<Void>.makeStream()
+        let began = AsyncStream<Void>.makeStream()
         let asynchronous = AsyncOperation {
-            begun.continuation.finish()
-            for await _ in goOn.stream {}
+            began.continuation.finish()
+            for await _ in proceed.stream {}
         }
         asynchronous.name = "async"
         let own = StateKeepingOperation()
         own.name = "own"
         await net.addOperations([asynchronous, own], waitUntilFinished: false)
-        for await _ in begun.stream {}
+        for await _ in began.stream {}
         #expect(await comesTrue { own.stage == .executing })
         #expect(text(asynchronous.explain()) == "'async' is executing for T on queue 'net'.")
         #expect(text(own.explain()) == "'own' is executing for T on queue 'net'.")
-        goOn.continuation.finish()
+        proceed.continuation.finish()
         own.stage = .finished
         await net.drain()
     }
 
-    @Test func anOperationThatWaitsInside() async {
+    @Test func explainsExecutingOperationThatWaits() async {
         let (net, disk) = (queue("net"), queue("disk"))
         disk.isSuspended = true
         let store = named("store")
@@ -191,7 +191,7 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    @Test func aSubclassThatHasNotReportedItsEnd() async {
+    @Test func explainsSubclassThatHasNotReportedItsEnd() async {
         final class Unfinished: Operation, @unchecked Sendable {
             let over = Locked(false)
             override var isFinished: Bool { over.withLock { $0 } }
@@ -209,7 +209,7 @@ struct ExplanationTests {
 
     // MARK: Waiting
 
-    @Test func aDependencyThatIsExecuting() async {
+    @Test func explainsExecutingDependency() async {
         let net = queue("net")
         await whileExecuting("download", in: net) { download in
             let resize = named("resize")
@@ -222,7 +222,7 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    @Test func theCauseAtTheEndOfALongChain() async {
+    @Test func findsCauseAtEndOfLongChain() async {
         let net = queue("net")
         await whileExecuting("0", in: net) { first in
             var operations = [first]
@@ -247,7 +247,7 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    @Test func manyCausesAreCounted() {
+    @Test func causesBeyondLimitAreCounted() {
         let all = named("all")
         for index in 0..<30 {
             let dependency = named("\(index)")
@@ -266,7 +266,7 @@ struct ExplanationTests {
         all.cancel()
     }
 
-    @Test func aCycle() {
+    @Test func explainsCycle() {
         let (a, b, c) = (named("a"), named("b"), named("c"))
         a.addDependency(b)
         b.addDependency(c)
@@ -282,7 +282,7 @@ struct ExplanationTests {
         b.cancel()
     }
 
-    @Test func anOverrideOfIsReady() {
+    @Test func explainsIsReadyOverride() {
         final class NeverReady: Operation, @unchecked Sendable {
             override var isReady: Bool { false }
         }
@@ -296,7 +296,7 @@ struct ExplanationTests {
 
     // MARK: Ready
 
-    @Test func aSuspendedQueue() {
+    @Test func explainsOperationInSuspendedQueue() {
         let net = queue("net")
         net.isSuspended = true
         let download = named("download")
@@ -305,7 +305,7 @@ struct ExplanationTests {
         download.cancel()
     }
 
-    @Test func aQueueWithoutWidth() {
+    @Test func explainsOperationInQueueOfWidthZero() {
         let net = queue("net", width: 0)
         let download = named("download")
         net.addOperation(download)
@@ -315,7 +315,7 @@ struct ExplanationTests {
         download.cancel()
     }
 
-    @Test func slotsThatAreTaken() async {
+    @Test func explainsTakenSlots() async {
         let net = queue("net", width: 2)
         await whileExecuting("a", in: net) { _ in
             await whileExecuting("b", in: net) { _ in
@@ -331,7 +331,7 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    @Test func aBarrier() async {
+    @Test func explainsBarrier() async {
         let net = queue("net")
         await whileExecuting("before", in: net) { _ in
             let barrier = Barrier()
@@ -345,11 +345,11 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    @Test func aCancelledOperationOnItsWayOut() async {
+    @Test func explainsCancelledOperationAboutToLeave() async {
         let main = OperationQueue.main
         let operation = named("draw")
         await MainActor.run {
-            // The main queue is not served meanwhile.
+            // The main thread does not serve the main queue meanwhile.
             main.addOperation(operation)
             operation.cancel()
             #expect(
@@ -359,17 +359,17 @@ struct ExplanationTests {
         await operation.waitUntilFinished()
     }
 
-    @Test func nothingHoldsItBack() async {
+    @Test func explainsReadyOperationThatNothingHoldsBack() async {
         let operation = named("draw")
         let net = queue("net")
         let serial = DispatchQueue(label: "serial")
         net.underlyingQueue = serial
         serial.suspend()
         net.addOperation(operation)
-        let said =
+        let expected =
             "'draw' is ready, and starts as soon as dispatch queue 'serial', which runs queue 'net', "
             + "comes to it."
-        #expect("\(operation.explain())" == said)
+        #expect("\(operation.explain())" == expected)
         serial.resume()
         await operation.waitUntilFinished()
         let main = OperationExplanation.Cause(path: ["'a'"], reason: .awaitsMainThread)
@@ -386,14 +386,14 @@ struct ExplanationTests {
 
     // MARK: Queues
 
-    @Test func anEmptyQueue() {
+    @Test func explainsEmptyQueue() {
         let net = queue("net")
         #expect(text(net.explain()) == "queue 'net' is empty.")
         net.isSuspended = true
         #expect(text(net.explain()) == "queue 'net' is suspended and empty.")
     }
 
-    @Test func aBusyQueue() async {
+    @Test func explainsBusyQueue() async {
         let net = queue("net", width: 1)
         await whileExecuting("download", in: net) { download in
             let (decode, store) = (named("decode"), named("store"))
@@ -415,7 +415,7 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    @Test func aSuspendedQueueWithWork() async {
+    @Test func explainsSuspendedQueueWithOperations() async {
         let net = queue("net")
         net.isSuspended = true
         let download = named("download")
@@ -429,8 +429,8 @@ struct ExplanationTests {
         await net.drain()
     }
 
-    /// Whatever changes meanwhile, it is safe to ask, and something is said.
-    @Test func explainingWhileEverythingChanges() async {
+    /// An explanation of an unfinished operation always has a cause, whatever changes meanwhile.
+    @Test func explainingIsSafeWhileOperationsRun() async {
         let net = queue("net", width: 2)
         let operations = (0..<2_000).map { named("\($0)") }
         for index in 2..<operations.count {

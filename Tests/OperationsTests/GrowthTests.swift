@@ -11,11 +11,11 @@ import Musl
 import Darwin
 #endif
 
-/// The processor time of work does not grow with the square of its size. Each test runs in a
-/// process of its own, because that time is counted for a whole process.
+/// The processor time of a workload does not grow with the square of its size. Each test runs in a
+/// process of its own, because processor time is counted for a whole process.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct GrowthTests {
-    @Test func ofWaitsForAnOperationWhoseTimeIsUp() async {
+    @Test func timedOutWaitsForOperation() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 400) { count in
                 let operation = BlockOperation {}
@@ -29,7 +29,7 @@ struct GrowthTests {
         }
     }
 
-    @Test func ofWaitsForAQueueWhoseTimeIsUp() async {
+    @Test func timedOutWaitsForQueue() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 400) { count in
                 let queue = suspendedQueue()
@@ -45,7 +45,7 @@ struct GrowthTests {
         }
     }
 
-    @Test(arguments: [false, true]) func ofBarriers(areCancelled: Bool) async {
+    @Test(arguments: [false, true]) func barriers(areCancelled: Bool) async {
         await #expect(processExitsWith: .success) { [areCancelled] in
             await Growth.expectNearLinear(from: 2_000) { count in
                 let queue = suspendedQueue()
@@ -57,7 +57,7 @@ struct GrowthTests {
         }
     }
 
-    @Test func ofWaitsInsideOfEachOther() async {
+    @Test func nestedWaits() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 30) { count in
                 let queue = OperationQueue()
@@ -67,12 +67,12 @@ struct GrowthTests {
         }
     }
 
-    @Test func ofThreadsThatEachWaitForTheOneBefore() async {
+    @Test func chainOfBlockedThreads() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 30) { count in
                 let queue = OperationQueue()
-                let goOn = Signal()
-                var last: Operation = BlockOperation { goOn.wait() }
+                let proceed = Signal()
+                var last: Operation = BlockOperation { proceed.wait() }
                 queue.addOperation(last)
                 for _ in 1..<count {
                     let (previous, began) = (last, Signal())
@@ -83,13 +83,13 @@ struct GrowthTests {
                     queue.addOperation(last)
                     await onThread { _ = began.wait() }
                 }
-                goOn.send()
+                proceed.send()
                 await queue.drain()
             }
         }
     }
 
-    @Test func ofTasksThatEachWaitForTheOneBefore() async {
+    @Test func chainOfSuspendedTasks() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 200) { count in
                 let queue = OperationQueue()
@@ -110,7 +110,7 @@ struct GrowthTests {
         }
     }
 
-    @Test func ofGroupsInsideOfEachOther() async {
+    @Test func nestedGroups() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 30) { count in
                 let queue = OperationQueue()
@@ -120,17 +120,17 @@ struct GrowthTests {
         }
     }
 
-    @Test func ofGroupsInsideOfEachOtherThatNeverBegin() async {
+    @Test func nestedGroupsCancelledBeforeStart() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 100) { count in
-                let outermost = Growth.nestedGroups(count) { Issue.record("it was cancelled") }
+                let outermost = Growth.nestedGroups(count) { Issue.record("a cancelled body ran") }
                 outermost.cancel()
                 outermost.start()
             }
         }
     }
 
-    @Test func ofProgressesInsideOfEachOther() async {
+    @Test func nestedProgress() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 300) { count in
                 let root = Progress.discreteProgress(totalUnitCount: 1)
@@ -146,12 +146,12 @@ struct GrowthTests {
         }
     }
 
-    @Test(arguments: [false, true]) func ofObservations(areEndedInOrder: Bool) async {
+    @Test(arguments: [false, true]) func endedObservations(areEndedInOrder: Bool) async {
         await #expect(processExitsWith: .success) { [areEndedInOrder] in
             await Growth.expectNearLinear(from: 1_000) { count in
                 let operation = BlockOperation {}
                 let observations = (0..<count).map { _ in
-                    operation.observe(\.isFinished) { _, _ in Issue.record("it has not finished") }
+                    operation.observe(\.isFinished) { _, _ in Issue.record("it was invalidated") }
                 }
                 if areEndedInOrder {
                     for observation in observations { observation.invalidate() }
@@ -163,7 +163,7 @@ struct GrowthTests {
         }
     }
 
-    @Test func ofKeysThatAreUnequalToThemselves() async {
+    @Test func keysUnequalToThemselves() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 500) { count in
                 let queue = suspendedQueue()
@@ -212,7 +212,7 @@ enum Growth {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Adds an operation that adds another one and waits for it, and so on.
+    /// Adds an operation that adds another operation and waits for it, and so on to `depth`.
     static func nested(_ depth: Int, in queue: OperationQueue) -> Operation {
         let operation = BlockOperation {
             if depth > 1 { nested(depth - 1, in: queue).waitUntilFinished() }

@@ -19,9 +19,9 @@ struct InvocationOperationTests {
         func size() -> Int { 3 }
         func clear() { calls.increment() }
         func pass(_ counter: Tally) -> Tally { counter }
-        func wait(_ signals: (started: Signal, goOn: Signal)) -> Bool {
+        func wait(_ signals: (started: Signal, proceed: Signal)) -> Bool {
             signals.started.send()
-            return signals.goOn.wait()
+            return signals.proceed.wait()
         }
         func cancel(_ operation: Operation) -> Int {
             operation.cancel()
@@ -29,7 +29,7 @@ struct InvocationOperationTests {
         }
     }
 
-    @Test func resultIsWhatTheMethodReturned() async throws {
+    @Test func resultIsReturnValueOfMethod() async throws {
         let store = Store()
         let load = InvocationOperation(target: store, method: Store.load, argument: "a.txt")
         let size = InvocationOperation(target: store, method: Store.size)
@@ -38,7 +38,7 @@ struct InvocationOperationTests {
         #expect(try size.result == 3)
     }
 
-    @Test func dependentReadsTheResult() async throws {
+    @Test func dependentReadsResult() async throws {
         let load = InvocationOperation(target: Store(), method: Store.load, argument: "a.txt")
         let (length, queue) = (Recorder<Int>(), OperationQueue())
         let use = BlockOperation { [unowned load] in
@@ -49,7 +49,7 @@ struct InvocationOperationTests {
         #expect(length.events == [5])
     }
 
-    @Test func methodThatReturnsNothingHasAVoidResult() throws {
+    @Test func methodReturningNothingHasVoidResult() throws {
         let store = Store()
         let operation = InvocationOperation(target: store, method: Store.clear)
         operation.start()
@@ -57,7 +57,7 @@ struct InvocationOperationTests {
         #expect(result == () && store.calls.value == 1)
     }
 
-    @Test func errorOfTheMethodIsInTheResult() {
+    @Test func resultThrowsErrorOfMethod() {
         let operation = InvocationOperation(target: Store(), method: Store.load, argument: "a.jpg")
         operation.start()
         #expect(operation.isFinished)
@@ -65,20 +65,20 @@ struct InvocationOperationTests {
         #expect(operation.error as? NoSuchFile == NoSuchFile(name: "a.jpg"))
     }
 
-    @Test func resultIsMissingUntilTheOperationHasFinished() async {
-        let signals = (started: Signal(), goOn: Signal())
+    @Test func resultIsUnavailableUntilFinished() async {
+        let signals = (started: Signal(), proceed: Signal())
         let operation = InvocationOperation(target: Store(), method: Store.wait, argument: signals)
         #expect(reason(operation) == "notFinished")
         let queue = OperationQueue()
         queue.addOperation(operation)
         #expect(signals.started.wait())
         #expect(reason(operation) == "notFinished")
-        signals.goOn.send()
+        signals.proceed.send()
         await queue.drain()
         #expect(reason(operation) == "none")
     }
 
-    @Test func cancelledOperationHasNoResultAndLetsItsTargetGo() async {
+    @Test func cancelledOperationHasNoResultAndReleasesTarget() async {
         weak var target: Store?
         weak var argument: Tally?
         let operation: InvocationOperation<Tally>
@@ -98,25 +98,25 @@ struct InvocationOperationTests {
         #expect(reason(operation) == "cancelled")
     }
 
-    @Test func cancellationWhileTheMethodRunsWithdrawsTheResult() {
+    @Test func cancellationDuringMethodWithdrawsResult() {
         let first = Operation()
         let operation = InvocationOperation(target: Store(), method: Store.cancel, argument: first)
         operation.start()
         #expect(first.isCancelled)
         #expect(reason(operation) == "none")
 
-        let signals = (started: Signal(), goOn: Signal())
+        let signals = (started: Signal(), proceed: Signal())
         let cancelled = InvocationOperation(target: Store(), method: Store.wait, argument: signals)
         cancelled.completionBlock = { signals.started.send() }
         OperationQueue().addOperation(cancelled)
         #expect(signals.started.wait())
         cancelled.cancel()
-        signals.goOn.send()
+        signals.proceed.send()
         #expect(signals.started.wait())
         #expect(reason(cancelled) == "cancelled")
     }
 
-    @Test func finishedOperationLetsItsTargetGoAndKeepsTheResult() throws {
+    @Test func finishedOperationReleasesTargetAndKeepsResult() throws {
         weak var target: Store?
         let operation: InvocationOperation<Int>
         do {
@@ -132,7 +132,7 @@ struct InvocationOperationTests {
         #expect(try operation.result == 5)
     }
 
-    @Test func subclassThatCallsNothingHasNoResult() {
+    @Test func subclassThatDoesNotCallMethodHasNoResult() {
         final class Lazy: InvocationOperation<Int>, @unchecked Sendable {
             override func main() {}
         }

@@ -3,10 +3,10 @@ import Operations
 import TestSupport
 import Testing
 
-/// Each mistake stops the program with a sentence that names who, in which state, and the remedy.
+/// Each mistake stops the program with a message that names operation, state and remedy.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MisuseTests {
-    @Test func startingAnUnreadyOperation() async {
+    @Test func startingUnreadyOperationStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -20,7 +20,7 @@ struct MisuseTests {
         )
     }
 
-    @Test func startingAnOperationThatIsInAQueue() async {
+    @Test func startingEnqueuedOperationStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -32,7 +32,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (ready) is in a queue, which will start it")
     }
 
-    @Test func startingAnOperationWhoseIsReadyIsOverridden() async {
+    @Test func startingOperationWithFalseIsReadyOverrideStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class NeverReady: Operation, @unchecked Sendable {
@@ -43,10 +43,10 @@ struct MisuseTests {
         expect(result, says: "is not ready: its isReady is overridden and says no; start it when")
     }
 
-    @Test func startingAnOperationByTwoThreadsAtTheSameTime() async {
+    @Test func startingOperationOnTwoThreadsStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            // Its `isReady` is what happens between the look at its state and the start.
+            // `start()` reads `isReady` between the check of the state and the start itself.
             final class Overtaken: Operation, @unchecked Sendable {
                 let began = Signal()
                 let calls = Tally()
@@ -69,7 +69,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (executing) was started by two threads at the same time")
     }
 
-    @Test func startingAnOperationTwice() async {
+    @Test func startingOperationTwiceStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Recursive: Operation, @unchecked Sendable {
@@ -80,7 +80,7 @@ struct MisuseTests {
         expect(result, says: "(executing) is already executing: start an operation only once")
     }
 
-    @Test func addingAnOperationToTwoQueues() async {
+    @Test func addingOperationToTwoQueuesStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (a, b) = (OperationQueue(), OperationQueue())
@@ -92,7 +92,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (ready) is in a queue already: make a new operation")
     }
 
-    @Test func addingAnOperationTwiceInOneArray() async {
+    @Test func addingOperationTwiceInOneArrayStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -103,7 +103,7 @@ struct MisuseTests {
             says: "'filter' is given twice in one array of operations: make a new operation")
     }
 
-    @Test func addingAFinishedOperation() async {
+    @Test func addingFinishedOperationStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -113,7 +113,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (finished) has finished, and runs only once")
     }
 
-    @Test func addingAnExecutingOperation() async {
+    @Test func addingExecutingOperationStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Restless: Operation, @unchecked Sendable {
@@ -126,7 +126,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (executing) is executing already: add it to a queue or")
     }
 
-    @Test func dependingOnItself() async {
+    @Test func dependingOnItselfStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -135,7 +135,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (in no queue) cannot depend on itself")
     }
 
-    @Test func aNegativeWidth() async {
+    @Test func negativeWidthStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -148,7 +148,7 @@ struct MisuseTests {
                 "maxConcurrentOperationCount of queue 'Download queue' cannot be -2: use 0 or more")
     }
 
-    @Test func addingABlockAfterTheStart() async {
+    @Test func addingBlockAfterStartStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = BlockOperation {}
@@ -159,7 +159,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (finished) takes no more blocks: add them before it starts")
     }
 
-    @Test func waitingForItself() async {
+    @Test func waitingForItselfStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Narcissus: Operation, @unchecked Sendable {
@@ -174,7 +174,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (executing) waits for itself and would never finish")
     }
 
-    @Test func waitingForItsOwnQueue() async {
+    @Test func waitingForOwnQueueStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -185,7 +185,7 @@ struct MisuseTests {
         expect(result, says: "waits for all operations of its own queue 'Download queue'")
     }
 
-    @Test func addingAnOperationThatWasStartedByHandAndGoesOn() async {
+    @Test func addingOperationStartedManuallyStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = StateKeepingOperation()
@@ -196,7 +196,7 @@ struct MisuseTests {
         expect(result, says: "is executing already: add it to a queue or start it, not both")
     }
 
-    @Test func waitingForItselfWhenStartedByHand() async {
+    @Test func waitingForItselfWhenStartedManuallyStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Narcissus: Operation, @unchecked Sendable {
@@ -207,7 +207,7 @@ struct MisuseTests {
         expect(result, says: "waits for itself and would never finish")
     }
 
-    @Test func anAsyncBodyThatWaitsForItself() async {
+    @Test func waitingForItselfInAsyncBodyStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Narcissus: AsyncOperation, @unchecked Sendable {

@@ -6,41 +6,41 @@ import Testing
 
 @testable import Operations
 
-/// Observations while many threads change what is observed.
+/// Observations while many threads change the observed properties.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ObservationStressTests {
-    private struct Told<Value: Sendable & Equatable>: Sendable, Equatable {
+    private struct Change<Value: Sendable & Equatable>: Sendable, Equatable {
         let old: Value?
         let new: Value?
     }
 
-    /// Each change begins where the one before it ended, and is one.
+    /// Expects that each change starts at the value at which the previous one ended.
     private func expectChain<Value: Equatable>(
-        _ told: [Told<Value>], from initial: Value,
+        _ changes: [Change<Value>], from initial: Value,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         var latest: Value? = initial
         var broken = 0
-        for change in told {
+        for change in changes {
             if change.old != latest || change.old == change.new { broken += 1 }
             latest = change.new
         }
         #expect(broken == 0, sourceLocation: sourceLocation)
     }
 
-    @Test func eightThreadsChangeOneOperationAndNoChangeIsLostOrTwice() {
+    @Test func changesByEightThreadsAreReportedExactlyOnce() {
         let operation = Operation()
-        let (names, readiness) = (Recorder<Told<String?>>(), Recorder<Told<Bool>>())
-        let priorities = Recorder<Told<Operation.QueuePriority>>()
+        let (names, readiness) = (Recorder<Change<String?>>(), Recorder<Change<Bool>>())
+        let priorities = Recorder<Change<Operation.QueuePriority>>()
         let observations = [
             operation.observe(\.name, options: [.old, .new]) {
-                names.record(Told(old: $1.oldValue, new: $1.newValue))
+                names.record(Change(old: $1.oldValue, new: $1.newValue))
             },
             operation.observe(\.queuePriority, options: [.old, .new]) {
-                priorities.record(Told(old: $1.oldValue, new: $1.newValue))
+                priorities.record(Change(old: $1.oldValue, new: $1.newValue))
             },
             operation.observe(\.isReady, options: [.old, .new]) {
-                readiness.record(Told(old: $1.oldValue, new: $1.newValue))
+                readiness.record(Change(old: $1.oldValue, new: $1.newValue))
             },
         ]
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -53,8 +53,8 @@ struct ObservationStressTests {
                 operation.removeDependency(dependency)
             }
         }
-        // Handlers may still run on a thread that had delivered for the others: none, for all
-        // returned.
+        // One thread may deliver the changes of others. All threads have returned, so no handler
+        // still runs.
         #expect(names.events.count == 4000)
         #expect(Set(names.events.map(\.new)).count == 4000)
         for thread in 0..<8 {
@@ -72,7 +72,7 @@ struct ObservationStressTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func randomLivesAreToldAsTheyWere() async {
+    @Test func randomLifeCyclesAreReportedInOrder() async {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(state: seed)
         let queue = OperationQueue()
@@ -120,7 +120,7 @@ struct ObservationStressTests {
         }
     }
 
-    @Test func afterInvalidateNoFurtherChangeIsTold() {
+    @Test func invalidatedObservationReportsNoFurtherChange() {
         let operation = Operation()
         let isOver = Atomic(false)
         let ended = Signal()
@@ -138,7 +138,7 @@ struct ObservationStressTests {
             let calls = Tally()
             let observation = operation.observe(\.name) { _, _ in calls.increment() }
             observation.invalidate()
-            // At most the one that had begun on another thread.
+            // One more call may come: one that had already begun on another thread.
             let atMost = calls.value + 1
             operation.name = "x"
             operation.name = "y"
@@ -152,14 +152,14 @@ struct ObservationStressTests {
     // MARK: Queues
 
     @Test(arguments: [1, 3, -1])
-    func countsGoUpAndDownByOne(width: Int) async {
+    func operationCountChangesByOne(width: Int) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = width
-        let counts = Recorder<Told<Int>>()
+        let counts = Recorder<Change<Int>>()
         let lists = Recorder<[Operation]>()
         let observations = [
             queue.observe(\.operationCount, options: [.old, .new]) {
-                counts.record(Told(old: $1.oldValue, new: $1.newValue))
+                counts.record(Change(old: $1.oldValue, new: $1.newValue))
             },
             queue.observe(\.operations, options: [.new]) { lists.record($1.newValue ?? []) },
         ]
@@ -180,7 +180,7 @@ struct ObservationStressTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func observingABusyQueueBeginsAndEndsExactly() async {
+    @Test func observationOfBusyQueueMissesNoCount() async {
         let queue = OperationQueue()
         for _ in 0..<20 {
             for _ in 0..<2_000 { queue.addOperation {} }
@@ -197,7 +197,7 @@ struct ObservationStressTests {
         }
     }
 
-    @Test func theSettingsOfAQueueAreTold() {
+    @Test func queueSettingsAreObservable() {
         let queue = OperationQueue()
         let log = Recorder<String>()
         let observations = [
@@ -221,7 +221,7 @@ struct ObservationStressTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func aHandlerOfAQueueMayAddAndCancel() async {
+    @Test func queueHandlerMayAddAndCancelOperations() async {
         let queue = OperationQueue()
         let ran = Tally()
         let observation = queue.observe(\.operationCount, options: .new) { queue, change in
@@ -231,12 +231,12 @@ struct ObservationStressTests {
         }
         ran.increment()
         for _ in 0..<5 { queue.addOperation { ran.increment() } }
-        // The handler may be about to add one when the queue is empty.
+        // When the queue is empty, the handler may be about to add an operation.
         #expect(await comesTrue { ran.value >= 5 && queue.operationCount == 0 })
         observation.invalidate()
     }
 
-    @Test func anObservedQueueIsFreed() async {
+    @Test func observedQueueIsFreed() async {
         weak var freed: OperationQueue?
         let observation: KeyValueObservation
         do {
@@ -250,7 +250,7 @@ struct ObservationStressTests {
         observation.invalidate()
     }
 
-    @Test func anObservedQueueDoesNotCountWhatWasWaitedFor() async {
+    @Test func observedQueueDoesNotCountOperationAfterWait() async {
         let wrong = await onThread {
             let queue = OperationQueue()
             let observation = queue.observe(\.operationCount) { _, _ in }
@@ -260,7 +260,7 @@ struct ObservationStressTests {
             queue.addOperations(rest, waitUntilFinished: false)
             let over = Signal()
             startTestThread {
-                // Keeps the lock of the queue from being free.
+                // Keeps the lock of the queue contended.
                 while ended.value == 0 { _ = queue.operations }
                 over.send()
             }
@@ -282,15 +282,15 @@ struct ObservationStressTests {
         #expect(wrong == 0)
     }
 
-    @Test func theEndOfOneThatRanBeforeIsToldBeforeWaitsEnd() async {
+    @Test func endOfOperationStartedEarlierIsReportedBeforeWaitEnds() async {
         let wrong = await onThread {
             var wrong = 0
             for _ in 0..<(400 / slowness) {
                 let queue = OperationQueue()
-                let (started, go, over) = (Signal(), Signal(), Signal())
+                let (started, proceed, over) = (Signal(), Signal(), Signal())
                 let operation = BlockOperation {
                     started.send()
-                    go.wait()
+                    proceed.wait()
                 }
                 queue.addOperation(operation)
                 started.wait()
@@ -304,7 +304,7 @@ struct ObservationStressTests {
                     over.send()
                 }
                 while !operation.status.has(.hasEndObservers) {}
-                go.send()
+                proceed.send()
                 over.wait()
                 if atTheEnd.events != [[0]] { wrong += 1 }
                 withExtendedLifetime(observation) {}

@@ -8,7 +8,7 @@ import Testing
 /// Key-value observing of single operations.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ObservationTests {
-    /// What a handler was told, as text.
+    /// The change that a handler received, as text.
     private static func text<Value>(_ change: KeyValueObservedChange<Value>) -> String {
         func part(_ value: Value?) -> String { value.map { "\($0)" } ?? "-" }
         return "\(part(change.oldValue))>\(part(change.newValue))"
@@ -23,7 +23,7 @@ struct ObservationTests {
 
     // MARK: Key paths
 
-    @Test func eachSettablePropertyTellsItsValues() {
+    @Test func settablePropertiesReportOldAndNewValues() {
         let operation = BlockOperation {}
         let other = Operation()
         let log = Recorder<String>()
@@ -58,7 +58,7 @@ struct ObservationTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func aLifeIsToldInOrder() async {
+    @Test func lifeCycleIsReportedInOrder() async {
         let log = Recorder<String>()
         let first = BlockOperation {}
         let operation = BlockOperation { log.record("main") }
@@ -74,7 +74,7 @@ struct ObservationTests {
         #expect(await comesTrue { log.events.count == 5 })
         operation.cancel()
         for observation in observations { observation.invalidate() }
-        // The body does not wait for the thread that may still be telling that it is ready.
+        // The body does not wait for a thread that may still be reporting isReady.
         #expect(
             log.events.filter { $0 != "main" } == [
                 "ready false>true", "executing false>true", "executing true>false",
@@ -83,7 +83,7 @@ struct ObservationTests {
         #expect(log.events.suffix(2) == ["executing true>false", "finished false>true"])
     }
 
-    @Test func cancellingIsToldBeforeTheEnd() {
+    @Test func cancellationIsReportedBeforeEnd() {
         let log = Recorder<String>()
         let operation = Operation()
         operation.addDependency(Operation())
@@ -100,7 +100,7 @@ struct ObservationTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func aDependentThatIsInNoQueueIsToldThatItIsReady() async {
+    @Test func readinessOfDependentInNoQueueIsReported() async {
         let log = Recorder<String>()
         let dependency = BlockOperation {}
         let dependent = Operation()
@@ -118,7 +118,7 @@ struct ObservationTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test func theEndIsToldAfterLeavingTheQueueAndBeforeDependentsAndTheCompletionBlock() async {
+    @Test func endIsReportedAfterQueueRemovalAndBeforeDependentsStart() async {
         let log = Recorder<String>()
         let queue = OperationQueue()
         let done = Signal()
@@ -137,7 +137,7 @@ struct ObservationTests {
         #expect(log.events == ["true false", "dependent", "true false", "dependent"])
     }
 
-    @Test func theCompletionBlockThatIsDroppedIsTold() {
+    @Test func releaseOfCompletionBlockIsReported() {
         let log = Recorder<Bool>()
         let operation = Operation()
         operation.completionBlock = {}
@@ -151,7 +151,7 @@ struct ObservationTests {
 
     // MARK: Options
 
-    @Test func optionsDecideWhatIsTold() {
+    @Test func optionsSelectReportedValues() {
         let operation = Operation()
         let log = Recorder<String>()
         let observations = [
@@ -170,7 +170,7 @@ struct ObservationTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func aKeyPathOfASubclassIsUnderstood() {
+    @Test func keyPathOfSubclassIsSupported() {
         class Named: Operation, @unchecked Sendable {
             override var name: String? {
                 get { super.name.map { "<\($0)>" } }
@@ -189,7 +189,7 @@ struct ObservationTests {
         withExtendedLifetime((a, b)) {}
     }
 
-    @Test func anotherPropertyStopsTheProgramAndSaysWhichThereAre() async {
+    @Test func unobservablePropertyStopsProgramAndListsObservableOnes() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = Operation()
@@ -203,7 +203,7 @@ struct ObservationTests {
 
     // MARK: Subclasses with their own state
 
-    @Test func aSubclassWithItsOwnStateIsObserved() async {
+    @Test func stateKeepingSubclassIsObservable() async {
         let log = Recorder<String>()
         let operation = DispatchedOperation { log.record("work") }
         let observations = [
@@ -223,7 +223,7 @@ struct ObservationTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func announcementsByKeyPathAndByKeyAreTold() {
+    @Test func changesAnnouncedByKeyOrKeyPathAreReported() {
         final class Overriding: Operation, @unchecked Sendable {
             let value = Atomic(false)
             override var isAsynchronous: Bool { value.load(ordering: .acquiring) }
@@ -254,10 +254,10 @@ struct ObservationTests {
         #expect(
             log.events == [
                 "asynchronous false>true", "concurrent false>true",
-                // Each announcement is told, also if nothing is new.
+                // Each announcement is reported, even if the value is the same.
                 "asynchronous true>true", "concurrent true>true", "cancelled false>true",
                 "ready false>true", "cancelled true>false", "ready true>false",
-                // So are the changes of the base class, which the override hides.
+                // Changes of the base class that the override hides are reported, too.
                 "ready false>false", "ready false>false",
             ])
         withExtendedLifetime(observations) {}
@@ -265,7 +265,7 @@ struct ObservationTests {
 
     // MARK: Re-entrancy
 
-    @Test func handlersMayDoAnythingWithTheOperation() {
+    @Test func handlersMayChangeOperation() {
         let log = Recorder<String>()
         let kept = Recorder<KeyValueObservation>()
         let operation = Operation()
@@ -293,7 +293,7 @@ struct ObservationTests {
         withExtendedLifetime(outer) {}
     }
 
-    @Test func invalidatingInsideAHandlerMakesItTheLastCall() {
+    @Test func invalidatingInsideHandlerEndsCalls() {
         let calls = Tally()
         let kept = Locked<KeyValueObservation?>(nil)
         let operation = Operation()
@@ -310,7 +310,7 @@ struct ObservationTests {
 
     // MARK: Memory
 
-    @Test func lettingGoOfTheObservationEndsItAndFreesWhatItHolds() {
+    @Test func releasingObservationEndsItAndFreesItsCaptures() {
         final class Held: Sendable {}
         weak var held: Held?
         weak var freed: Operation?
@@ -334,8 +334,8 @@ struct ObservationTests {
         #expect(freed == nil)
     }
 
-    /// A dependent that would follow in the same batch.
-    @Test func whoIsToldThatADependentIsReadyMayWaitForAnotherOne() async {
+    /// The observer waits for a dependent that would follow in the same batch.
+    @Test func readinessObserverMayWaitForAnotherOperation() async {
         let (queue, seen) = (suspendedQueue(), Recorder<Bool>())
         let (first, follower, outside) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
         follower.addDependency(first)
@@ -351,7 +351,7 @@ struct ObservationTests {
         outside.start()
     }
 
-    @Test func anObservationDoesNotKeepTheOperation() {
+    @Test func observationDoesNotRetainOperation() {
         var operation: Operation? = Operation()
         weak let freed = operation
         let observation = operation?.observe(\.isFinished) { _, _ in }
@@ -360,7 +360,7 @@ struct ObservationTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test func observedDependentsMayGoAwayWhileTheirDependencyFinishes() async {
+    @Test func observedDependentsMayBeFreedAsDependencyFinishes() async {
         for _ in 0..<500 {
             let dependency = BlockOperation {}
             let queue = OperationQueue()
@@ -371,7 +371,7 @@ struct ObservationTests {
             }
             let box = Locked((dependents, dependents.map { $0.observe(\.isReady) { _, _ in } }))
             queue.addOperation(dependency)
-            // Let go of here, at the same time.
+            // Releases the dependents here while the dependency finishes.
             let last = box.withLock { content in
                 defer { content = ([], []) }
                 return content.1

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationQueueTests {
-    @Test func aQueueDescribesItself() {
+    @Test func descriptionHasNameCountAndSuspension() {
         let queue = OperationQueue()
         queue.name = "net"
         #expect("\(queue)" == "queue 'net' (0 operations)")
@@ -26,7 +26,7 @@ struct OperationQueueTests {
         #expect(queue.operations == [])
     }
 
-    @Test func operationsAreListedInTheOrderAdded() async {
+    @Test func operationsAreListedInInsertionOrder() async {
         let queue = suspendedQueue()
         let operations = (0..<20).map { _ in Operation() }
         for operation in operations { queue.addOperation(operation) }
@@ -54,8 +54,8 @@ struct OperationQueueTests {
         #expect(inside.highest <= width)
     }
 
-    /// They all wait for each other, so it ends only if all of them get a thread.
-    @Test func asManyAsTheWidthRunAtTheSameTimeEvenIfTheyBlock() async {
+    /// The operations all wait for each other, so they end only if each of them gets a thread.
+    @Test func widthIsReachedEvenIfOperationsBlock() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 16
         let arrived = Tally()
@@ -73,7 +73,7 @@ struct OperationQueueTests {
         #expect(timedOut.value == 0)
     }
 
-    @Test func widthZeroStartsNothingUntilItIsRaised() async {
+    @Test func widthZeroStartsNothingUntilRaised() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 0
         let operation = Operation()
@@ -94,7 +94,7 @@ struct OperationQueueTests {
         #expect(queue.maxConcurrentOperationCount == Int(Int32.max))
     }
 
-    @Test func aSerialQueueStartsByPriorityThenInOrder() async {
+    @Test func serialQueueStartsByPriorityThenInOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -111,7 +111,7 @@ struct OperationQueueTests {
         #expect(order.events == levels.flatMap { level in (0..<3).map { "\(level) \($0)" } })
     }
 
-    @Test func aChangedPriorityGoesBehindTheOthersOfThatPriority() async {
+    @Test func changedPriorityGoesBehindEqualPriorities() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -126,7 +126,7 @@ struct OperationQueueTests {
         #expect(order.events == ["c", "a", "b"])
     }
 
-    @Test func aPriorityThatIsRaisedInABatchCounts() async {
+    @Test func priorityRaisedInsideBatchTakesEffect() async {
         let queue = serialQueue()
         for _ in 0..<2000 { queue.addOperation {} }
         await queue.drain()
@@ -141,7 +141,7 @@ struct OperationQueueTests {
         #expect(order.events.first == 99)
     }
 
-    @Test func anUnreadyOperationIsOvertakenWhateverItsPriority() async {
+    @Test func unreadyOperationIsOvertakenWhateverItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<String>()
@@ -157,13 +157,13 @@ struct OperationQueueTests {
         #expect(order.events == ["dependency", "urgent"])
     }
 
-    @Test func aSuspendedQueueStartsNothingAndLetsRunningWorkGoOn() async {
+    @Test func suspendedQueueStartsNothingButRunningWorkContinues() async {
         let queue = serialQueue()
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let runs = Tally()
         let first = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
             runs.increment()
         }
         queue.addOperation(first)
@@ -171,7 +171,7 @@ struct OperationQueueTests {
         queue.addOperation(second)
         #expect(await began.arrives())
         queue.isSuspended = true
-        goOn.send()
+        proceed.send()
         await first.waitUntilFinished()
         #expect(runs.value == 1)
         #expect(queue.operations == [second])
@@ -180,7 +180,7 @@ struct OperationQueueTests {
         #expect(runs.value == 2)
     }
 
-    @Test func currentIsTheQueueOfTheOperation() async {
+    @Test func currentIsQueueOfOperation() async {
         let queue = OperationQueue()
         let seen = Recorder<Bool>()
         queue.addOperation {
@@ -192,7 +192,7 @@ struct OperationQueueTests {
         #expect(seen.events == [true, true, true])
     }
 
-    @Test func addOperationsWaitsForThoseOnly() async {
+    @Test func addOperationsWaitsOnlyForItsOperations() async {
         let queue = suspendedQueue()
         let blocked = Operation()
         queue.addOperation(blocked)
@@ -204,7 +204,7 @@ struct OperationQueueTests {
         queue.cancelAllOperations()
     }
 
-    @Test func aBlockGetsTheQueuesQualityOfServiceAndGoesThroughAddOperation() async {
+    @Test func blockInheritsQualityOfServiceAndPassesAddOperation() async {
         final class Watching: OperationQueue, @unchecked Sendable {
             let added = Recorder<QualityOfService>()
             override func addOperation(_ operation: Operation) {
@@ -228,7 +228,7 @@ struct OperationQueueTests {
         #expect(OperationQueue.main.name == "NSOperationQueue Main Queue")
     }
 
-    @Test func theMainQueueIgnoresConfiguration() {
+    @Test func mainQueueIgnoresConfiguration() {
         let main = OperationQueue.main
         main.name = "other"
         main.maxConcurrentOperationCount = 5
@@ -240,7 +240,7 @@ struct OperationQueueTests {
         #expect(main.qualityOfService == .userInteractive)
     }
 
-    @Test func theMainQueueRunsOnTheMainThreadOneAtATime() async {
+    @Test func mainQueueRunsSeriallyOnMainThread() async {
         let inside = Occupancy()
         let wasCurrent = Recorder<Bool>()
         for _ in 0..<20 {
@@ -256,20 +256,20 @@ struct OperationQueueTests {
         #expect(wasCurrent.events == Array(repeating: true, count: 20))
     }
 
-    @Test func aDroppedQueueStillDrainsAndIsThenFreed() async {
+    @Test func releasedQueueDrainsAndIsThenFreed() async {
         weak var weakQueue: OperationQueue?
         let operation = Operation()
-        let goOn = Signal()
+        let proceed = Signal()
         do {
             let queue = serialQueue()
             weakQueue = queue
-            queue.addOperation { goOn.wait() }
+            queue.addOperation { proceed.wait() }
             queue.addOperation(operation)
         }
         #expect(weakQueue != nil)
-        goOn.send()
+        proceed.send()
         await operation.waitUntilFinished()
-        // The worker lets go of the queue right after the last operation has left.
+        // The worker releases the queue right after the last operation has left.
         while weakQueue != nil { await Task.yield() }
     }
 }

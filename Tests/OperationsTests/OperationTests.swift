@@ -10,7 +10,7 @@ struct OperationTests {
         override func main() { runs.increment() }
     }
 
-    @Test func startRunsMainOnTheCallingThreadAndFinishes() {
+    @Test func startRunsMainOnCallingThreadAndFinishes() {
         let operation = Work()
         #expect(operation.isReady)
         #expect(!operation.isExecuting)
@@ -31,7 +31,7 @@ struct OperationTests {
         #expect(seen.events == [true])
     }
 
-    @Test func startingAFinishedOperationDoesNothing() {
+    @Test func startingFinishedOperationDoesNothing() {
         let operation = Work()
         operation.start()
         operation.start()
@@ -41,30 +41,30 @@ struct OperationTests {
         #expect(operation.runs.value == 1)
     }
 
-    @Test func aFinishedOperationStaysReady() {
+    @Test func finishedOperationStaysReady() {
         let operation = Work()
         operation.start()
         #expect(operation.isReady)
     }
 
-    @Test func startingACancelledOperationFinishesItWithoutMain() {
+    @Test func startingCancelledOperationFinishesWithoutMain() {
         let operation = Work()
         operation.cancel()
-        #expect(!operation.isFinished, "cancel alone does not finish it")
+        #expect(!operation.isFinished, "cancel() alone does not finish the operation")
         operation.start()
         #expect(operation.runs.value == 0)
         #expect(operation.isFinished)
         #expect(operation.isCancelled)
     }
 
-    @Test func cancellingAFinishedOperationChangesNothing() {
+    @Test func cancellingFinishedOperationChangesNothing() {
         let operation = Work()
         operation.start()
         operation.cancel()
         #expect(!operation.isCancelled)
     }
 
-    @Test func cancellingMakesAWaitingOperationReady() {
+    @Test func cancellingMakesWaitingOperationReady() {
         let operation = Work()
         operation.addDependency(Work())
         #expect(!operation.isReady)
@@ -74,7 +74,7 @@ struct OperationTests {
         #expect(operation.isFinished)
     }
 
-    @Test func completionBlockRunsOnceAfterTheEndAndIsDropped() async {
+    @Test func completionBlockRunsOnceAfterEndAndIsReleased() async {
         let operation = Work()
         let runs = Recorder<Bool>()
         await withCheckedContinuation { continuation in
@@ -88,7 +88,7 @@ struct OperationTests {
         #expect(operation.completionBlock == nil)
     }
 
-    @Test func completionBlockRunsForACancelledOperationToo() async {
+    @Test func completionBlockRunsForCancelledOperation() async {
         let operation = Work()
         operation.cancel()
         await withCheckedContinuation { continuation in
@@ -98,7 +98,7 @@ struct OperationTests {
         #expect(operation.runs.value == 0)
     }
 
-    @Test func completionBlockSeesNoCurrentQueue() async {
+    @Test func completionBlockHasNoCurrentQueue() async {
         let queue = OperationQueue()
         let current: OperationQueue? = await withCheckedContinuation { continuation in
             let operation = Work()
@@ -113,7 +113,7 @@ struct OperationTests {
         (3, .normal),
         (0, .normal), (-3, .normal), (-4, .low), (-7, .low), (-8, .veryLow), (-99, .veryLow),
     ])
-    func rawPrioritiesArePulledTowardsNormal(raw: Int, expected: Operation.QueuePriority) {
+    func rawPrioritiesAreClampedTowardsNormal(raw: Int, expected: Operation.QueuePriority) {
         #expect(Operation.QueuePriority(clamping: raw) == expected)
     }
 
@@ -122,7 +122,7 @@ struct OperationTests {
         #expect(Operation().qualityOfService == .default)
     }
 
-    @Test func threadPriorityIsKeptInItsRange() {
+    @Test func threadPriorityIsClamped() {
         let operation = Operation()
         #expect(operation.threadPriority == 0.5)
         operation.threadPriority = 7
@@ -139,7 +139,7 @@ struct OperationTests {
         #expect(Set([a, b, a]).count == 2)
     }
 
-    @Test func descriptionTellsNameAndState() {
+    @Test func descriptionHasNameAndState() {
         let operation = Operation()
         operation.name = "resize"
         #expect(operation.description == "'resize' (in no queue)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// The pool's rules without threads.
+/// The state machine of the worker pool, without threads.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PoolStateTests {
     private func pool(cores: Int = 2) -> PoolState { PoolState(cores: cores, maximumThreads: 10) }
@@ -19,7 +19,7 @@ struct PoolStateTests {
         return worker
     }
 
-    @Test func theFirstItemOrdersAThread() {
+    @Test func firstItemOrdersThread() {
         var pool = pool()
         #expect(pool.submitted(item).wakesMonitor)
         let orders = pool.monitorTakesOrders()
@@ -28,7 +28,7 @@ struct PoolStateTests {
         #expect(again == 0)
     }
 
-    @Test func aParkedWorkerIsWoken() {
+    @Test func submittedItemWakesParkedWorker() {
         var pool = pool()
         let worker = activeWorker(&pool)
         pool.workerDone(worker)
@@ -37,7 +37,7 @@ struct PoolStateTests {
         #expect(action.wakes == worker && !action.wakesMonitor)
     }
 
-    @Test func nobodyIsWokenForWhatASearcherWillFind() {
+    @Test func itemForSearchingWorkerWakesNoOther() {
         var pool = pool()
         let workers = [activeWorker(&pool), activeWorker(&pool)]
         for worker in workers { pool.workerDone(worker) }
@@ -47,16 +47,16 @@ struct PoolStateTests {
         let first = pool.submitted(item)
         #expect(first.wakes == nil)
         let second = pool.submitted(item)
-        #expect(second.wakes == workers[0], "the searcher takes only one")
+        #expect(second.wakes == workers[0], "the searching worker takes only one item")
     }
 
-    @Test func noMoreWorkIsTakenThanThereAreCores() {
+    @Test func noMoreItemsAreTakenThanCores() {
         var pool = pool()
         let workers = [activeWorker(&pool), activeWorker(&pool)]
         let action = pool.submitted(item)
-        #expect(action.wakesMonitor, "it has to watch")
+        #expect(action.wakesMonitor, "the monitor thread has to watch the item")
         let again = pool.submitted(item)
-        #expect(!again.wakesMonitor, "once is enough")
+        #expect(!again.wakesMonitor, "the monitor thread is already awake")
         let third = pool.workerStarted()
         let refused = pool.workerAsked(third)
         #expect(refused == nil)
@@ -66,9 +66,9 @@ struct PoolStateTests {
         #expect(taken != nil)
     }
 
-    /// An item that was about to be taken has to wait, because a worker came back: it must be
-    /// watched.
-    @Test func aWorkerThatComesBackLeavesNothingUnwatched() {
+    /// An item that a woken worker was about to take has to wait because another worker unblocked.
+    /// The monitor thread must watch that item.
+    @Test func unblockedWorkerLeavesNoItemUnwatched() {
         var pool = pool()
         let waiting = activeWorker(&pool)
         let parked = activeWorker(&pool)
@@ -88,27 +88,27 @@ struct PoolStateTests {
         return activeWorker(&pool)
     }
 
-    @Test func aWorkerThatIsBeingWokenDoesNotFallAsleepAgain() {
+    @Test func wokenWorkerDoesNotParkAgain() {
         var pool = pool()
         let worker = activeWorker(&pool)
         pool.workerDone(worker)
         pool.workerParks(worker)
         _ = pool.submitted(item)
         let unparks = pool.workerUnparks(worker)
-        #expect(!unparks, "somebody is about to post")
+        #expect(!unparks, "another thread is about to wake the worker")
     }
 
-    @Test func aRefusedThreadIsNotCounted() {
+    @Test func refusedThreadIsNotCounted() {
         var pool = pool()
         _ = pool.submitted(item)
         _ = pool.monitorTakesOrders()
         let remaining = pool.threadRefused().remaining
         #expect(remaining == 0)
         let action = pool.submitted(item)
-        #expect(action.wakesMonitor, "one more try")
+        #expect(action.wakesMonitor, "the monitor thread tries once more")
     }
 
-    @Test func batchesAreWatchedUntilTheMonitorThreadSeesNone() {
+    @Test func monitorThreadWatchesUntilItSeesNoBatch() {
         var pool = pool()
         _ = activeWorker(&pool)
         let action = pool.batchStarted()
@@ -122,19 +122,19 @@ struct PoolStateTests {
 
     private func item(_ urgency: Urgency) -> WorkItem { .queue(OperationQueue(), urgency) }
 
-    @Test func whatIsMoreUrgentDoesNotWaitForWhatIsLess() {
+    @Test func urgentItemDoesNotWaitForLessUrgentItems() {
         var pool = pool()
         for _ in 0..<2 { _ = activeWorker(&pool, item(.background)) }
         let action = pool.submitted(item(.interactive))
-        #expect(action.wakesMonitor, "a thread is made for it")
+        #expect(action.wakesMonitor, "a thread is created for the item")
         let third = pool.workerStarted()
         pool.workerArrives()
         let taken = pool.workerAsked(third)
         #expect(taken?.0.urgency == .interactive)
-        #expect(pool.isOverLimit, "the others take nothing more")
+        #expect(pool.isOverLimit, "the other workers take no more items")
     }
 
-    @Test func whatIsLessUrgentWaitsForWhatIsMore() {
+    @Test func lessUrgentItemWaitsForMoreUrgentItems() {
         var pool = pool()
         let workers = (0..<2).map { _ in activeWorker(&pool, item(.usual)) }
         _ = pool.submitted(item(.background))
@@ -144,19 +144,19 @@ struct PoolStateTests {
         #expect(refused == nil)
         pool.workerDone(workers[0])
         let first = pool.workerAsked(workers[0])
-        #expect(first?.0.urgency == .usual, "though it came later")
+        #expect(first?.0.urgency == .usual, "the urgent item goes first, though submitted later")
         pool.workerDone(workers[0])
         let second = pool.workerAsked(workers[0])
         #expect(second?.0.urgency == .background)
     }
 
-    @Test func timersDoNotEvenWaitForWhatIsMostUrgent() {
+    @Test func timersDoNotWaitEvenForMostUrgentItems() {
         var pool = pool()
         for _ in 0..<2 { _ = activeWorker(&pool, item(.interactive)) }
-        #expect(pool.submitted(item(.timer)).wakesMonitor, "a thread is made for it")
+        #expect(pool.submitted(item(.timer)).wakesMonitor, "a thread is created for the timer")
     }
 
-    @Test func whereSomebodySleepsBatchesAreWatchedAtOnce() {
+    @Test func batchesAreWatchedAtOnceWhileWorkerSleeps() {
         var pool = pool()
         _ = activeWorker(&pool, item(.usual))
         _ = pool.monitorCounted(asleep: 1, cores: 2)
@@ -164,7 +164,7 @@ struct PoolStateTests {
         #expect(pool.batchStarted().wakesMonitor)
     }
 
-    @Test func afterAThreadWasRefusedItIsAskedForAgain() {
+    @Test func refusedThreadIsOrderedAgain() {
         var pool = pool()
         let worker = activeWorker(&pool, item(.usual))
         _ = pool.workerWillBlock(worker)
@@ -172,14 +172,14 @@ struct PoolStateTests {
         #expect(pool.monitorTakesOrders() == 1)
         let refused = pool.threadRefused()
         #expect(refused.remaining == 1)
-        #expect(!refused.1.wakesMonitor, "not at once: he would do nothing else")
+        #expect(!refused.1.wakesMonitor, "not at once: the monitor thread would do nothing else")
         #expect(pool.monitorBeginsToWatch() == .closely)
         #expect(pool.monitorCounted(asleep: 0, cores: 2).wakesMonitor)
         #expect(pool.monitorTakesOrders() == 1)
     }
 
-    /// A thread is asked for; before it is refused, the only worker has done that work, and sleeps.
-    @Test func whatWasLeftToAThreadThatIsRefusedIsForTheParkedOnes() {
+    /// A thread is ordered. Before the system refuses it, the only worker does that work and parks.
+    @Test func itemLeftToRefusedThreadWakesParkedWorker() {
         var pool = pool()
         let worker = activeWorker(&pool)
         #expect(pool.submitted(item).wakesMonitor)
@@ -188,12 +188,12 @@ struct PoolStateTests {
         pool.workerDone(worker)
         #expect(pool.workerAsked(worker) == nil)
         pool.workerParks(worker)
-        #expect(pool.submitted(item).wakes == nil, "the thread that is being made takes it")
+        #expect(pool.submitted(item).wakes == nil, "the thread that is being created takes it")
         #expect(pool.monitorTakesOrders() == 1)
         #expect(pool.threadRefused().1.wakes == worker)
     }
 
-    @Test func aWorkerThatComesBackFromAWaitCountsAsBefore() {
+    @Test func unblockedWorkerCountsAsBefore() {
         var pool = pool()
         let workers = (0..<2).map { _ in activeWorker(&pool, item(.background)) }
         _ = pool.workerWillBlock(workers[0])
@@ -208,8 +208,8 @@ struct PoolStateTests {
 
     // MARK: Ageing
 
-    /// What one processor gets to do, one item after the other, while some of each of these
-    /// urgencies always wait.
+    /// The urgencies of the items that a single processor runs, one after the other, while items of
+    /// each of `urgencies` always wait.
     private func served(_ urgencies: [Urgency], turns: Int) -> [Urgency] {
         var pool = pool(cores: 1)
         for urgency in urgencies { _ = pool.submitted(item(urgency)) }
@@ -227,7 +227,7 @@ struct PoolStateTests {
         [Urgency.interactive, .usual], [.usual, .background],
         [.interactive, .usual, .utility, .background],
     ])
-    func whatIsLessUrgentIsServedAfterItWasPassedOverOften(urgencies: [Urgency]) {
+    func lessUrgentItemsRunAfterBeingPassedOver(urgencies: [Urgency]) {
         let turns = served(urgencies, turns: 1_000)
         let patience = PoolState.patience
         #expect(turns.count == 1_000)
@@ -237,18 +237,18 @@ struct PoolStateTests {
                 turns.indices.filter { turns[$0] == urgency },
                 turns.indices.filter { turns[$0] == urgency }.dropFirst()
             ).map { $1 - $0 }
-            // One turn after it was passed over so often, or a few later, if others were due as
-            // well.
+            // The item runs right after it was passed over that often, or a few turns later if
+            // items of other urgencies were due as well.
             #expect(!gaps.isEmpty && gaps.allSatisfy { $0 > patience })
             #expect(gaps.allSatisfy { $0 <= patience + urgencies.count })
         }
-        // Most of the time is for what is most urgent.
+        // The most urgent items get most of the turns.
         #expect(turns.count { $0 == urgencies[0] } > 800)
     }
 
-    /// What is at work has its share from the system. Those that compute for long do not become
-    /// more and more.
-    @Test func anUrgencyOfWhichSomethingIsAtWorkDoesNotAge() {
+    /// A running item gets its share of processor time from the system. So the number of running
+    /// items that compute for long must not grow.
+    @Test func urgencyWithRunningItemDoesNotAge() {
         var pool = pool(cores: 1)
         for _ in 0..<3 { _ = pool.submitted(item(.background)) }
         var workers = [pool.workerStarted()]
@@ -259,7 +259,7 @@ struct PoolStateTests {
             if taken.urgency == .interactive {
                 pool.workerDone(workers[0])
             } else {
-                // It goes on for long; another worker takes its place.
+                // The item runs for long; another worker takes over.
                 computing.append(workers.removeFirst())
                 workers.append(pool.workerStarted())
             }
@@ -269,9 +269,9 @@ struct PoolStateTests {
         #expect(turns.count { $0 == .background } == 1 && turns.count { $0 == .interactive } == 199)
         pool.workerDone(computing[0])
         turns = (0..<200).map { _ in take() }
-        #expect(turns[0] == .background, "it has been passed over often enough meanwhile")
+        #expect(turns[0] == .background, "the urgency has been passed over often enough meanwhile")
         #expect(turns.count { $0 == .background } == 1)
-        // That one sleeps.
+        // The worker of that item sleeps.
         _ = pool.monitorCounted(asleep: 1, cores: 1)
         turns = (0..<200).map { _ in take() }
         #expect(turns.count { $0 == .background } == 1)

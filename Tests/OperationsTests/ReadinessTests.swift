@@ -6,103 +6,105 @@ import Testing
 
 @testable import Operations
 
-/// When an override of `isReady` is asked, and what its answer means.
+/// When the library calls an override of `isReady`, and what it does with the result.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ReadinessTests {
-    /// Answers what a closure says, with the number of the question.
-    private final class Asked: Operation, @unchecked Sendable {
-        let (asked, ran) = (Tally(), Tally())
-        private let answer: @Sendable (Int) -> Bool
-        init(_ answer: @escaping @Sendable (Int) -> Bool) { self.answer = answer }
-        override var isReady: Bool { super.isReady && answer(asked.increment()) }
+    /// Is ready if a closure says so for the number of the call.
+    private final class Scripted: Operation, @unchecked Sendable {
+        let (calls, ran) = (Tally(), Tally())
+        private let isReadyAtCall: @Sendable (Int) -> Bool
+        init(_ isReadyAtCall: @escaping @Sendable (Int) -> Bool) {
+            self.isReadyAtCall = isReadyAtCall
+        }
+        override var isReady: Bool { super.isReady && isReadyAtCall(calls.increment()) }
         override func main() { ran.increment() }
     }
 
-    @Test("O26: the first yes starts it")
-    func itIsAskedOnceBeforeAStart() async {
+    @Test("O26: the first call of isReady that returns true starts the operation")
+    func isReadyIsCalledOnceBeforeStart() async {
         let queue = OperationQueue()
         let (once, turns, always) = (
-            Asked { $0 == 1 }, Asked { $0 % 2 == 1 }, Asked { _ in true }
+            Scripted { $0 == 1 }, Scripted { $0 % 2 == 1 }, Scripted { _ in true }
         )
         await queue.addOperations([once, turns, always], waitUntilFinished: true)
         for operation in [once, turns, always] {
-            #expect(operation.ran.value == 1 && operation.asked.value == 1)
+            #expect(operation.ran.value == 1 && operation.calls.value == 1)
         }
     }
 
-    @Test("O26: one that waits for its turn is not asked again")
-    func itIsAskedOnceHoweverLongItWaits() async {
+    @Test("O26: isReady is not called again while the operation waits for its turn")
+    func isReadyIsCalledOnceHoweverLongTheWait() async {
         let queue = suspendedQueue()
-        let operations = (0..<50).map { _ in Asked { $0 == 1 } }
+        let operations = (0..<50).map { _ in Scripted { $0 == 1 } }
         await queue.addOperations(operations, waitUntilFinished: false)
         queue.maxConcurrentOperationCount = 1
         queue.isSuspended = false
         await queue.drain()
-        #expect(operations.allSatisfy { $0.asked.value == 1 })
+        #expect(operations.allSatisfy { $0.calls.value == 1 })
     }
 
-    private final class Alone: Operation, @unchecked Sendable {
-        let answer = Atomic(true)
+    /// Overrides `isReady` without calling `super`.
+    private final class WithoutSuper: Operation, @unchecked Sendable {
+        let value = Atomic(true)
         let ran = Tally()
-        override var isReady: Bool { answer.load(ordering: .acquiring) }
+        override var isReady: Bool { value.load(ordering: .acquiring) }
         override func main() { ran.increment() }
-        func change(to value: Bool) {
-            answer.store(value, ordering: .releasing)
+        func change(to newValue: Bool) {
+            value.store(newValue, ordering: .releasing)
             didChangeValue(forKey: "isReady")
         }
     }
 
-    @Test("O32: one that does not ask super starts before its dependencies have finished")
-    func itNeedNotWaitForDependencies() async {
+    @Test("O32: an override that does not call super does not wait for dependencies")
+    func overrideWithoutSuperIgnoresDependencies() async {
         let queue = OperationQueue()
-        let (at, later) = (Alone(), Alone())
+        let (now, later) = (WithoutSuper(), WithoutSuper())
         let dependency = Operation()
-        for operation in [at, later] { operation.addDependency(dependency) }
-        later.answer.store(false, ordering: .releasing)
-        await queue.addOperations([at, later], waitUntilFinished: false)
-        await at.finished()
+        for operation in [now, later] { operation.addDependency(dependency) }
+        later.value.store(false, ordering: .releasing)
+        await queue.addOperations([now, later], waitUntilFinished: false)
+        await now.finished()
         #expect(!later.isFinished)
         later.change(to: true)
         await queue.drain()
-        #expect(at.ran.value == 1 && later.ran.value == 1 && !dependency.isFinished)
-        // Neither is touched by the end of what it did not wait for.
+        #expect(now.ran.value == 1 && later.ran.value == 1 && !dependency.isFinished)
+        // The end of the dependency affects neither operation.
         dependency.start()
     }
 
-    @Test("O13: a dependency that is added later does not hold back who does not ask for it")
-    func aDependencyThatComesLater() async {
+    @Test("O13: a dependency that is added later holds back only an override that calls super")
+    func overrideWithoutSuperIgnoresLateDependency() async {
         let queue = suspendedQueue()
-        let (ignoring, asking) = (Alone(), Asked { _ in true })
-        await queue.addOperations([ignoring, asking], waitUntilFinished: false)
+        let (ignoring, waiting) = (WithoutSuper(), Scripted { _ in true })
+        await queue.addOperations([ignoring, waiting], waitUntilFinished: false)
         let dependency = Operation()
-        for operation in [ignoring, asking] as [Operation] { operation.addDependency(dependency) }
+        for operation in [ignoring, waiting] as [Operation] { operation.addDependency(dependency) }
         queue.isSuspended = false
         await ignoring.finished()
-        #expect(asking.ran.value == 0)
+        #expect(waiting.ran.value == 0)
         dependency.start()
         await queue.drain()
-        #expect(ignoring.ran.value == 1 && asking.ran.value == 1)
+        #expect(ignoring.ran.value == 1 && waiting.ran.value == 1)
     }
 
-    @Test("O32: a change that nobody announces is seen at the queue's next event")
-    func aSilentChange() async {
+    @Test("O32: an unannounced change takes effect at the queue's next event")
+    func unannouncedChangeTakesEffectAtNextEvent() async {
         let queue = OperationQueue()
         let isReady = Atomic(false)
-        let operation = Asked { _ in isReady.load(ordering: .acquiring) }
+        let operation = Scripted { _ in isReady.load(ordering: .acquiring) }
         queue.addOperation(operation)
-        #expect(await comesTrue { operation.asked.value == 1 })
+        #expect(await comesTrue { operation.calls.value == 1 })
         isReady.store(true, ordering: .releasing)
         queue.addOperation {}
         await queue.drain()
         #expect(operation.ran.value == 1)
     }
 
-    @Test(
-        "O32: going on after a suspension, and another width, are such events", arguments: [0, 1])
-    func aSilentChangeAndTheQueuesSettings(setting: Int) async {
+    @Test("O32: resuming the queue and changing its width are such events", arguments: [0, 1])
+    func unannouncedChangeTakesEffectWithQueueSettings(setting: Int) async {
         let queue = OperationQueue()
         let isReady = Atomic(false)
-        let operation = Asked { _ in isReady.load(ordering: .acquiring) }
+        let operation = Scripted { _ in isReady.load(ordering: .acquiring) }
         queue.addOperation(operation)
         queue.isSuspended = true
         isReady.store(true, ordering: .releasing)
@@ -112,34 +114,35 @@ struct ReadinessTests {
         #expect(operation.ran.value == 1)
     }
 
-    /// Each end asks only a few of those that have not announced anything.
-    @Test("P1: many that say no cost each event little")
-    func manyThatSayNo() async {
+    /// At each end of an operation, the queue calls only a few of the overrides that have not
+    /// announced a change.
+    @Test("P1: many operations that are not ready cost each event little")
+    func manyUnreadyOverridesCostLittle() async {
         let queue = OperationQueue()
         let isOpen = Atomic(false)
         let operations = (0..<1_000).map { _ in
-            Asked { _ in isOpen.load(ordering: .acquiring) }
+            Scripted { _ in isOpen.load(ordering: .acquiring) }
         }
         await queue.addOperations(operations, waitUntilFinished: false)
         queue.maxConcurrentOperationCount = 1
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         queue.addOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         #expect(await began.arrives())
         for _ in 0..<200 { queue.addOperation {} }
-        goOn.send()
+        proceed.send()
         #expect(await comesTrue { queue.operationCount == 1_000 })
-        let asked = operations.reduce(0) { $0 + $1.asked.value }
-        #expect(asked < 40_000)
+        let calls = operations.reduce(0) { $0 + $1.calls.value }
+        #expect(calls < 40_000)
         isOpen.store(true, ordering: .releasing)
         queue.addOperation {}
         await queue.drain()
         #expect(operations.allSatisfy { $0.ran.value == 1 })
     }
 
-    /// The pattern of one `state` on which all three depend, as on Apple's systems
+    /// The pattern of one `state` on which all three flags depend, as on Apple's platforms
     /// (`keyPathsForValuesAffectingIsReady()` and so on).
     private class Stated: Operation, @unchecked Sendable {
         enum Stage { case pending, ready, executing, finished }
@@ -163,7 +166,7 @@ struct ReadinessTests {
         override var isReady: Bool {
             switch state {
             case .pending:
-                // Finds out in the question itself, as in Apple's sample.
+                // Evaluates its conditions inside the getter, as in Apple's sample.
                 if super.isReady { evaluate() }
                 return state == .ready
             case .ready: return super.isReady
@@ -179,8 +182,8 @@ struct ReadinessTests {
         }
     }
 
-    @Test("O28: a key on which the three states depend", arguments: [true, false])
-    func oneStateForAll(usesKeyPath: Bool) async {
+    @Test("O28: announcing one key updates all flags that depend on it", arguments: [true, false])
+    func announcingStateKeyUpdatesAllFlags(usesKeyPath: Bool) async {
         let queue = serialQueue()
         let operations = (0..<20).map { _ in Stated(usesKeyPath: usesKeyPath) }
         for (later, earlier) in zip(operations.dropFirst(), operations) {
@@ -190,9 +193,10 @@ struct ReadinessTests {
         #expect(operations.allSatisfy { $0.state == .finished })
     }
 
-    /// Its own observer decides when the dependencies have gone; until then its override says no.
+    /// The operation's own observer decides when the dependencies have finished. Until then the
+    /// override returns false.
     @Test("M1: an operation may observe its own isReady")
-    func itsOwnObserver() async {
+    func operationMayObserveItsOwnIsReady() async {
         final class Deciding: Operation, @unchecked Sendable {
             let decided = Atomic(false)
             let ran = Tally()

@@ -5,21 +5,21 @@ import Testing
 
 @testable import Operations
 
-/// What users' code may do in the places from which the library calls it, or lets go of it.
+/// What user code may do where the library calls or releases it.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ReentrancyTests {
-    /// Does something when the last reference to it goes.
-    final class Farewell: Sendable {
+    /// Runs an action when it is deallocated.
+    final class DeinitAction: Sendable {
         private let action: @Sendable () -> Void
         init(_ action: @escaping @Sendable () -> Void) { self.action = action }
         deinit { action() }
     }
 
-    @Test func aDeinitMayUseTheQueueThatLetsGoOfIt() async {
+    @Test func deinitMayUseQueueThatReleasesOperation() async {
         let queue = suspendedQueue()
         do {
-            let farewell = Farewell { _ = queue.operationCount }
-            let operation = BlockOperation { _ = farewell }
+            let token = DeinitAction { _ = queue.operationCount }
+            let operation = BlockOperation { _ = token }
             queue.addOperation(operation)
             operation.cancel()
         }
@@ -29,18 +29,18 @@ struct ReentrancyTests {
         await queue.drain()
     }
 
-    @Test func aDeinitMayUseTheOperationWhoseCompletionBlockHeldIt() {
+    @Test func deinitMayUseOperationWhoseCompletionBlockHeldIt() {
         let operation = Operation()
         do {
-            let farewell = Farewell { [unowned operation] in operation.cancel() }
-            operation.completionBlock = { _ = farewell }
+            let token = DeinitAction { [unowned operation] in operation.cancel() }
+            operation.completionBlock = { _ = token }
         }
         operation.completionBlock = nil
         #expect(operation.isCancelled)
     }
 
-    /// The usual way to override `cancel()`: nothing happens the second time.
-    @Test func cancellingAllReachesRunningWorkThroughAGuardedOverride() async {
+    /// The usual override of `cancel()`: a second call does nothing.
+    @Test func cancelAllReachesRunningWorkWithGuardedOverride() async {
         final class Fetch: Operation, @unchecked Sendable {
             let began = Signal()
             let stop = Signal()
@@ -65,12 +65,12 @@ struct ReentrancyTests {
         await queue.drain()
     }
 
-    @Test func anOverriddenIsCancelledDoesNotMakeTheQueueSpin() async {
+    @Test func isCancelledOverrideDoesNotMakeQueueSpin() async {
         final class Never: Operation, @unchecked Sendable {
-            let asked = Tally()
+            let calls = Tally()
             let over = Atomic(false)
             override var isReady: Bool {
-                asked.increment()
+                calls.increment()
                 return false
             }
             override var isCancelled: Bool { false }
@@ -81,10 +81,10 @@ struct ReentrancyTests {
         queue.addOperation(operation)
         operation.cancel()
         await queue.drain()
-        #expect(operation.asked.value < 10)
+        #expect(operation.calls.value < 10)
     }
 
-    @Test func aSubclassThatIsNotFinishedAfterMainFinishesWhenItSaysSo() async {
+    @Test func subclassMayFinishAfterMainHasReturned() async {
         final class Later: Operation, @unchecked Sendable {
             let over = Atomic(false)
             let began = Signal()
@@ -104,7 +104,7 @@ struct ReentrancyTests {
         #expect(order.events == [true])
     }
 
-    @Test func blocksOnHelpingThreadsKnowTheirQueue() async {
+    @Test func blocksOnHelperThreadsKnowTheirQueue() async {
         let queue = OperationQueue()
         let seen = Recorder<Bool>()
         let operation = BlockOperation()
@@ -115,7 +115,7 @@ struct ReentrancyTests {
         #expect(seen.events == Array(repeating: true, count: 50))
     }
 
-    @Test func aTaskMadeByABodyMayWaitForTheOperation() async {
+    @Test func taskCreatedByBodyMayWaitForOperation() async {
         let box = Locked<AsyncOperation?>(nil)
         let waiting = Locked<Task<Void, Never>?>(nil)
         let operation = AsyncOperation {
@@ -128,7 +128,7 @@ struct ReentrancyTests {
         await waiting.withLock { $0 }?.value
     }
 
-    @Test func asyncOperationsMadeInsideATaskAreFreed() async {
+    @Test func asyncOperationsCreatedInsideTaskAreFreed() async {
         final class Token: Sendable {
             let gone: Tally
             init(_ gone: Tally) { self.gone = gone }
@@ -144,7 +144,7 @@ struct ReentrancyTests {
         while gone.value < 200 { await Task.yield() }
     }
 
-    @Test func aSynchronousMainOfAnAsyncSubclassRuns() async {
+    @Test func synchronousMainOfAsyncSubclassRuns() async {
         final class Plain: AsyncOperation, @unchecked Sendable {
             let ran = Tally()
             override func main() { ran.increment() }
@@ -154,7 +154,7 @@ struct ReentrancyTests {
         #expect(operation.ran.value == 1)
     }
 
-    @Test func equalPrioritiesStartInTheOrderOfEnqueueingWheneverTheyBecameReady() async {
+    @Test func equalPrioritiesStartInEnqueueOrderNotReadyOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
         let order = Recorder<Int>()
@@ -170,7 +170,7 @@ struct ReentrancyTests {
         #expect(order.events == Array(0..<20))
     }
 
-    @Test func aCancelledMemberMakesNoCycle() {
+    @Test func cancelledMemberMakesNoCycle() {
         let (a, b) = (Operation(), Operation())
         b.addDependency(a)
         a.cancel()

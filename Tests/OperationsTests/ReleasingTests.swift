@@ -5,12 +5,12 @@ import Testing
 
 /// Long chains are released without recursion, whatever holds the previous link.
 ///
-/// Stacks are small here, so that a recursion ends the process.
+/// The stacks of these tests are small, so that a recursion would crash the process.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct ReleasingTests {
     private static let smallStack = 512 * 1024
 
-    /// What of an operation holds the previous one.
+    /// The part of an operation that holds the previous operation.
     enum Link: CaseIterable, Sendable {
         case inputOfAFunction
         case inputsOfAFunction
@@ -102,23 +102,22 @@ struct ReleasingTests {
     @Test(
         "a chain of a million links of each kind is released on a small stack",
         arguments: Link.allCases)
-    func aChain(of link: Link) async {
+    func chainIsReleasedOnSmallStack(of link: Link) async {
         let gone = Tally()
-        // Each group has a task; a thread may have a million blocks as soon as a hundred thousand
-        // groups.
+        // Each group has a task, so a hundred thousand groups cost as much as a million blocks.
         let length = (link == .memberOfAGroup ? 100_000 : 1_000_000) / slowness
         await onThread(stackSize: Self.smallStack) {
             var last: Operation?
             for _ in 0..<length { last = link.operation(after: last, Token(gone)) }
             #expect(gone.value == 0)
             last = nil
-            // At once, and on this thread.
+            // The chain is released at once, on this thread.
             #expect(gone.value == length)
         }
     }
 
-    @Test("links of all kinds in turn make no difference")
-    func aMixedChain() async {
+    @Test("a chain of links of all kinds is released on a small stack")
+    func mixedChainIsReleasedOnSmallStack() async {
         let gone = Tally()
         let length = 300_000 / slowness
         let kinds = Link.allCases.filter {
@@ -147,7 +146,7 @@ struct ReleasingTests {
     }
 
     @Test("a chain of a subclass that stores its dependency is released on a small stack")
-    func aChainOfASubclass() async {
+    func subclassChainIsReleasedOnSmallStack() async {
         let gone = Tally()
         let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
@@ -155,12 +154,12 @@ struct ReleasingTests {
             for _ in 0..<length { last = Step(after: last, Token(gone)) }
             last = nil
         }
-        // Where the stack comes to its end, a worker goes on with the rest.
+        // When little stack is left, a worker releases the rest.
         #expect(await comesTrue { gone.value == length })
     }
 
     @Test("a short chain of a subclass that stores its dependency is released at once")
-    func aShortChainOfASubclass() async {
+    func shortSubclassChainIsReleasedAtOnce() async {
         let gone = Tally()
         await onThread {
             var last: Operation?
@@ -170,8 +169,8 @@ struct ReleasingTests {
         }
     }
 
-    @Test("a branch that others keep stays, whatever is released around it")
-    func aBranchThatIsKept() async {
+    @Test("a branch with another reference stays alive while the rest of the chain is released")
+    func retainedBranchStaysAlive() async {
         let gone = Tally()
         await onThread(stackSize: Self.smallStack) {
             var last: Operation?
@@ -188,8 +187,8 @@ struct ReleasingTests {
         }
     }
 
-    @Test("a block that runs releases the last reference to a long chain")
-    func aBlockThatReleasesAChain() async {
+    @Test("a running block may release the last reference to a long chain")
+    func runningBlockMayReleaseLongChain() async {
         let gone = Tally()
         let length = 100_000 / slowness
         let queue = OperationQueue()
@@ -206,8 +205,8 @@ struct ReleasingTests {
         #expect(gone.value == length)
     }
 
-    @Test("a million progresses inside of each other are cancelled and released on a small stack")
-    func nestedProgress() async {
+    @Test("a million nested progress objects are cancelled and released on a small stack")
+    func nestedProgressIsReleasedOnSmallStack() async {
         let gone = Tally()
         let length = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
