@@ -5,11 +5,11 @@ import Testing
 
 @testable import Operations
 
-/// The parts of the scheduler, each alone.
+/// Each part of the scheduler in isolation.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SchedulerPartsTests {
     @Test(arguments: [64, 128, 4_096, 8_192, 1 << 20])
-    func aBitTreeIsASetThatFindsTheNext(capacity: Int) {
+    func bitTreeFindsNearestMembers(capacity: Int) {
         var random = SeededGenerator(state: UInt64(capacity))
         var tree = BitTree(capacity: capacity)
         defer { tree.deallocate() }
@@ -36,9 +36,9 @@ struct SchedulerPartsTests {
         #expect(tree.isEmpty && tree.first(from: 0) == nil)
     }
 
-    /// A batch of which another worker has run everything must not say once more that the queue is
-    /// empty.
-    @Test func aBatchThatWasGivenBackWholeDoesNotEmptyTheQueue() {
+    /// After another worker has run all operations of a batch, the batch must not report again that
+    /// the queue has become empty.
+    @Test func fullyReclaimedBatchDoesNotEmptyQueue() {
         var state = QueueState()
         let queue = OperationQueue()
         let operation = BlockOperation {}
@@ -50,7 +50,7 @@ struct SchedulerPartsTests {
         }
         #expect(state.reclaimRest(of: first).finished.isEmpty)
         guard case .batch = state.executorAsked(second, cores: 1) else {
-            Issue.record("what was given back was not claimed")
+            Issue.record("the reclaimed operation was not claimed again")
             return
         }
         #expect(second.takeNext() != nil)
@@ -60,19 +60,19 @@ struct SchedulerPartsTests {
             state.retire(first, nanoseconds: 1).isEmpty,
         ]
         #expect(departures == [true, false])
-        // The ring's reference.
+        // Releases the reference that the ring held.
         Unmanaged.passUnretained(operation).release()
     }
 
     private func after(
-        _ word: LifecycleState, _ events: ((inout LifecycleState) -> LifecycleState.Actions?)...
+        _ state: LifecycleState, _ events: ((inout LifecycleState) -> LifecycleState.Actions?)...
     ) -> LifecycleState? {
-        var word = word
-        for event in events where event(&word) == nil { return nil }
-        return word
+        var state = state
+        for event in events where event(&state) == nil { return nil }
+        return state
     }
 
-    @Test func aDependencyAddedAtTheLastMomentKeepsItFromStarting() throws {
+    @Test func dependencyAddedAtLastMomentPreventsStart() throws {
         let held = try #require(
             after(
                 LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
@@ -81,13 +81,13 @@ struct SchedulerPartsTests {
         #expect(after(held, { $0.cancelRequested() }, { $0.startingFromQueue() }) != nil)
     }
 
-    @Test func oneThatIsDoomedNeitherBeginsNorEndsBeforeItIsCancelled() throws {
-        let doomed = try #require(
+    @Test func announcedCancellationDelaysStartUntilCancelled() throws {
+        let announced = try #require(
             after(
                 LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
                 { $0.claimed(takesSlot: true) }, { $0.cancellationAnnounced() }))
-        #expect(after(doomed, { $0.startingFromQueue() }) == nil)
-        let waiting = try #require(after(doomed, { $0.returnedToQueue() }))
+        #expect(after(announced, { $0.startingFromQueue() }) == nil)
+        let waiting = try #require(after(announced, { $0.returnedToQueue() }))
         #expect(waiting.phase == .waiting && !waiting.has([.holdsSlot, .claimedAlone]))
         #expect(after(waiting, { $0.mayBeReady() })?.phase == .waiting)
         #expect(after(waiting, { $0.readinessAnnounced() })?.phase == .waiting)
@@ -99,8 +99,8 @@ struct SchedulerPartsTests {
             after(cancelled, { $0.becameReady(wasReady: true) }, { $0.startingFromQueue() }) != nil)
     }
 
-    /// It has begun: others that are at work are not stopped by that either.
-    @Test func oneThatIsDoomedAfterItsStartWasCalledGoesOn() throws {
+    /// The operation has begun. The announcement of a cancellation stops no executing operation.
+    @Test func cancellationAnnouncedAfterStartDoesNotStopOperation() throws {
         let starting = try #require(
             after(
                 LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
@@ -111,27 +111,27 @@ struct SchedulerPartsTests {
         #expect(after(cancelled, { $0.startRequested(isCancelled: false) }) == nil)
     }
 
-    /// Nobody can have overridden the `cancel()` of a plain one.
-    @Test func aPlainOneThatIsDoomedLeaves() throws {
-        let doomed = try #require(
+    /// No subclass overrides the `cancel()` of an operation on the fast path.
+    @Test func announcedCancellationCancelsFastPathOperation() throws {
+        let announced = try #require(
             after(
                 LifecycleState(usesFastPath: true), { $0.enqueued() },
                 { $0.cancellationAnnounced() }))
-        #expect(after(doomed, { $0.begunOnFastPath() })?.isCancelled == true)
-        #expect(after(doomed, { $0.finished() })?.isCancelled == true)
+        #expect(after(announced, { $0.begunOnFastPath() })?.isCancelled == true)
+        #expect(after(announced, { $0.finished() })?.isCancelled == true)
     }
 
-    @Test func anOverrideMayInsistOnBeingReady() throws {
-        let asking = try #require(
+    @Test func overrideMayReportReadyDespiteDependencies() throws {
+        let checking = try #require(
             after(LifecycleState(), { $0.dependencyAdded() }, { $0.enqueued() }))
-        let insisting = try #require(after(asking, { $0.becameReady(wasReady: false) }))
-        #expect(insisting.phase == .queued && !insisting.isReady)
-        #expect(after(insisting, { $0.removedFromReady() }) == nil)
-        #expect(after(insisting, { $0.startingFromQueue() }) != nil)
-        // Its yes may have been that of the class itself.
+        let overriding = try #require(after(checking, { $0.becameReady(wasReady: false) }))
+        #expect(overriding.phase == .queued && !overriding.isReady)
+        #expect(after(overriding, { $0.removedFromReady() }) == nil)
+        #expect(after(overriding, { $0.startingFromQueue() }) != nil)
+        // The result may have come from `Operation` itself, not from the override.
         let unsure = try #require(
             after(
-                asking, { $0.dependencyFinished() }, { $0.dependencyAdded() },
+                checking, { $0.dependencyFinished() }, { $0.dependencyAdded() },
                 { $0.becameReady(wasReady: false) }))
         #expect(unsure.phase == .checkingReadiness && !unsure.has(.askAgain))
         let late = try #require(
@@ -139,20 +139,21 @@ struct SchedulerPartsTests {
                 LifecycleState(), { $0.enqueued() }, { $0.dependencyAdded() },
                 { $0.becameReady(wasReady: true) }))
         #expect(late.phase == .checkingReadiness)
-        // What traits want is not for it to decide.
+        // An override cannot release a hold that a trait has set.
         let held = try #require(
-            after(asking, { $0.putOnHold() }, { $0.becameReady(wasReady: false) }))
+            after(checking, { $0.putOnHold() }, { $0.becameReady(wasReady: false) }))
         #expect(held.phase == .checkingReadiness)
     }
 
-    @Test func removingADependencyOnItselfDoesNothing() {
+    @Test func removingSelfDependencyDoesNothing() {
         let operation = Operation()
         operation.removeDependency(operation)
         #expect(operation.dependencies.isEmpty)
     }
 
-    /// In one gap of ranks, again and again, with others that depend on what lies in it.
-    @Test func aFullGapOfRanksKeepsTheOrder() {
+    /// Adds operations to one gap of ranks again and again, and other operations that depend on
+    /// them.
+    @Test func fullRankGapKeepsOrder() {
         let dependent = Operation()
         var all = [dependent]
         var previous: Operation?
@@ -161,7 +162,7 @@ struct SchedulerPartsTests {
             if let previous { next.addDependency(previous) }
             dependent.addDependency(next)
             bystander.addDependency(next)
-            // Its rank comes below, and close to what it waits for.
+            // The rank of `bystander` becomes lower, and close to that of its dependency.
             dependent.addDependency(bystander)
             all += [next, bystander]
             previous = next
@@ -177,9 +178,9 @@ struct SchedulerPartsTests {
         }
     }
 
-    /// Against a search of all ways.
+    /// Compares the results with a search of all paths.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func everyCycleIsFoundAndNoOther(seed: UInt64) {
+    func dependencyIsRefusedExactlyIfItClosesCycle(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         let operations = (0..<40).map { _ in Operation() }
         var reaches = [[Bool]](repeating: .init(repeating: false, count: 40), count: 40)
@@ -200,7 +201,7 @@ struct SchedulerPartsTests {
         }
     }
 
-    @Test func aBatchGivesEachOperationToOneSide() async {
+    @Test func batchHandsOutEachOperationOnce() async {
         for _ in 0..<200 {
             let batch = Batch()
             let operations = (0..<32).map { _ in Operation() }
@@ -218,9 +219,9 @@ struct SchedulerPartsTests {
                     counts.record(taken)
                 }
                 group.addTask {
-                    var cut = 0
-                    batch.cutRest { _ in cut += 1 }
-                    counts.record(cut)
+                    var reclaimed = 0
+                    batch.cutRest { _ in reclaimed += 1 }
+                    counts.record(reclaimed)
                 }
             }
             #expect(counts.events.reduce(0, +) == 32)
@@ -228,7 +229,7 @@ struct SchedulerPartsTests {
     }
 
     @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
-    func aTicketListKeepsItsOrder(seed: UInt64) {
+    func ticketListKeepsOrder(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         var list = TicketList<Int>()
         var expected: [(ticket: Int, element: Int)] = []
@@ -236,7 +237,7 @@ struct SchedulerPartsTests {
             if random.happens(1, in: 2) {
                 expected.append((list.append(element), element))
             } else if !expected.isEmpty {
-                // Often the first or the last, as those who wait leave.
+                // Often the first or the last element, as when waiters leave.
                 let index = [0, expected.count - 1, random.below(expected.count)][random.below(3)]
                 let (ticket, element) = expected.remove(at: index)
                 #expect(list.contains(ticket))

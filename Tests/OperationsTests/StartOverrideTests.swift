@@ -6,10 +6,11 @@ import Testing
 
 @testable import Operations
 
-/// Cancelled operations of subclasses that replace `start()`: they run code all the same.
+/// Cancelled operations of subclasses that override `start()`: the queue calls the override all the
+/// same.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StartOverrideTests {
-    /// Does not look whether it is cancelled, as many do not.
+    /// Does not check `isCancelled`, like many subclasses.
     private final class Fetch: StateKeepingOperation, @unchecked Sendable {
         private let work: @Sendable () -> Void
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
@@ -28,13 +29,13 @@ struct StartOverrideTests {
         override var isReady: Bool { super.isReady }
         override var isFinished: Bool { super.isFinished }
     }
-    private final class Below: OnlyMain, @unchecked Sendable {
+    private final class OverridingStart: OnlyMain, @unchecked Sendable {
         override func start() { super.start() }
     }
     private class Generic<Value>: Operation, @unchecked Sendable {
         override func start() {}
     }
-    private final class BelowGeneric: Generic<Int>, @unchecked Sendable {}
+    private final class InheritingStart: Generic<Int>, @unchecked Sendable {}
     private class OtherGeneric<Value>: Operation, @unchecked Sendable {}
     private final class Blocks: BlockOperation, @unchecked Sendable {
         override func start() { super.start() }
@@ -43,10 +44,10 @@ struct StartOverrideTests {
         override func main() async throws -> Int { 1 }
     }
 
-    @Test func itIsKnownWhoReplacesStart() {
+    @Test func overridesOfStartAreDetected() {
         let replacing: [Operation] = [
-            Below(), Generic<String>(), BelowGeneric(), Blocks(), StateKeepingOperation(),
-            DispatchedOperation {},
+            OverridingStart(), Generic<String>(), InheritingStart(), Blocks(),
+            StateKeepingOperation(), DispatchedOperation {},
         ]
         let others: [Operation] = [
             Operation(), OnlyMain(), OtherGeneric<Int>(), BlockOperation {}, Typed(),
@@ -58,9 +59,9 @@ struct StartOverrideTests {
     }
 
     @Test(
-        "Q5: cancelled ones keep to the width of their queue",
+        "Q5: cancelled operations respect the width of their queue",
         arguments: [OperationQueueOrder.priority, .fifo, .lifo])
-    func theWidthIsKept(order: OperationQueueOrder) async {
+    func cancelledOperationsRespectWidth(order: OperationQueueOrder) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         queue.order = order
@@ -70,7 +71,7 @@ struct StartOverrideTests {
                 Fetch {
                     inside.enter()
                     started.increment()
-                    // Others come in between if they may.
+                    // Other operations enter meanwhile if the queue starts them.
                     for _ in 0..<200 { _ = inside.now }
                     inside.leave()
                 })
@@ -81,8 +82,8 @@ struct StartOverrideTests {
         #expect(started.value == 60)
     }
 
-    @Test("Q5: cancelled ones that age are started, too")
-    func thoseThatAge() async {
+    @Test("Q5: cancelled operations are also started in a queue with ageing")
+    func cancelledOperationsStartInAgeingQueue() async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.ageing = .seconds(1)
@@ -94,8 +95,8 @@ struct StartOverrideTests {
         #expect(started.value == 20)
     }
 
-    @Test("Q4: a suspended queue does not start them; one that runs nothing leaves at once")
-    func suspension() async {
+    @Test("Q4: a suspended queue starts no override, and other cancelled operations leave at once")
+    func suspendedQueueDoesNotStartCancelledOperation() async {
         let queue = suspendedQueue()
         let started = Tally()
         let fetch = Fetch { started.increment() }
@@ -112,14 +113,14 @@ struct StartOverrideTests {
         #expect(started.value == 1)
     }
 
-    @Test("Q10: a barrier holds them back")
-    func barriers() async {
+    @Test("Q10: a barrier holds back a cancelled operation")
+    func barrierHoldsBackCancelledOperation() async {
         let queue = OperationQueue()
         let (started, seen) = (Tally(), Recorder<Int>())
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         queue.addBarrierBlock {
             began.send()
-            goOn.wait()
+            proceed.wait()
             seen.record(started.value)
         }
         let fetch = Fetch { started.increment() }
@@ -130,13 +131,13 @@ struct StartOverrideTests {
         fetch.cancel()
         subclass.cancel()
         await subclass.finished()
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(seen.events == [0] && started.value == 1)
     }
 
-    @Test("O9, O32: neither dependencies nor isReady hold them back")
-    func whatDoesNotHoldThemBack() async {
+    @Test("O9, O32: neither dependencies nor isReady hold back a cancelled operation")
+    func cancelledOperationIgnoresDependenciesAndIsReady() async {
         final class Never: Operation, @unchecked Sendable {
             let started = Tally()
             override var isReady: Bool { false }
@@ -154,15 +155,15 @@ struct StartOverrideTests {
         #expect(operation.started.value == 1 && operation.isCancelled)
     }
 
-    @Test("Q5: a budget does not hold them back")
-    func budgets() async {
+    @Test("Q5: a budget does not hold back a cancelled operation")
+    func cancelledOperationNeedsNoPermits() async {
         let queue = serialQueue()
         let budget = ConcurrencyBudget(1)
-        let (began, goOn, started) = (Signal(), Signal(), Tally())
+        let (began, proceed, started) = (Signal(), Signal(), Tally())
         let other = OperationQueue()
         other.add(.cost(1, of: budget)) {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         #expect(await began.arrives())
         let fetch = Fetch { started.increment() }
@@ -171,7 +172,7 @@ struct StartOverrideTests {
         fetch.cancel()
         await queue.drain()
         #expect(started.value == 1)
-        goOn.send()
+        proceed.send()
         await other.drain()
         #expect(budget.inUse == 0)
     }

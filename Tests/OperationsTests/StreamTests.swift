@@ -5,10 +5,10 @@ import Testing
 
 @testable import Operations
 
-/// States and counts with `for await`.
+/// The asynchronous sequences of states and counts.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StreamTests {
-    @Test func aLifeIsAStreamThatEnds() async {
+    @Test func statesFollowLifeCycleAndEnd() async {
         let queue = OperationQueue()
         let first = BlockOperation {}
         let operation = AsyncOperation {}
@@ -21,7 +21,7 @@ struct StreamTests {
         #expect(states == [.waiting, .ready, .executing, .finished(isCancelled: false)])
     }
 
-    @Test func aCancelledOperationEndsCancelled() async {
+    @Test func statesOfCancelledOperationEndAsCancelled() async {
         let operation = Operation()
         var iterator = operation.states.makeAsyncIterator()
         operation.cancel()
@@ -31,7 +31,7 @@ struct StreamTests {
         #expect(states == [.ready, .finished(isCancelled: true)])
     }
 
-    @Test func aFinishedOperationSaysSoAndNoMore() async {
+    @Test func finishedOperationYieldsOnlyItsFinalState() async {
         let operation = Operation()
         operation.start()
         var states: [OperationState] = []
@@ -40,16 +40,16 @@ struct StreamTests {
         #expect(!operation.status.has(.observed))
     }
 
-    @Test func cancellingTheTaskEndsTheLoopAndTheObservation() async {
+    @Test func cancellingTaskEndsLoopAndObservation() async {
         weak var freed: Operation?
         do {
             let operation = Operation()
             freed = operation
-            let begun = Signal()
+            let began = Signal()
             let task = Task { [operation] in
-                for await _ in operation.states { begun.send() }
+                for await _ in operation.states { began.send() }
             }
-            #expect(await begun.arrives())
+            #expect(await began.arrives())
             task.cancel()
             await task.value
             #expect(!operation.status.has(.observed))
@@ -57,7 +57,7 @@ struct StreamTests {
         #expect(freed == nil)
     }
 
-    @Test func leavingTheLoopEndsTheObservation() async {
+    @Test func leavingLoopEndsObservation() async {
         let operation = Operation()
         for await _ in operation.states { break }
         #expect(!operation.status.has(.observed))
@@ -66,7 +66,7 @@ struct StreamTests {
         #expect(!queue.snapshot { $0.notifiesEach })
     }
 
-    @Test func countsGiveTheLatestAndEndWithTheTask() async {
+    @Test func countsYieldLatestValueAndEndWithTask() async {
         let queue = suspendedQueue()
         for _ in 0..<3 { queue.addOperation {} }
         let seen = Recorder<Int>()
@@ -89,7 +89,7 @@ struct StreamTests {
         #expect(!queue.snapshot { $0.notifiesEach })
     }
 
-    @Test func manyStreamsOfRandomLivesAreInOrder() async {
+    @Test func manyStateStreamsAreInOrder() async {
         let queue = OperationQueue()
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<200 {

@@ -21,18 +21,19 @@ struct SeededGenerator: RandomNumberGenerator {
     mutating func happens(_ one: Int, in many: Int) -> Bool { below(many) < one }
 }
 
-/// One round: operations of every kind over several queues, and those who disturb them.
+/// One round: operations of every kind over several queues, and threads that disturb them.
 ///
-/// Unchecked: the arrays are made before the disturbances begin and let go of after they have
+/// Unchecked: the arrays are filled before the disturbances begin, and released after they have
 /// ended.
 final class StressGraph: @unchecked Sendable {
-    /// What is seen of one operation.
+    /// The recorded events of one operation.
     final class Trace: Sendable {
         let runs = Tally()
         let completions = Tally()
-        let cancelAsked = Atomic(false)
+        let isCancelRequested = Atomic(false)
         let wasEarly = Atomic(false)
-        /// Set before the operation, or its dependents, can run; taken away ones are not looked at.
+        /// Set before the operation or its dependents can run; dependencies that are removed later
+        /// are not recorded.
         let dependencies = Locked<[Int]>([])
         let isOver = Atomic(false)
     }
@@ -49,10 +50,10 @@ final class StressGraph: @unchecked Sendable {
     let seed: UInt64
     let traces: [Trace]
     private(set) var operations: [Operation] = []
-    private var places: [Int] = []
+    private var homeIndices: [Int] = []
     private(set) var homes: [Home]
     private var references: [Weak] = []
-    private let broken = Recorder<String>()
+    private let violations = Recorder<String>()
 
     init(seed: UInt64, count: Int) {
         self.seed = seed
@@ -73,7 +74,7 @@ final class StressGraph: @unchecked Sendable {
 
     private func make(_ index: Int, _ random: inout SeededGenerator) {
         let home = random.below(homes.count)
-        places.append(home)
+        homeIndices.append(home)
         let work = self.work(index, home)
         let operation: Operation
         switch random.below(12) {
@@ -113,12 +114,13 @@ final class StressGraph: @unchecked Sendable {
         Operation.QueuePriority.allCases[random.below(5)]
     }
 
-    /// Waits inside for one that was made before, so that waits and dependencies agree.
+    /// An operation that waits for one created earlier, so that waits agree with dependencies.
     private func waiting(
         _ index: Int, _ work: @escaping @Sendable () -> Void, _ random: inout SeededGenerator
     ) -> Operation {
-        // One that waits holds its slot; only in the wide queue nobody else needs that one.
-        guard places[index] == 3, index > 0 else { return BlockOperation(block: work) }
+        // A waiting operation holds its slot. Only a queue without a limit has slots left for the
+        // other operations.
+        guard homeIndices[index] == 3, index > 0 else { return BlockOperation(block: work) }
         let other = operations[max(0, index - 1 - random.below(20))]
         return BlockOperation {
             other.waitUntilFinished()
@@ -134,7 +136,7 @@ final class StressGraph: @unchecked Sendable {
             trace.runs.increment()
             let awaited = trace.dependencies.withLock { $0 }
             if !awaited.allSatisfy({
-                traces[$0].isOver.load(ordering: .acquiring) || traces[$0].mayLackRun
+                traces[$0].isOver.load(ordering: .acquiring) || traces[$0].mayBeSkipped
             }) {
                 trace.wasEarly.store(true, ordering: .relaxed)
             }
@@ -145,13 +147,13 @@ final class StressGraph: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs everything; returns what was broken.
+    /// Runs everything and returns the violations.
     func run() async -> [String] {
         await withTaskGroup(of: Void.self) { group in
             let disturbances = [
                 disturbCancels, disturbQueues, disturbPriorities, disturbEdges, wait,
             ]
-            // They block and spin, and must not use up the threads of tasks.
+            // The disturbances block and spin, and must not use up the threads of tasks.
             for (number, disturbance) in disturbances.enumerated() {
                 let start = SeededGenerator(state: seed &+ UInt64(number + 1) &* 0x1234_5678_9ABC)
                 group.addTask { await onThread { disturbance(start) } }
@@ -167,17 +169,17 @@ final class StressGraph: @unchecked Sendable {
             while trace.completions.value < 1 { await Task.yield() }
         }
         check()
-        return broken.events
+        return violations.events
     }
 
-    /// One by one and in bulk, in any order.
+    /// Adds operations one by one and in bulk, in any order.
     private func add(part: Int, of parts: Int) {
         var random = SeededGenerator(state: seed ^ UInt64(part))
         var rest = operations.indices.filter { $0 % parts == part }.shuffled(using: &random)
         if hasBarriers { rest = part == 0 ? operations.indices.reversed() : [] }
         var added = [[Operation]](repeating: [], count: homes.count)
         while let index = rest.popLast() {
-            let home = places[index]
+            let home = homeIndices[index]
             if hasBarriers {
                 if random.happens(1, in: 30) { addBarrier(to: home, after: added[home]) }
                 added[home].append(operations[index])
@@ -185,7 +187,7 @@ final class StressGraph: @unchecked Sendable {
                 continue
             }
             if random.happens(1, in: 20) {
-                let more = rest.filter { places[$0] == home }.prefix(40)
+                let more = rest.filter { homeIndices[$0] == home }.prefix(40)
                 rest.removeAll { more.contains($0) }
                 homes[home].queue.addOperations(
                     ([index] + more).map { operations[$0] }, waitUntilFinished: false)
@@ -195,14 +197,15 @@ final class StressGraph: @unchecked Sendable {
         }
     }
 
-    /// Then one thread adds in order, for a dependency behind a barrier would never start.
+    /// With barriers, one thread adds all operations in order: a dependency behind a barrier would
+    /// never start.
     private var hasBarriers: Bool { seed % 2 == 0 }
 
     private func addBarrier(to home: Int, after earlier: [Operation]) {
         let inside = homes[home].inside
-        homes[home].queue.addBarrierBlock { [broken] in
-            if !earlier.allSatisfy(\.isFinished) { broken.record("a barrier overtook") }
-            if inside.now > 0 { broken.record("a barrier was not alone") }
+        homes[home].queue.addBarrierBlock { [violations] in
+            if !earlier.allSatisfy(\.isFinished) { violations.record("a barrier started early") }
+            if inside.now > 0 { violations.record("an operation ran beside a barrier") }
         }
     }
 
@@ -210,17 +213,17 @@ final class StressGraph: @unchecked Sendable {
         var random = start
         for _ in 0..<(traces.count / 20) {
             let index = random.below(traces.count)
-            // It would be over, and could not be added any more.
+            // The operation would finish, and could not be added any more.
             if operations[index] is Impatient, operations[index].status.phase == .created {
                 continue
             }
-            traces[index].cancelAsked.store(true, ordering: .releasing)
+            traces[index].isCancelRequested.store(true, ordering: .releasing)
             operations[index].cancel()
         }
         guard random.happens(1, in: 4) else { return }
         let home = random.below(homes.count)
-        for index in operations.indices where places[index] == home {
-            traces[index].cancelAsked.store(true, ordering: .releasing)
+        for index in operations.indices where homeIndices[index] == home {
+            traces[index].isCancelRequested.store(true, ordering: .releasing)
         }
         homes[home].queue.cancelAllOperations()
     }
@@ -246,8 +249,8 @@ final class StressGraph: @unchecked Sendable {
         }
     }
 
-    /// Late edges, in the order in which they were made, and edges to operations that are never
-    /// enqueued.
+    /// Adds late edges, in the order in which the operations were created, and edges to operations
+    /// that are never enqueued.
     private func disturbEdges(_ start: SeededGenerator) {
         var random = start
         var dropped: [Operation] = []
@@ -281,7 +284,7 @@ final class StressGraph: @unchecked Sendable {
         for _ in 0..<10 {
             let index = random.below(traces.count)
             operations[index].waitUntilFinished()
-            checkLeft(index)
+            checkHasLeft(index)
         }
     }
 
@@ -290,16 +293,16 @@ final class StressGraph: @unchecked Sendable {
         for _ in 0..<10 {
             let index = random.below(traces.count)
             await operations[index].waitUntilFinished()
-            checkLeft(index)
+            checkHasLeft(index)
         }
     }
 
     // MARK: Checking
 
-    private func checkLeft(_ index: Int) {
-        if !operations[index].isFinished { broken.record("\(index): a wait returned too early") }
-        if homes[places[index]].queue.operations.contains(operations[index]) {
-            broken.record("\(index): in its queue after a wait")
+    private func checkHasLeft(_ index: Int) {
+        if !operations[index].isFinished { violations.record("\(index): a wait returned early") }
+        if homes[homeIndices[index]].queue.operations.contains(operations[index]) {
+            violations.record("\(index): in its queue after a wait")
         }
     }
 
@@ -307,28 +310,28 @@ final class StressGraph: @unchecked Sendable {
         for (index, trace) in traces.enumerated() {
             let operation = operations[index]
             let runs = trace.runs.value
-            if runs > 1 { broken.record("\(index) ran \(runs) times") }
-            if runs == 0, !trace.mayLackRun { broken.record("\(index) did not run") }
+            if runs > 1 { violations.record("\(index) ran \(runs) times") }
+            if runs == 0, !trace.mayBeSkipped { violations.record("\(index) did not run") }
             if runs == 0, !operation.isCancelled {
-                broken.record("\(index): skipped, not cancelled")
+                violations.record("\(index): skipped, not cancelled")
             }
-            if !operation.isFinished { broken.record("\(index) has not finished") }
+            if !operation.isFinished { violations.record("\(index) has not finished") }
             if trace.wasEarly.load(ordering: .relaxed) {
-                broken.record("\(index) ran before a dependency")
+                violations.record("\(index) ran before a dependency")
             }
             if trace.completions.value != 1 {
-                broken.record("\(index) completed \(trace.completions.value) times")
+                violations.record("\(index) completed \(trace.completions.value) times")
             }
         }
         for home in homes {
             if home.width > 0, home.inside.highest > home.width {
-                broken.record("width \(home.width): \(home.inside.highest) ran")
+                violations.record("width \(home.width): \(home.inside.highest) ran")
             }
-            if home.queue.operationCount != 0 { broken.record("a drained queue is not empty") }
+            if home.queue.operationCount != 0 { violations.record("a drained queue is not empty") }
         }
     }
 
-    /// Lets go of everything and waits for it to be gone; how many objects are left after that.
+    /// Releases everything, waits until it is freed, and returns the number of objects that remain.
     func aliveAfterRelease() async -> Int {
         operations = []
         homes = []
@@ -338,7 +341,7 @@ final class StressGraph: @unchecked Sendable {
 }
 
 extension StressGraph.Trace {
-    var mayLackRun: Bool { cancelAsked.load(ordering: .acquiring) }
+    var mayBeSkipped: Bool { isCancelRequested.load(ordering: .acquiring) }
 }
 
 /// Overrides `main()` and nothing else.
@@ -348,14 +351,14 @@ private final class MainOnly: Operation, @unchecked Sendable {
     override func main() { work() }
 }
 
-/// Is ready at every other question, and says so when asked in between.
+/// Is ready at every other call of `isReady`; each call in between announces a change.
 private final class Flipping: Operation, @unchecked Sendable {
     private let work: @Sendable () -> Void
-    private let asked = Atomic<Int>(0)
+    private let calls = Atomic<Int>(0)
     init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     override func main() { work() }
     override var isReady: Bool {
-        let number = asked.add(1, ordering: .relaxed).newValue
+        let number = calls.add(1, ordering: .relaxed).newValue
         guard number > 8 || number % 2 == 0 else {
             DispatchQueue.global().async { [self] in didChangeValue(forKey: "isReady") }
             return false
@@ -367,7 +370,7 @@ private final class Flipping: Operation, @unchecked Sendable {
 /// Reports its end from inside `cancel()`, whatever its queue is about to do with it.
 private final class Impatient: StateKeepingOperation, @unchecked Sendable {
     private let work: @Sendable () -> Void
-    /// Whoever sets it first ends the operation.
+    /// The thread that sets it first ends the operation.
     private let isTaken = Atomic(false)
     init(_ work: @escaping @Sendable () -> Void) { self.work = work }
 

@@ -6,7 +6,7 @@ import class Foundation.ProcessInfo
 
 @testable import Operations
 
-/// Random graphs over several queues, disturbed from all sides, checked against what must hold.
+/// Random graphs over several queues, disturbed from all sides, with checks of all guarantees.
 ///
 /// A failure prints its seed; `OPERATIONS_STRESS_SEED` runs that seed alone, and
 /// `OPERATIONS_STRESS_OPERATIONS` says how many operations to run altogether.
@@ -16,7 +16,7 @@ struct StressTests {
         ProcessInfo.processInfo.environment["OPERATIONS_STRESS_OPERATIONS"].flatMap { Int($0) }
         ?? 8_000
 
-    @Test func randomGraphsKeepEveryPromise() async {
+    @Test func randomGraphsKeepAllGuarantees() async {
         let given = ProcessInfo.processInfo.environment["OPERATIONS_STRESS_SEED"].flatMap {
             UInt64($0)
         }
@@ -25,9 +25,9 @@ struct StressTests {
         for round in 0..<max(1, Self.total / count) {
             let seed = given ?? (round < 3 ? UInt64(round + 1) : system.next())
             let graph = StressGraph(seed: seed, count: count)
-            let broken = await graph.run()
-            #expect(broken.isEmpty, "OPERATIONS_STRESS_SEED=\(seed)")
-            guard broken.isEmpty else { return }
+            let violations = await graph.run()
+            #expect(violations.isEmpty, "OPERATIONS_STRESS_SEED=\(seed)")
+            guard violations.isEmpty else { return }
             let alive = await graph.aliveAfterRelease()
             #expect(alive == 0, "OPERATIONS_STRESS_SEED=\(seed): not released")
             guard alive == 0 else { return }
@@ -35,7 +35,7 @@ struct StressTests {
         }
     }
 
-    @Test func producersOnManyThreadsLoseNothing() async {
+    @Test func producersOnManyThreadsLoseNoOperation() async {
         let queue = OperationQueue()
         let runs = Tally()
         await withTaskGroup(of: Void.self) { group in

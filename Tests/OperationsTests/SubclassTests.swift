@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Subclasses that keep their own state and say so by key-value notifications.
+/// Subclasses that keep their own state and announce it by key-value notifications.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SubclassTests {
-    @Test func aSubclassWithItsOwnStateDrivesTheQueue() async {
+    @Test func stateKeepingSubclassesRunInOrder() async {
         let order = Recorder<Int>()
         let queue = serialQueue()
         for index in 0..<50 { queue.addOperation(DispatchedOperation { order.record(index) }) }
@@ -16,7 +16,7 @@ struct SubclassTests {
         #expect(order.events == Array(0..<50))
     }
 
-    /// As in files that come from Foundation.
+    /// A subclass as it is written for Foundation, with properties of its own.
     private class Upload: Operation, @unchecked Sendable {
         struct Refused: Error {}
 
@@ -31,22 +31,24 @@ struct SubclassTests {
         func fail(_ error: any Error) { self.error = error }
     }
 
-    @Test func aSubclassMayHaveAnErrorOfItsOwn() async {
-        final class Told: Upload, @unchecked Sendable {
+    @Test func subclassMayDeclareItsOwnError() async {
+        final class ReportingUpload: Upload, @unchecked Sendable {
             override func fail(_ error: any Error) {
                 super.fail(error)
                 (self as Operation).fail(error)
             }
         }
         let queue = OperationQueue()
-        let (own, told) = (Upload(), Told())
-        await queue.addOperations([own, told], waitUntilFinished: true)
-        #expect(own.error is Upload.Refused && told.error is Upload.Refused && own.attempt == 7)
-        #expect((own as Operation).error == nil && (own as Operation).attempt == 1)
-        #expect((told as Operation).error is Upload.Refused)
+        let (plain, reporting) = (Upload(), ReportingUpload())
+        await queue.addOperations([plain, reporting], waitUntilFinished: true)
+        #expect(
+            plain.error is Upload.Refused && reporting.error is Upload.Refused
+                && plain.attempt == 7)
+        #expect((plain as Operation).error == nil && (plain as Operation).attempt == 1)
+        #expect((reporting as Operation).error is Upload.Refused)
     }
 
-    @Test func itKeepsItsSlotUntilItIsFinished() async {
+    @Test func subclassKeepsSlotUntilFinished() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 3
         let inside = Occupancy()
@@ -61,7 +63,7 @@ struct SubclassTests {
         #expect(inside.highest <= 3)
     }
 
-    @Test func itTakesPartInDependencies() async {
+    @Test func subclassesTakePartInDependencies() async {
         let order = Recorder<String>()
         let queue = OperationQueue()
         let network = DispatchedOperation { order.record("network") }
@@ -73,20 +75,20 @@ struct SubclassTests {
         #expect(order.events == ["network", "decrypt", "filter"])
     }
 
-    @Test func cancelledBeforeItStartsItLeavesWithoutItsWork() async {
+    @Test func subclassCancelledBeforeStartDoesNoWork() async {
         let ran = Tally()
         let queue = suspendedQueue()
         let operation = DispatchedOperation { ran.increment() }
         queue.addOperation(operation)
         operation.cancel()
-        // Its `start()` is called, for which it needs a queue that goes on.
+        // The queue still calls `start()`, so it has to be resumed.
         queue.isSuspended = false
         await queue.drain()
         #expect(ran.value == 0)
     }
 
     @Test(arguments: ["isFinished", "finished", "keyPath"])
-    func everySpellingOfTheKeyIsUnderstood(key: String) async {
+    func everySpellingOfKeyIsRecognized(key: String) async {
         final class Spelled: Operation, @unchecked Sendable {
             let key: String
             let over = Atomic(false)
@@ -108,20 +110,20 @@ struct SubclassTests {
         await queue.drain()
     }
 
-    @Test func aFalseAlarmDoesNotFinishIt() async {
+    @Test func announcementAloneDoesNotFinishOperation() async {
         let queue = OperationQueue()
         let operation = StateKeepingOperation()
         queue.addOperation(operation)
         operation.didChangeValue(forKey: "isFinished")
         #expect(queue.operationCount == 1)
-        // Before that `start()` would overwrite it.
+        // Until then `start()` would overwrite the state.
         #expect(await comesTrue { operation.stage == .executing })
         operation.stage = .finished
         operation.didChangeValue(forKey: "isFinished")
         await queue.drain()
     }
 
-    @Test func finishingInsideStartWithoutNotificationIsNoticed() async {
+    @Test func unannouncedFinishInsideStartIsDetected() async {
         final class Silent: Operation, @unchecked Sendable {
             let over = Atomic(false)
             override var isFinished: Bool { over.load(ordering: .acquiring) }
@@ -132,7 +134,7 @@ struct SubclassTests {
         await queue.drain()
     }
 
-    @Test func finishingBeforeTheQueueStartsItIsAccepted() async {
+    @Test func finishingBeforeQueueStartsItIsAccepted() async {
         let queue = suspendedQueue()
         let operation = StateKeepingOperation()
         let dependent = Operation()
@@ -147,7 +149,7 @@ struct SubclassTests {
         await queue.drain()
     }
 
-    @Test func anIsReadyOverrideHoldsItBackUntilItSaysSo() async {
+    @Test func isReadyOverrideHoldsBackUntilAnnouncement() async {
         final class Conditional: Operation, @unchecked Sendable {
             let condition = Atomic(false)
             let ran = Tally()
@@ -165,13 +167,13 @@ struct SubclassTests {
         #expect(operation.ran.value == 1)
     }
 
-    /// The answer flips all the time while the queue asks; no notification may be lost.
+    /// The value flips all the time while the queue reads it; no notification may be lost.
     @Test func flickeringReadinessIsNeverLost() async {
         final class Flicker: Operation, @unchecked Sendable {
-            let answer = Atomic(false)
-            override var isReady: Bool { super.isReady && answer.load(ordering: .acquiring) }
+            let flag = Atomic(false)
+            override var isReady: Bool { super.isReady && flag.load(ordering: .acquiring) }
             func set(_ value: Bool) {
-                answer.store(value, ordering: .releasing)
+                flag.store(value, ordering: .releasing)
                 didChangeValue(forKey: "isReady")
             }
         }
@@ -188,7 +190,7 @@ struct SubclassTests {
         }
     }
 
-    @Test func finishedByHandWithoutAQueueReleasesWaitersAndDependents() async {
+    @Test func finishingWithoutQueueReleasesWaitersAndDependents() async {
         let operation = StateKeepingOperation()
         let dependent = Operation()
         dependent.addDependency(operation)

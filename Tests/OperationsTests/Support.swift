@@ -2,7 +2,7 @@ import Dispatch
 
 @testable import Operations
 
-/// Counts how many are inside at the same time.
+/// Counts the threads or tasks that are inside at the same time.
 final class Occupancy: Sendable {
     private let counts = Locked((now: 0, highest: 0))
 
@@ -17,8 +17,8 @@ final class Occupancy: Sendable {
     var highest: Int { counts.withLock { $0.highest } }
 }
 
-/// The way in which subclasses that manage their own state are written since Foundation's days: an
-/// enum, and notifications for both the old and the new key.
+/// A subclass that manages its own state, written as usual for Foundation: an enum, and
+/// notifications for both the old and the new key.
 class StateKeepingOperation: Operation, @unchecked Sendable {
     enum State: String {
         case ready = "isReady"
@@ -55,7 +55,7 @@ class StateKeepingOperation: Operation, @unchecked Sendable {
     }
 }
 
-/// Runs `work` on a thread of Dispatch's when started, and finishes when it has returned.
+/// Runs `work` on a thread of Dispatch when started, and finishes when `work` has returned.
 final class DispatchedOperation: StateKeepingOperation, @unchecked Sendable {
     private let work: @Sendable () -> Void
 

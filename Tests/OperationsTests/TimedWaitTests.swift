@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimedWaitTests {
-    @Test func aWaitEndsWhenTheTimeIsUp() async {
+    @Test func waitEndsAtTimeout() async {
         let queue = suspendedQueue()
         let operation = queue.add {}
         #expect(await !operation.finished(within: .milliseconds(1)))
@@ -22,7 +22,7 @@ struct TimedWaitTests {
         #expect(await queue.finished(within: .zero))
     }
 
-    @Test func aWaitEndsInTime() async {
+    @Test func waitEndsBeforeTimeout() async {
         let queue = suspendedQueue()
         let operation = queue.add {}
         async let first = operation.finished(within: .seconds(3600))
@@ -36,7 +36,7 @@ struct TimedWaitTests {
         #expect(all == [true, true, true, true])
     }
 
-    @Test func timesThatNoClockCanSayAreForEver() async {
+    @Test func unrepresentableTimeoutsNeverExpire() async {
         let forever = Duration.seconds(Int64.max)
         let queue = suspendedQueue()
         let limited = queue.add(.timeout(forever), .deadline(in: forever)) {}
@@ -51,7 +51,7 @@ struct TimedWaitTests {
         await queue.finished()
     }
 
-    @Test func whoGaveUpIsForgotten() async {
+    @Test func timedOutWaitersAreRemoved() async {
         let queue = suspendedQueue()
         let operation = BlockOperation {}
         queue.addOperation(operation)
@@ -65,7 +65,7 @@ struct TimedWaitTests {
         await queue.drain()
     }
 
-    @Test func aLoopOverIdlesThatIsCancelledIsForgotten() async {
+    @Test func cancelledLoopOverIdlesIsRemoved() async {
         let queue = suspendedQueue()
         queue.addOperation {}
         let loop = Task { for await _ in queue.idles {} }

@@ -4,8 +4,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct WaitingTests {
-    /// Runs blocking code on a thread of its own.
-    @Test func whoReturnsFromAWaitSeesTheOperationGoneFromItsQueue() async {
+    @Test func operationHasLeftQueueWhenWaitReturns() async {
         let wrong = await onThread {
             var wrong = 0
             for _ in 0..<2_000 {
@@ -20,7 +19,7 @@ struct WaitingTests {
         #expect(wrong == 0)
     }
 
-    @Test func waitingForAFinishedOperationReturnsAtOnce() async {
+    @Test func waitForFinishedOperationReturnsAtOnce() async {
         await onThread {
             let operation = Operation()
             operation.start()
@@ -28,7 +27,7 @@ struct WaitingTests {
         }
     }
 
-    @Test func waitingForAllIncludesWhatIsAddedMeanwhile() async {
+    @Test func waitForAllIncludesOperationsAddedMeanwhile() async {
         let runs = Tally()
         await onThread {
             let queue = OperationQueue()
@@ -40,8 +39,8 @@ struct WaitingTests {
         #expect(runs.value == 10)
     }
 
-    /// 100 operations that each wait for one in another queue: more waiting workers than cores.
-    @Test func operationsThatWaitForOthersAreMadeUpFor() async {
+    /// 100 operations wait for an operation of another queue each: more blocked workers than cores.
+    @Test func blockedWorkersAreCompensated() async {
         let inner = OperationQueue()
         let outer = OperationQueue()
         let runs = Tally()

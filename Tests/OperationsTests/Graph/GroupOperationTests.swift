@@ -16,7 +16,7 @@ struct GroupOperationTests {
         return operation
     }
 
-    @Test func itRunsItsMembersBetweenOthers() async throws {
+    @Test func membersRunBetweenPredecessorAndSuccessor() async throws {
         let queue = serialQueue()
         let (before, after) = (block("before"), block("after"))
         let group = GroupOperation("release", width: 2) {
@@ -41,7 +41,7 @@ struct GroupOperationTests {
         #expect(group.cancelledMembers.isEmpty)
     }
 
-    @Test func itsWidthHoldsForItsMembers() async throws {
+    @Test func widthLimitsMembers() async throws {
         let inside = Occupancy()
         let group = GroupOperation(width: 2) {
             for _ in 0..<50 {
@@ -57,7 +57,7 @@ struct GroupOperationTests {
         #expect(inside.highest <= 2)
     }
 
-    @Test func manyHoldNoThreads() async throws {
+    @Test func executingGroupsHoldNoThreads() async throws {
         let gate = AsyncGate()
         let (queue, began) = (OperationQueue(), Tally())
         let groups = (0..<600).map { _ in
@@ -74,7 +74,7 @@ struct GroupOperationTests {
         for group in groups { try await group.value }
     }
 
-    @Test func itFailsWithTheFirstError() async {
+    @Test func groupFailsWithFirstError() async {
         let failing = TypedOperation<Void> { throw Broken() }
         let group = GroupOperation("group") {
             InOrder {
@@ -91,7 +91,7 @@ struct GroupOperationTests {
         #expect(group.cancelledMembers.count == 1)
     }
 
-    @Test func cancellingItCancelsWhatRuns() async {
+    @Test func cancellingGroupCancelsMembers() async {
         let began = AsyncGate()
         let running = AsyncOperation {
             began.open()
@@ -117,7 +117,7 @@ struct GroupOperationTests {
         #expect(ran.events.isEmpty)
     }
 
-    @Test func cancelledBeforeItBeginsItsMembersEndToo() async {
+    @Test func membersOfGroupCancelledBeforeStartEnd() async {
         let queue = suspendedQueue()
         let member = block("member")
         let inner = GroupOperation("inner") { block("deep") }
@@ -137,7 +137,7 @@ struct GroupOperationTests {
         #expect(ran.events == ["log"])
     }
 
-    @Test func cancelledAtAnyMomentAllEnd() async {
+    @Test func membersEndWheneverGroupIsCancelled() async {
         for _ in 0..<(500 / slowness) {
             let queue = OperationQueue()
             let group = GroupOperation("group") {
@@ -153,12 +153,12 @@ struct GroupOperationTests {
         }
     }
 
-    // MARK: What is wrong
+    // MARK: Invalid graphs
 
-    @Test func aCycleThroughAGroupIsFound() {
+    @Test func cycleThroughGroupIsFound() {
         let (inside, outside) = (block("inside"), block("outside"))
         let group = GroupOperation("group") { inside }
-        // It waits for the group, whose member waits for it.
+        // `outside` waits for the group, whose member waits for `outside`.
         outside.addDependency(group)
         inside.addDependency(outside)
         let error = #expect(throws: OperationGraphError.self) {
@@ -169,7 +169,7 @@ struct GroupOperationTests {
         #expect(error == .cycle(["'outside'", "'inside'", "'group'", "'outside'"]))
     }
 
-    @Test func aCycleThroughAGroupInAGroupIsFound() {
+    @Test func cycleThroughNestedGroupIsFound() {
         let (member, outside) = (block("member"), block("outside"))
         let outer = GroupOperation("outer") { GroupOperation("inner") { member } }
         outside.addDependency(member)
@@ -182,7 +182,7 @@ struct GroupOperationTests {
         #expect(error == .cycle(["'outside'", "'member'", "'outside'"]))
     }
 
-    @Test func whatAMemberLeavesInTheQueueOfTheGroupRuns() async {
+    @Test func operationThatMemberAddsToGroupsQueueRuns() async {
         let (gate, late) = (Operation(), block("late"))
         late.addDependency(gate)
         let queue = OperationQueue()
@@ -196,7 +196,7 @@ struct GroupOperationTests {
         #expect(ran.events == ["late"])
     }
 
-    @Test func aMemberThatDependsOnWhatComesAfterItsGroup() {
+    @Test func memberMayNotDependOnSuccessorOfItsGroup() {
         let (inside, after) = (block("inside"), block("after"))
         let group = GroupOperation("group") { inside }
         inside.addDependency(after)
@@ -209,7 +209,7 @@ struct GroupOperationTests {
         }
     }
 
-    @Test func membersMayDependOnOthersOutside() async throws {
+    @Test func membersMayDependOnOperationsOutside() async throws {
         let (inside, outside) = (block("inside"), block("outside"))
         let group = GroupOperation("group") { inside }
         inside.addDependency(outside)
@@ -222,7 +222,7 @@ struct GroupOperationTests {
         #expect(ran.events == ["outside", "inside", "late"])
     }
 
-    @Test func aGraphThatCannotRunIsTheGroupsFailure() async {
+    @Test func groupFailsIfItsGraphIsInvalid() async {
         let (a, b) = (block("a"), block("b"))
         a.addDependency(b)
         let group = GroupOperation("group") {
@@ -237,9 +237,9 @@ struct GroupOperationTests {
         #expect(a.isFinished && b.isCancelled && ran.events.isEmpty)
     }
 
-    // MARK: Looking on
+    // MARK: Explanations and nesting
 
-    @Test func itSaysWhatItDoes() async throws {
+    @Test func explanationsNameGroupAndMembers() async throws {
         let (gate, began, queue) = (AsyncGate(), AsyncGate(), suspendedQueue())
         let slow = AsyncOperation {
             began.open()
@@ -270,7 +270,7 @@ struct GroupOperationTests {
         await queue.drain()
     }
 
-    @Test func membersHaveTheTaskLocalValuesOfWhoMadeTheGroup() async throws {
+    @Test func membersInheritTaskLocalsOfGroupsCreator() async throws {
         let group = Label.$value.withValue("group") {
             GroupOperation { BlockOperation { [ran] in ran.record(Label.value) } }
         }
@@ -279,15 +279,15 @@ struct GroupOperationTests {
         #expect(ran.events == ["group"])
     }
 
-    /// A group that was checked with the graph it is in is checked again if a dependency was added
-    /// since.
-    @Test func whatIsAddedWhileAnOuterGroupRunsIsFound() async throws {
+    /// A group that was validated with its enclosing graph is validated again if a dependency was
+    /// added since.
+    @Test func missingInputAddedWhileOuterGroupRunsIsFound() async throws {
         let queue = OperationQueue()
-        let (began, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let lost = block("lost")
         let first = BlockOperation {
             began.send()
-            goOn.wait()
+            proceed.wait()
         }
         let member = block("member")
         let innermost = GroupOperation("innermost") { member }
@@ -300,7 +300,7 @@ struct GroupOperationTests {
         queue.addOperation(outer)
         await onThread { _ = began.wait() }
         member.addDependency(lost)
-        goOn.send()
+        proceed.send()
         await #expect(
             throws: OperationGraphError.missingInput(operation: "'member'", dependency: "'lost'")
         ) { try await outer.value }
@@ -308,8 +308,8 @@ struct GroupOperationTests {
         #expect(member.isCancelled && member.isFinished)
     }
 
-    /// The reasons of members say which groups they are in, and do not grow without end.
-    @Test func groupsInsideOfEachOtherEndOneAfterTheOther() {
+    /// The cancellation reason of a member names its groups, and its length is limited.
+    @Test func cancelledNestedGroupsEndWithShortReason() {
         let innermost = block("a")
         var last: Operation = innermost
         var groups: [GroupOperation] = []
@@ -328,7 +328,7 @@ struct GroupOperationTests {
         #expect(text.utf8.count < 1_000)
     }
 
-    @Test func cancellingTheOutermostOfManyGroupsCancelsTheInnermost() async {
+    @Test func cancellingOutermostGroupCancelsInnermostMember() async {
         let began = Signal()
         let innermost = TypedOperation<Void> {
             began.send()

@@ -25,7 +25,7 @@ struct OperationGraphTests {
 
     // MARK: Order
 
-    @Test func itRunsInItsOrder() async throws {
+    @Test func graphRunsInDeclaredOrder() async throws {
         let (a, b, c, d, e) = (block("a"), block("b"), block("c"), block("d"), block("e"))
         let hasNotes = ran.events.isEmpty
         let graph = OperationGraph("publish") {
@@ -48,14 +48,14 @@ struct OperationGraphTests {
         #expect(a.dependencies.isEmpty && e.dependencies.isEmpty)
         try await OperationQueue().run(graph)
         #expect(Set(ran.events) == ["a", "b", "c", "d", "e", "notes", "x", "y", "z", "i"])
-        let places = Dictionary(uniqueKeysWithValues: zip(ran.events, 0...))
+        let positions = Dictionary(uniqueKeysWithValues: zip(ran.events, 0...))
         for (first, second) in [("a", "b"), ("a", "c"), ("c", "d"), ("b", "e"), ("d", "e")] {
-            #expect((places[first] ?? 99) < (places[second] ?? -1))
+            #expect((positions[first] ?? 99) < (positions[second] ?? -1))
         }
         #expect(e.dependencies == [b, d])
     }
 
-    @Test func emptyItemsArePassedOver() async throws {
+    @Test func emptyItemsAreSkipped() async throws {
         let (a, b) = (block("a"), block("b"))
         let isNeeded = ran.events.count > 0
         try await OperationQueue().run(
@@ -71,7 +71,7 @@ struct OperationGraphTests {
         try await OperationQueue().run(OperationGraph {})
     }
 
-    @Test func byPlainFunctions() async throws {
+    @Test func graphCanBeBuiltWithoutResultBuilder() async throws {
         let (a, b, c) = (block("a"), block("b"), block("c"))
         var graph = OperationGraph("plain", [a])
         graph.connect(b, before: a)
@@ -83,7 +83,7 @@ struct OperationGraphTests {
         #expect(ran.events == ["b", "a", "c"])
     }
 
-    @Test func resultsFlowThroughIt() async throws {
+    @Test func resultsFlowThroughGraph() async throws {
         let number = TypedOperation { 3 }
         let text = TypedOperation(after: number) { "\($0)" }
         try OperationQueue().add(
@@ -93,9 +93,9 @@ struct OperationGraphTests {
         #expect(try await text.value == "3")
     }
 
-    // MARK: What is wrong
+    // MARK: Invalid graphs
 
-    @Test func aCycleIsNamedAndNothingIsTouched() async {
+    @Test func cycleIsNamedAndNothingChanges() async {
         let (build, test, sign, notes) = (block("build"), block("test"), block("sign"), block("n"))
         build.addDependency(sign)
         let graph = OperationGraph("publish") {
@@ -113,20 +113,20 @@ struct OperationGraphTests {
                 + "dependencies")
         #expect(test.dependencies.isEmpty && sign.dependencies.isEmpty)
         #expect(build.dependencies == [sign] && queue.operationCount == 0)
-        // None of them is spoilt by it.
+        // All of the operations can still be used.
         build.removeDependency(sign)
         try? await queue.run(graph)
         #expect(Set(ran.events) == ["build", "test", "sign", "n"])
     }
 
-    @Test func anOperationBeforeItselfIsACycle() {
+    @Test func operationBeforeItselfIsCycle() {
         let a = block("a")
         var graph = OperationGraph()
         graph.connect(a, before: a)
         #expect(throws: OperationGraphError.cycle(["'a'", "'a'"])) { try graph.validate() }
     }
 
-    @Test func aCycleThroughOperationsOutside() async {
+    @Test func cycleThroughOutsideOperationIsFound() async {
         let (a, b, outside) = (block("a"), block("b"), block("outside"))
         let queue = suspendedQueue()
         outside.addDependency(b)
@@ -144,7 +144,7 @@ struct OperationGraphTests {
         await queue.drain()
     }
 
-    @Test func aMissingInput() async throws {
+    @Test func missingInputIsRefused() async throws {
         let (a, forgotten) = (block("a"), block("forgotten"))
         a.addDependency(forgotten)
         let queue = OperationQueue()
@@ -160,7 +160,7 @@ struct OperationGraphTests {
                 == "'a' waits for 'forgotten', which is in no queue and not in the graph: add it to one of "
                 + "them, or remove the dependency")
         #expect(a.dependencies == [forgotten] && queue.operationCount == 0)
-        // In a queue, or finished, it is there.
+        // An input that is in a queue, or has finished, is not missing.
         let other = suspendedQueue()
         other.addOperation(forgotten)
         try graph.validate()
@@ -170,7 +170,7 @@ struct OperationGraphTests {
         #expect(ran.events == ["forgotten", "b", "a"])
     }
 
-    @Test func aDuplicate() {
+    @Test func duplicateIsRefused() {
         let a = block("a")
         #expect(throws: OperationGraphError.duplicate("'a'")) {
             try OperationQueue().add(
@@ -182,7 +182,7 @@ struct OperationGraphTests {
         }
     }
 
-    @Test func oneThatIsInAQueueOrOver() async {
+    @Test func enqueuedOrFinishedOperationIsRefused() async {
         let (a, b) = (block("a"), block("b"))
         let queue = suspendedQueue()
         queue.addOperation(a)
@@ -196,13 +196,13 @@ struct OperationGraphTests {
         await queue.drain()
         #expect(throws: OperationGraphError.alreadyEnqueued("'a'")) { try queue.add(graph) }
         #expect(b.dependencies.isEmpty && a.dependencies.isEmpty)
-        // What was promised is free again.
+        // The refused graph no longer reserves its operations.
         queue.addOperation(b)
         await queue.drain()
         #expect(ran.events == ["a", "b"])
     }
 
-    @Test func ofTwoThatRunItAtTheSameTimeOneDoes() async {
+    @Test func atMostOneConcurrentRunOfGraphSucceeds() async {
         for _ in 0..<(200 / slowness) {
             let operations = (0..<20).map { _ in block("x") }
             let graph = OperationGraph("twice", operations)
@@ -220,7 +220,7 @@ struct OperationGraphTests {
 
     // MARK: Failures
 
-    @Test func theFirstFailureIsThrownWhenAllHaveEnded() async {
+    @Test func firstFailureIsThrownAfterAllHaveEnded() async {
         let (upload, receipt, log) = (failing("upload"), block("receipt"), block("log"))
         let graph = OperationGraph {
             InOrder {
@@ -235,7 +235,7 @@ struct OperationGraphTests {
         #expect(receipt.cancellationReason?.description == "'upload' failed: no connection")
     }
 
-    @Test func aFailureThatIsMadeUpForIsNotThrown() async throws {
+    @Test func compensatedFailureIsNotThrown() async throws {
         let upload = failing("upload")
         try await OperationQueue().run(
             OperationGraph {
@@ -248,7 +248,7 @@ struct OperationGraphTests {
     }
 
     @Test(arguments: [true, false])
-    func aLateOneThatIsMadeUpForIsNotThrown(hasDeadline: Bool) async throws {
+    func compensatedExpiryIsNotThrown(hasDeadline: Bool) async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let download = TypedOperation<Void> { try await untilCancelled() }
@@ -265,7 +265,7 @@ struct OperationGraphTests {
         #expect(ran.events == ["fallback"])
     }
 
-    @Test func aCancelledTaskTouchesNothingOfAnInvalidGraph() async {
+    @Test func cancelledTaskChangesNothingInInvalidGraph() async {
         let other = suspendedQueue()
         let member = block("member")
         other.addOperation(member)
@@ -280,7 +280,7 @@ struct OperationGraphTests {
         other.cancelAllOperations()
     }
 
-    @Test func oneThatEndsBeforeTheRunBeginsIsCounted() async throws {
+    @Test func operationThatEndsBeforeRunBeginsIsCounted() async throws {
         final class Impatient: StateKeepingOperation, @unchecked Sendable {
             override func cancel() {
                 super.cancel()
@@ -288,7 +288,7 @@ struct OperationGraphTests {
             }
         }
         let (a, b) = (block("a"), Impatient())
-        // Told when the run makes its edges.
+        // The observer is called when the run adds its dependencies.
         let observation = b.observe(\.dependencies) { operation, _ in operation.cancel() }
         await #expect(throws: OperationCancellation.self) {
             try await OperationQueue().run(
@@ -301,7 +301,7 @@ struct OperationGraphTests {
         observation.invalidate()
     }
 
-    @Test func whatIsNotNeededIsNotMissed() async throws {
+    @Test func unneededCompensationIsNoFailure() async throws {
         try await OperationQueue().run(
             OperationGraph {
                 InOrder(on: .failure) {
@@ -311,7 +311,7 @@ struct OperationGraphTests {
         #expect(ran.events == ["good"])
     }
 
-    @Test func cancellingOneOrTheTask() async {
+    @Test func cancellingOperationOrTaskEndsRun() async {
         let queue = suspendedQueue()
         let (a, b) = (block("a"), block("b"))
         let task = Task {
@@ -344,7 +344,7 @@ struct OperationGraphTests {
         #expect(ran.events.isEmpty)
     }
 
-    @Test func aLargeOne() async throws {
+    @Test func largeGraphRuns() async throws {
         let count = 20_000 / slowness
         let (queue, ran) = (OperationQueue(), Tally())
         try await queue.run(

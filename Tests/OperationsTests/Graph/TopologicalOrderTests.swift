@@ -13,11 +13,11 @@ import Musl
 import Glibc
 #endif
 
-/// What is found when an edge is added. Reports go to one handler for the whole process, so the
-/// tests of reports run in processes of their own.
+/// The cycles that are found when an edge is added. The whole process has one handler of reports,
+/// so the tests of reports run in processes of their own.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
-struct OrderSearchTests {
-    /// Reports, each as the names in it.
+struct TopologicalOrderTests {
+    /// Records each reported cycle as the names of its operations.
     static func recordCycles() -> Recorder<[String]> {
         let cycles = Recorder<[String]>()
         OperationsDiagnostics.handler = { finding in
@@ -26,9 +26,9 @@ struct OrderSearchTests {
         return cycles
     }
 
-    // MARK: What is found
+    // MARK: Cycles
 
-    @Test func aCycleAfterABrokenOneIsReported() async {
+    @Test func cycleAfterBrokenCycleIsReported() async {
         await #expect(processExitsWith: .success) {
             let cycles = Self.recordCycles()
             let (a, b, _, d) = (named("a"), named("b"), named("c"), named("d"))
@@ -41,7 +41,7 @@ struct OrderSearchTests {
         }
     }
 
-    @Test func aCycleAfterABrokenOneIsRefused() async {
+    @Test func cycleAfterBrokenCycleIsRefused() async {
         await #expect(processExitsWith: .success) {
             _ = Self.recordCycles()
             let (a, b, _, d) = (named("a"), named("b"), named("c"), named("d"))
@@ -54,8 +54,8 @@ struct OrderSearchTests {
         }
     }
 
-    /// The second cycle comes while the first one stands, over the edge that closed that one.
-    @Test func aCycleOverTheEdgeThatClosedAnotherIsReported() async {
+    /// The second cycle contains the edge that closed the first cycle, which still exists.
+    @Test func cycleOverClosingEdgeOfAnotherIsReported() async {
         await #expect(processExitsWith: .success) {
             let cycles = Self.recordCycles()
             let (a, b, c) = (named("a"), named("b"), named("c"))
@@ -68,8 +68,8 @@ struct OrderSearchTests {
         }
     }
 
-    /// Each edge closes a cycle with what two threads link at the same time.
-    @Test func noCycleIsAcceptedWhileAnotherThreadSearchesThere() async {
+    /// Each checked edge closes a cycle, while another thread adds an edge to the same operation.
+    @Test func noCycleIsAcceptedDuringSearchByAnotherThread() async {
         let rounds = 200_000 / slowness
         let triples = (0..<rounds).map { _ in
             let (x, a, b) = (Operation(), Operation(), Operation())
@@ -82,7 +82,7 @@ struct OrderSearchTests {
                 await onThread {
                     for (round, triple) in triples.enumerated() {
                         arrived.meet(2, round)
-                        // Made in the other order, so this is a search.
+                        // The operations were created in the other order, so this needs a search.
                         triple.x.addDependency(triple.a)
                     }
                 }
@@ -104,10 +104,10 @@ struct OrderSearchTests {
 
     // MARK: Random graphs
 
-    /// Against a search of all ways, with edges that stay where they close cycles, removals and
-    /// cancellations.
+    /// Compares the results with a search of all paths. Some edges stay although they close cycles;
+    /// others are removed, and some operations are cancelled.
     @Test(arguments: contractSeeds)
-    func whatIsFoundIsWhatIsThere(seed: UInt64) async {
+    func foundCyclesMatchModel(seed: UInt64) async {
         await #expect(processExitsWith: .success) { [seed] in
             let cycles = Self.recordCycles()
             var random = SeededGenerator(state: seed)
@@ -149,7 +149,7 @@ struct OrderSearchTests {
                     }
                 }
                 #expect(model.agreesWithRanks(), "seed \(seed)")
-                // Nobody is retained by a cycle.
+                // Breaks all cycles, so that they retain no operation.
                 for operation in model.operations { operation.cancel() }
                 await OperationQueue().addOperations(model.operations, waitUntilFinished: true)
             }
@@ -157,7 +157,7 @@ struct OrderSearchTests {
     }
 
     @Test(arguments: contractSeeds, [2, 3, 5])
-    func threadsThatLinkTheSameGraphAcceptNoCycle(seed: UInt64, threads: Int) async {
+    func concurrentLinkingAcceptsNoCycle(seed: UInt64, threads: Int) async {
         for round in 0..<max(1, 60 / slowness) {
             let operations = (0..<24).map { named("\($0)") }
             let arrived = Tally()
@@ -190,7 +190,7 @@ struct OrderSearchTests {
     }
 
     @Test(arguments: contractSeeds, [2, 3])
-    func everyCycleThatThreadsCloseTogetherIsReported(seed: UInt64, threads: Int) async {
+    func everyCycleClosedByConcurrentLinkingIsReported(seed: UInt64, threads: Int) async {
         await #expect(processExitsWith: .success) { [seed, threads] in
             endSoon(EXIT_FAILURE)
             for round in 0..<max(1, 100 / slowness) {
@@ -232,8 +232,8 @@ struct OrderSearchTests {
 
     // MARK: Lifetimes
 
-    /// A search comes to dependents of which nobody keeps a reference.
-    @Test func aDependentMayGoAwayDuringASearch() async {
+    /// A search reaches dependents that nothing retains.
+    @Test func dependentMayBeFreedDuringSearch() async {
         final class Counted: Operation, @unchecked Sendable {
             let gone: Tally
             init(_ gone: Tally) { self.gone = gone }
@@ -257,8 +257,8 @@ struct OrderSearchTests {
             group.addTask {
                 await onThread {
                     while ended.value == 0 {
-                        // Made after the hub, with enough behind them that the search goes on
-                        // through the hub.
+                        // Created after the hub, and long enough that the search continues through
+                        // the hub.
                         let chain = (0..<40).map { _ in Operation() }
                         for (next, previous) in zip(chain.dropFirst(), chain) {
                             next.addDependency(previous)
@@ -273,12 +273,12 @@ struct OrderSearchTests {
         #expect(gone.value == 2 * rounds)
     }
 
-    // MARK: How much is searched
+    // MARK: Search cost
 
     enum Shape: CaseIterable {
         case chain, tree, random, layers
 
-        /// Pairs of dependent and dependency, as places in an order that all of them agree with.
+        /// Pairs of dependent and dependency, as positions in an order that all pairs agree with.
         func edges(_ count: Int, _ random: inout SeededGenerator) -> [(Int, Int)] {
             switch self {
             case .chain: (1..<count).map { ($0, $0 - 1) }
@@ -294,7 +294,7 @@ struct OrderSearchTests {
     }
 
     @Test(arguments: Shape.allCases, contractSeeds.prefix(1))
-    func whatIsSearchedGrowsWithTheGraph(shape: Shape, seed: UInt64) {
+    func searchCostOfEdgeIsBounded(shape: Shape, seed: UInt64) {
         var random = SeededGenerator(state: seed)
         let count = 20_000
         let edges = shape.edges(count, &random)
@@ -312,8 +312,9 @@ struct OrderSearchTests {
         }
     }
 
-    /// All come between the same two, which have a long chain on the other side each.
-    @Test func aFullPlaceInTheOrderIsWidenedCheaply() {
+    /// All operations are inserted between the same two, each of which has a long chain on its
+    /// other side.
+    @Test func fullRankGapIsWidenedCheaply() {
         let count = 5_000
         let all = (0..<2_000).map { _ in Operation() }
         for (next, previous) in zip(all.dropFirst(), all) { next.addDependency(previous) }
@@ -333,7 +334,7 @@ struct OrderSearchTests {
         #expect(operations.allSatisfy { $0.isRankedAboveDependencies })
     }
 
-    @Test func anOperationWithManyDependentsIsNotWalkedForEachEdge() {
+    @Test func manyDependentsAreNotSearchedForEachEdge() {
         let hub = Operation()
         let dependents = (0..<5_000).map { _ in Operation() }
         for dependent in dependents { dependent.addDependency(hub) }
@@ -347,7 +348,7 @@ struct OrderSearchTests {
         withExtendedLifetime(dependents) {}
     }
 
-    @Test func aCycleThatStandsCostsOtherGraphsNothing() async {
+    @Test func existingCycleCostsOtherGraphsNothing() async {
         await #expect(processExitsWith: .success) {
             _ = Self.recordCycles()
             let (a, b) = (Operation(), Operation())
@@ -361,8 +362,8 @@ struct OrderSearchTests {
         }
     }
 
-    /// At the end of what fits into a number, operations share a rank.
-    @Test func cyclesAreFoundWhereThereIsNoRoomForAnOrder() throws {
+    /// At the end of the range of labels, operations share a rank.
+    @Test func cyclesAreFoundWhenRanksAreExhausted() throws {
         let operations = (0..<20).map { _ in Operation() }
         for operation in operations {
             operation.rank.store(Rank(label: Rank.highestLabel + 1).bits, ordering: .relaxed)
@@ -379,7 +380,7 @@ struct OrderSearchTests {
 }
 
 extension Tally {
-    /// Waits for all threads to come to a round. They run all the time.
+    /// Waits until all threads have reached a round, without suspending the thread.
     fileprivate func meet(_ threads: Int, _ round: Int) {
         increment()
         var backoff = Backoff()
@@ -395,7 +396,7 @@ extension Operation {
     }
 }
 
-/// What the graph should be.
+/// The expected graph.
 private struct GraphModel {
     let operations: [Operation]
     private var dependencies: [Set<Int>]
@@ -406,7 +407,7 @@ private struct GraphModel {
         dependencies = Array(repeating: [], count: size)
     }
 
-    /// The graph that is there.
+    /// A model of the actual graph.
     init(of operations: [Operation]) {
         self.operations = operations
         dependencies = operations.map { operation in
