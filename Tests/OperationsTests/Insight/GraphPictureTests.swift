@@ -12,13 +12,13 @@ struct GraphPictureTests {
         return operation
     }
 
-    @Test func anEmptyQueueHasAnEmptyPicture() {
+    @Test func emptyQueueHasEmptyPicture() {
         let picture = OperationQueue().graph
         #expect(picture.nodes.isEmpty && picture.edges.isEmpty && picture.criticalPath.isEmpty)
         #expect(picture.dot.hasPrefix("digraph") && picture.mermaid.hasPrefix("flowchart"))
     }
 
-    @Test func itHasWhatTheQueueWaitsForInOtherQueuesToo() async {
+    @Test func pictureIncludesDependenciesInOtherQueues() async {
         let (queue, other) = (suspendedQueue(), suspendedQueue())
         queue.name = "Pictures"
         other.name = "Network"
@@ -59,7 +59,7 @@ struct GraphPictureTests {
         await queue.drain()
     }
 
-    @Test func finishedAndCancelledOnesAreGrey() async {
+    @Test func finishedAndCancelledDependenciesAreShown() async {
         let queue = suspendedQueue()
         let before = named("before")
         let cancelled = named("cancelled")
@@ -75,7 +75,7 @@ struct GraphPictureTests {
         await queue.drain()
     }
 
-    @Test func executingOnesAndTheirWaitsAreShown() async {
+    @Test func executingOperationsAndTheirWaitsAreShown() async {
         let (queue, inner) = (OperationQueue(), suspendedQueue())
         let part = named("part")
         inner.addOperation(part)
@@ -90,7 +90,7 @@ struct GraphPictureTests {
         let picture = queue.graph
         #expect(picture.nodes.map(\.label) == ["whole", "part"])
         guard case .executing(let time) = picture.nodes[0].state else {
-            Issue.record("it executes")
+            Issue.record("the operation is executing")
             return
         }
         #expect(time != nil)
@@ -101,7 +101,7 @@ struct GraphPictureTests {
         await queue.drain()
     }
 
-    @Test func theLongestChainEndsInCyclesToo() {
+    @Test func longestChainTerminatesInCycles() {
         func edge(_ from: Int, _ to: Int) -> OperationGraphPicture.Edge {
             OperationGraphPicture.Edge(from: from, to: to, kind: .dependency(.always))
         }
@@ -118,7 +118,7 @@ struct GraphPictureTests {
         #expect(some.count == 1)
     }
 
-    @Test func ofVeryManySomeAreLeftOut() async {
+    @Test func operationsBeyondLimitAreLeftOut() async {
         let queue = suspendedQueue()
         let first = named("first")
         let operations = (0..<50).map { named("\($0)", after: first) }
@@ -132,11 +132,11 @@ struct GraphPictureTests {
         await queue.drain()
     }
 
-    @Test func aLongChainNeedsNoDeepStack() async {
+    @Test func longChainNeedsNoDeepStack() async {
         let queue = suspendedQueue()
         var chain: [Operation] = [named("0")]
         for number in 1..<9_000 {
-            // In reverse, so that the last is found first.
+            // In reverse, so that the search finds the last operation first.
             chain.append(named("\(number)"))
             chain[number - 1].addDependency(chain[number])
         }
@@ -147,7 +147,7 @@ struct GraphPictureTests {
         await queue.drain()
     }
 
-    @Test func theTextsAreThese() async {
+    @Test func dotAndMermaidTextsAreExact() async {
         let queue = suspendedQueue()
         queue.name = "Q"
         let first = named("a\"b\n[x]")

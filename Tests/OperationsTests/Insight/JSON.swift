@@ -1,4 +1,4 @@
-/// JSON as RFC 8259 has it, and nothing else.
+/// A JSON value, parsed strictly by RFC 8259.
 indirect enum JSON: Equatable {
     case object([String: JSON])
     case array([JSON])
@@ -8,7 +8,7 @@ indirect enum JSON: Equatable {
     case null
 
     struct Malformed: Error, CustomStringConvertible {
-        let place: Int
+        let offset: Int
         let description: String
     }
 
@@ -27,33 +27,35 @@ indirect enum JSON: Equatable {
 
     private struct Parser {
         let bytes: [UInt8]
-        var place = 0
+        var offset = 0
 
-        func malformed(_ what: String) -> Malformed { Malformed(place: place, description: what) }
+        func malformed(_ problem: String) -> Malformed {
+            Malformed(offset: offset, description: problem)
+        }
 
-        var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+        var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
         mutating func document() throws -> JSON {
             let value = try value()
             skipSpace()
-            guard place == bytes.count else { throw malformed("more after the end") }
+            guard offset == bytes.count else { throw malformed("text after the value") }
             return value
         }
 
         mutating func skipSpace() {
-            while let next, [0x20, 0x09, 0x0A, 0x0D].contains(next) { place += 1 }
+            while let next, [0x20, 0x09, 0x0A, 0x0D].contains(next) { offset += 1 }
         }
 
         mutating func take(_ text: StaticString) throws {
             for byte in "\(text)".utf8 {
                 guard next == byte else { throw malformed("\(text) expected") }
-                place += 1
+                offset += 1
             }
         }
 
         mutating func takeIf(_ byte: Unicode.Scalar) -> Bool {
             guard next == UInt8(ascii: byte) else { return false }
-            place += 1
+            offset += 1
             return true
         }
 
@@ -87,7 +89,7 @@ indirect enum JSON: Equatable {
                 skipSpace()
                 try take(":")
                 guard members.updateValue(try value(), forKey: key) == nil else {
-                    throw malformed("\(key) again")
+                    throw malformed("duplicate key \(key)")
                 }
                 skipSpace()
             } while takeIf(",")
@@ -109,35 +111,35 @@ indirect enum JSON: Equatable {
         }
 
         mutating func number() throws -> Double {
-            let start = place
+            let start = offset
             _ = takeIf("-")
-            let first = place
+            let first = offset
             try digits()
-            if bytes[first] == UInt8(ascii: "0"), place > first + 1 {
-                throw malformed("0 in front")
+            if bytes[first] == UInt8(ascii: "0"), offset > first + 1 {
+                throw malformed("leading zero")
             }
             if takeIf(".") { try digits() }
             if takeIf("e") || takeIf("E") {
                 _ = takeIf("+") || takeIf("-")
                 try digits()
             }
-            guard let number = Double(String(decoding: bytes[start..<place], as: UTF8.self)) else {
-                throw malformed("no number")
+            guard let number = Double(String(decoding: bytes[start..<offset], as: UTF8.self)) else {
+                throw malformed("number expected")
             }
             return number
         }
 
         mutating func digits() throws {
-            let start = place
-            while let next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next) { place += 1 }
-            if place == start { throw malformed("no digit") }
+            let start = offset
+            while let next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next) { offset += 1 }
+            if offset == start { throw malformed("digit expected") }
         }
 
         mutating func string() throws -> String {
             try take("\"")
             var text: [UInt8] = []
             while let byte = next {
-                place += 1
+                offset += 1
                 switch byte {
                 case UInt8(ascii: "\""):
                     guard let string = String(validating: text, as: UTF8.self) else {
@@ -145,16 +147,16 @@ indirect enum JSON: Equatable {
                     }
                     return string
                 case UInt8(ascii: "\\"): text += Array(try escape().utf8)
-                case 0..<0x20: throw malformed("a control character")
+                case 0..<0x20: throw malformed("control character in a string")
                 default: text.append(byte)
                 }
             }
-            throw malformed("no end of a string")
+            throw malformed("unterminated string")
         }
 
         mutating func escape() throws -> String {
-            guard let byte = next else { throw malformed("no end of a string") }
-            place += 1
+            guard let byte = next else { throw malformed("unterminated string") }
+            offset += 1
             switch byte {
             case UInt8(ascii: "\""): return "\""
             case UInt8(ascii: "\\"): return "\\"
@@ -165,12 +167,12 @@ indirect enum JSON: Equatable {
             case UInt8(ascii: "b"): return "\u{8}"
             case UInt8(ascii: "f"): return "\u{c}"
             case UInt8(ascii: "u"):
-                guard place + 4 <= bytes.count,
+                guard offset + 4 <= bytes.count,
                     let value = UInt32(
-                        String(decoding: bytes[place..<place + 4], as: UTF8.self), radix: 16),
+                        String(decoding: bytes[offset..<offset + 4], as: UTF8.self), radix: 16),
                     let scalar = Unicode.Scalar(value)
-                else { throw malformed("no character") }
-                place += 4
+                else { throw malformed("not a Unicode scalar") }
+                offset += 4
                 return String(Character(scalar))
             default: throw malformed("unknown escape")
             }
@@ -178,7 +180,7 @@ indirect enum JSON: Equatable {
     }
 }
 
-/// A trace as a viewer reads it; fails where one would.
+/// A trace as a viewer reads it. Fails where a viewer would fail.
 struct Trace {
     struct Event {
         let json: JSON
@@ -187,13 +189,13 @@ struct Trace {
         var category: String { json["cat"]?.string ?? "" }
         var process: Double { json["pid"]?.number ?? -1 }
         var thread: Double { json["tid"]?.number ?? -1 }
-        /// Those of asynchronous slices belong to their process.
+        /// Asynchronous slices have ids that are local to their process.
         var id: Double {
             json["id"]?.number ?? json["id2"]?["local"]?.string.flatMap { Double($0) } ?? -1
         }
         var start: Double { json["ts"]?.number ?? -1 }
         var duration: Double { json["dur"]?.number ?? 0 }
-        /// Of a slice that is written as two events it is that of the second.
+        /// The end of a slice that is written as two events is that of the second event.
         var end: Double { laterEnd ?? start + duration }
         fileprivate var laterEnd: Double?
         func argument(_ name: String) -> String? { json["args"]?[name]?.string }
@@ -238,16 +240,16 @@ struct Trace {
     /// Names of the operations at both ends of each arrow.
     let arrows: Set<String>
 
-    /// What a viewer would reject or draw wrongly.
+    /// The events that a viewer would reject or draw wrongly.
     let problems: [String]
 
     func names(_ kind: String) -> [String] {
         events.filter { $0.phase == "M" && $0.name == kind }.compactMap { $0.argument("name") }
     }
 
-    /// Reads events as Perfetto does: in the order of time, those of one moment in the order of the
-    /// file. An arrow belongs to the slice of its thread that began last and was not ended by an
-    /// event of its own.
+    /// Reads events as Perfetto does: by time, and those of the same time in the order of the file.
+    /// An arrow belongs to the slice of its thread that began last and was not ended by an event of
+    /// its own.
     private static func replay(
         _ events: [Event]
     ) -> (slices: [Event], arrows: Set<String>, problems: [String]) {
@@ -257,7 +259,7 @@ struct Trace {
         var arrowStarts: [Double: String] = [:]
         var asynchronous: [Double: Event] = [:]
         var tracks: Set<Double> = []
-        /// Ends what has ended by its duration.
+        /// Closes the slices whose duration has passed.
         func settle(_ thread: Double, _ time: Double) {
             while let last = open[thread]?.last, slices[last].laterEnd != -1,
                 slices[last].end <= time + 0.000_5
@@ -286,7 +288,7 @@ struct Trace {
                 if let last = open[thread]?.last, slices[last].laterEnd != -1,
                     slices[last].end + 0.000_5 < event.end
                 {
-                    problems.append("\(event.name) overlaps another one of its thread")
+                    problems.append("\(event.name) overlaps another slice of its thread")
                 }
                 if !tracks.contains(thread) { problems.append("\(thread) has no name") }
                 open[thread, default: []].append(slices.count)
@@ -296,7 +298,7 @@ struct Trace {
                 guard let last = open[thread]?.popLast(), slices[last].name == event.name,
                     slices[last].laterEnd == -1
                 else {
-                    problems.append("\(event.name) ends, but does not run")
+                    problems.append("\(event.name) ends, but is not running")
                     continue
                 }
                 slices[last].laterEnd = event.start

@@ -12,7 +12,7 @@ struct StallWatchTests {
         Look(finished: finished, unfinished: 2, isSuspended: false)
     }
 
-    @Test func aStallIsReportedOnceAndAgainAfterProgress() {
+    @Test func stallIsReportedOnceAndAgainAfterProgress() {
         var watch = StallWatch(limit: 100)
         #expect(watch.look(busy(0), at: 0) == nil)
         #expect(watch.look(busy(0), at: 99) == nil)
@@ -23,7 +23,7 @@ struct StallWatchTests {
         #expect(watch.look(busy(1), at: 610) == 100)
     }
 
-    @Test func timeDoesNotCountWhileTheQueueIsEmptyOrSuspended() {
+    @Test func timeDoesNotCountWhileQueueIsEmptyOrSuspended() {
         for idle in [
             Look(finished: 3, unfinished: 0, isSuspended: false),
             Look(finished: 3, unfinished: 2, isSuspended: true),
@@ -39,8 +39,8 @@ struct StallWatchTests {
     }
 }
 
-/// Time that passes when the test says so.
-private final class HandTime: Sendable {
+/// A time that passes when the test advances it.
+private final class ManualTime: Sendable {
     private struct State {
         var now: UInt64 = 1
         var sleepers: [CheckedContinuation<Void, Never>] = []
@@ -58,27 +58,27 @@ private final class HandTime: Sendable {
                 defer { state.waiting = [] }
                 return state.waiting
             }
-            for one in waiting { one.resume() }
+            for waiter in waiting { waiter.resume() }
         }
     }
 
-    /// Until somebody sleeps.
-    func sleeperIsThere() async {
+    /// Suspends until a task sleeps.
+    func waitForSleeper() async {
         await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
+            let hasSleeper = state.withLock { state in
                 if !state.sleepers.isEmpty { return true }
                 state.waiting.append(continuation)
                 return false
             }
-            if isThere { continuation.resume() }
+            if hasSleeper { continuation.resume() }
         }
     }
 
-    /// Lets time pass, and waits until that was looked at.
+    /// Advances the time, and waits until the reports have looked at it.
     func advance(by duration: Duration) async {
-        await sleeperIsThere()
+        await waitForSleeper()
         wake(after: duration)
-        await sleeperIsThere()
+        await waitForSleeper()
     }
 
     func wake(after duration: Duration = .zero) {
@@ -94,7 +94,7 @@ private final class HandTime: Sendable {
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StallTests {
     private func reports(
-        of queue: OperationQueue, after duration: Duration, _ time: HandTime
+        of queue: OperationQueue, after duration: Duration, _ time: ManualTime
     ) -> (Recorder<OperationQueueStall>, OperationQueueStallReports) {
         let stalls = Recorder<OperationQueueStall>()
         let reports = queue.reportStalls(
@@ -103,7 +103,7 @@ struct StallTests {
         return (stalls, reports)
     }
 
-    @Test func aQueueThatWaitsForWhatNeverComesIsReportedOnce() async {
+    @Test func eachStallIsReportedOnce() async {
         let queue = OperationQueue()
         queue.name = "Pictures"
         let missing = Operation()
@@ -112,7 +112,7 @@ struct StallTests {
         decode.name = "decode"
         decode.addDependency(missing)
         queue.addOperation(decode)
-        let time = HandTime()
+        let time = ManualTime()
         let (stalls, reports) = reports(of: queue, after: .seconds(30), time)
         await time.advance(by: .seconds(29))
         #expect(stalls.events.isEmpty)
@@ -141,10 +141,10 @@ struct StallTests {
         time.wake()
     }
 
-    @Test func aSuspendedQueueIsNotReported() async {
+    @Test func suspendedQueueIsNotReported() async {
         let queue = suspendedQueue()
         queue.addOperation(Operation())
-        let time = HandTime()
+        let time = ManualTime()
         let (stalls, reports) = reports(of: queue, after: .seconds(1), time)
         for _ in 0..<5 { await time.advance(by: .seconds(10)) }
         #expect(stalls.events.isEmpty)
@@ -154,8 +154,8 @@ struct StallTests {
         await queue.drain()
     }
 
-    @Test func reportsEndWhenTheyAreEndedAndWhenTheQueueIsGone() async {
-        let time = HandTime()
+    @Test func reportsEndOnRequestAndWithTheirQueue() async {
+        let time = ManualTime()
         let stalls = Recorder<OperationQueueStall>()
         weak var gone: OperationQueue?
         let queue = OperationQueue()
@@ -164,7 +164,7 @@ struct StallTests {
         waiting.addDependency(missing)
         queue.addOperation(waiting)
         let first = reports(of: queue, after: .seconds(1), time)
-        await time.sleeperIsThere()
+        await time.waitForSleeper()
         first.1.end()
         time.wake(after: .seconds(10))
         do {
@@ -174,15 +174,15 @@ struct StallTests {
                 after: .seconds(1), passing: { await time.pass($0) }, now: { time.now }
             ) { stalls.record($0) }
         }
-        #expect(gone == nil, "the reports do not keep the queue")
-        await time.sleeperIsThere()
+        #expect(gone == nil, "the reports do not retain the queue")
+        await time.waitForSleeper()
         time.wake(after: .seconds(10))
         missing.start()
         await queue.drain()
         #expect(stalls.events.isEmpty && first.0.events.isEmpty)
     }
 
-    @Test func withTheClockAStallIsReportedByItself() async {
+    @Test func stallIsReportedInRealTime() async {
         let queue = OperationQueue()
         let missing = Operation()
         let waiting = Operation()

@@ -22,7 +22,7 @@ struct DurationHistogramTests {
         #expect(zip(starts, starts.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test func anEmptyOneHasNothingToSay() {
+    @Test func emptyHistogramHasNoValues() {
         var histogram = DurationHistogram()
         #expect(histogram.count == 0 && histogram.mean == nil && histogram.min == nil)
         #expect(histogram.max == nil && histogram.percentile(50) == nil)
@@ -31,7 +31,7 @@ struct DurationHistogramTests {
         #expect(histogram.max == .nanoseconds(Int64.max))
     }
 
-    @Test func meanLeastAndMostAreExactAndPercentilesNearly() {
+    @Test func meanAndExtremesAreExactAndPercentilesNearlySo() {
         var histogram = DurationHistogram()
         for value in 1...10_000 { histogram.add(.microseconds(value)) }
         #expect(histogram.count == 10_000)
@@ -47,7 +47,7 @@ struct DurationHistogramTests {
         #expect(histogram.percentile(-5) == histogram.percentile(0))
     }
 
-    @Test func mergingIsAddingAll() {
+    @Test func mergingEqualsAddingAllValues() {
         var (low, high, all) = (DurationHistogram(), DurationHistogram(), DurationHistogram())
         for value in 1...500 {
             low.add(.nanoseconds(value))
@@ -63,7 +63,7 @@ struct DurationHistogramTests {
         #expect(empty == all)
     }
 
-    @Test func durationsAreWrittenInShort() {
+    @Test func durationsAreAbbreviated() {
         let texts: [(Duration, String)] = [
             (.nanoseconds(7), "7 ns"), (.nanoseconds(1_250), "1.25 µs"),
             (.microseconds(1_005), "1.00 ms"), (.milliseconds(12_340), "12.3 s"),
@@ -83,7 +83,7 @@ struct DurationHistogramTests {
 struct StatisticsTests {
     private struct Failed: Error {}
 
-    @Test func nothingIsMeasuredUnlessAskedFor() async {
+    @Test func nothingIsMeasuredUnlessRequested() async {
         let queue = OperationQueue()
         #expect(!queue.measuresOperations)
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
@@ -118,7 +118,7 @@ struct StatisticsTests {
         #expect(statistics.runningTime.count == 562 - 23)
     }
 
-    @Test func aChainWaitsForNothingButTheOneBefore() async {
+    @Test func everyOperationOfChainIsMeasured() async {
         let queue = suspendedQueue()
         queue.measuresOperations = true
         var chain: [Operation] = []
@@ -134,7 +134,7 @@ struct StatisticsTests {
         #expect(queue.statistics.finishedCount == 200)
     }
 
-    @Test func whatWasThereWhenMeasuringBeganCounts() async {
+    @Test func operationsAddedBeforeMeasuringAreCounted() async {
         let queue = suspendedQueue()
         await queue.addOperations([BlockOperation {}, Operation()], waitUntilFinished: false)
         queue.measuresOperations = true
@@ -154,7 +154,7 @@ struct StatisticsTests {
         #expect(queue.statistics.addedCount == 1)
     }
 
-    @Test func timesAreThoseOfTheOperation() async throws {
+    @Test func measuredTimesMatchOperation() async throws {
         let queue = serialQueue()
         queue.measuresOperations = true
         let time = Recorder<Duration>()
@@ -167,18 +167,18 @@ struct StatisticsTests {
         await queue.addOperations([slow, behind], waitUntilFinished: true)
         await queue.drain()
         let statistics = queue.statistics
-        // The other one was ready all the time.
+        // The second operation was ready all the time.
         let waited = statistics.waitingTime.max ?? .zero
         let ran = statistics.runningTime.max ?? .zero
         let measured = try #require(time.events.first)
         #expect(waited >= measured && ran >= measured)
-        // The first did not wait behind anybody, and the other one had next to nothing to do.
+        // The first operation waited for no other, and the second one had next to nothing to do.
         let times = [statistics.waitingTime, statistics.runningTime]
         #expect(times.allSatisfy { ($0.min ?? .seconds(1_000)) < ($0.max ?? .zero) })
         #expect(statistics.description.contains("running      2  "))
     }
 
-    @Test func aTableSaysItAll() {
+    @Test func descriptionIsTableOfAllValues() {
         var statistics = OperationQueueStatistics()
         statistics.addedCount = 12
         statistics.finishedCount = 10
@@ -195,7 +195,7 @@ struct StatisticsTests {
                 """)
     }
 
-    @Test func manyQueuesAndThreadsCountAtTheSameTime() async {
+    @Test func concurrentAdditionsAreCountedExactly() async {
         let queue = OperationQueue()
         queue.measuresOperations = true
         await withTaskGroup { group in

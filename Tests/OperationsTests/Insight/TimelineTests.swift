@@ -19,7 +19,7 @@ private func block(_ name: String, _ body: @escaping @Sendable () -> Void = {}) 
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TimelineTests {
-    @Test func whatRanIsShownWithItsQueueAndItsDependencies() async throws {
+    @Test func runsAreShownWithQueueAndDependencies() async throws {
         let queue = suspendedQueue()
         queue.name = "Pictures"
         let timeline = OperationTimeline()
@@ -48,20 +48,20 @@ struct TimelineTests {
         #expect(timeline.eventCount >= 3 && timeline.droppedEventCount == 0)
     }
 
-    @Test func aWaitForUnitsIsAWait() async throws {
+    @Test func waitForPermitsIsShownAsWait() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
         let budget = ConcurrencyBudget(1)
-        let (begun, goOn) = (Signal(), Signal())
+        let (started, proceed) = (Signal(), Signal())
         queue.add("first", .cost(1, of: budget)) {
-            begun.send()
-            goOn.wait()
+            started.send()
+            proceed.wait()
         }
-        #expect(await begun.arrives())
+        #expect(await started.arrives())
         let second = queue.add("second", .cost(1, of: budget)) {}
         #expect(await comesTrue { second.explain().description.contains("waits for 1 of") })
-        goOn.send()
+        proceed.send()
         await queue.drain()
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
@@ -71,25 +71,25 @@ struct TimelineTests {
         #expect((ready?.begin.start ?? 0) >= (trace.run("first")?.end ?? .infinity))
     }
 
-    @Test func whatRanBeforeTheRecordingIsNotShown() async throws {
+    @Test func operationStartedBeforeRecordingIsNotShown() async throws {
         let queue = OperationQueue()
         queue.measuresOperations = true
-        let (begun, goOn) = (Signal(), Signal())
+        let (started, proceed) = (Signal(), Signal())
         queue.addOperation(
             block("before") {
-                begun.send()
-                goOn.wait()
+                started.send()
+                proceed.wait()
             })
-        #expect(await begun.arrives())
+        #expect(await started.arrives())
         let timeline = OperationTimeline()
         timeline.record(queue)
         #expect(try Trace(timeline.chromeTrace()).runs.isEmpty)
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(try Trace(timeline.chromeTrace()).runs.isEmpty)
     }
 
-    @Test func waitingForOthersAndBeingReadyAreSlicesOfTheQueue() async throws {
+    @Test func waitingAndReadyIntervalsAreSlicesOfQueue() async throws {
         let (queue, other) = (OperationQueue(), suspendedQueue())
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -116,7 +116,7 @@ struct TimelineTests {
         }
     }
 
-    @Test func aChainThatRunsInOneBatchIsShownInOrder() async throws {
+    @Test func chainOfOneBatchIsShownInOrder() async throws {
         let queue = suspendedQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -139,7 +139,7 @@ struct TimelineTests {
         #expect(sorted == stride(from: 0, to: 300, by: 3).map { "\($0)" })
     }
 
-    @Test func asynchronousWorkIsOnTheLanesOfItsQueue() async throws {
+    @Test func asyncOperationsAreShownOnLanesOfTheirQueue() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -167,7 +167,7 @@ struct TimelineTests {
         #expect(trace.arrows == ["fetch → after"])
     }
 
-    @Test func asManyLanesAsRunAtTheSameTime() async throws {
+    @Test func lanesDoNotExceedWidth() async throws {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 3
         let timeline = OperationTimeline()
@@ -211,7 +211,7 @@ struct TimelineTests {
 
     private struct Failed: Error {}
 
-    @Test func eachAttemptIsShownWithItsEnd() async throws {
+    @Test func eachAttemptIsShownWithItsOutcome() async throws {
         struct Busy: Error {}
         let queue = OperationQueue()
         let timeline = OperationTimeline()
@@ -228,7 +228,7 @@ struct TimelineTests {
         for (run, next) in zip(runs, runs.dropFirst()) { #expect(run.end <= next.start) }
     }
 
-    @Test func subclassesAreShownByTheirThreadOrByTheirTask() async throws {
+    @Test func subclassesAreShownByThreadOrTask() async throws {
         final class Plain: Operation, @unchecked Sendable {}
         let queue = OperationQueue()
         let timeline = OperationTimeline()
@@ -243,7 +243,7 @@ struct TimelineTests {
         #expect(trace.run("dispatched")?.process != trace.run("Plain")?.process)
     }
 
-    @Test func aCancelledOperationIsShownOnlyWhereItWaited() async throws {
+    @Test func cancelledOperationIsShownOnlyWhileWaiting() async throws {
         let queue = suspendedQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -261,7 +261,7 @@ struct TimelineTests {
         #expect(Set(waited) == ["other", "plain", "waits"])
     }
 
-    @Test func anOperationThatIsCancelledWhileItRunsSaysSo() async throws {
+    @Test func operationCancelledWhileRunningIsShownAsCancelled() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -279,7 +279,7 @@ struct TimelineTests {
         #expect(trace.run("long")?.argument("outcome") == "cancelled")
     }
 
-    @Test func whatRunsIsShownUntilNow() async throws {
+    @Test func runningOperationIsShownUntilNow() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -301,7 +301,7 @@ struct TimelineTests {
         #expect(after.runs.count == 1)
     }
 
-    @Test func waitsInsideOfAnOperationAreShown() async throws {
+    @Test func waitsInsideOperationAreShown() async throws {
         let (queue, inner) = (OperationQueue(), OperationQueue())
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -317,7 +317,7 @@ struct TimelineTests {
         await queue.addOperations([whole, after], waitUntilFinished: false)
         await onThread {
             _ = waits.wait()
-            // Until it is known to wait.
+            // Until the library knows of the wait.
             while queue.operations.first?.explain().description.contains("waits for") == false {
                 sched_yield()
             }
@@ -327,14 +327,14 @@ struct TimelineTests {
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
         #expect(trace.blocked.count == 1)
-        #expect(trace.arrows == ["whole → after"], "it leads from the operation, not from its wait")
+        #expect(trace.arrows == ["whole → after"], "it starts at the operation, not at its wait")
         let (wait, run) = (trace.blocked.first, trace.run("whole"))
         #expect(wait?.thread == run?.thread)
         #expect((wait?.start ?? 0) >= (run?.start ?? 1) && (wait?.end ?? 1) <= (run?.end ?? 0))
         #expect(trace.run("part") == nil, "its queue is not recorded")
     }
 
-    @Test func namesMayHoldAnything() async throws {
+    @Test func namesMayContainAnyCharacter() async throws {
         let queue = OperationQueue()
         queue.name = "\"quoted\"\\ \n\t\u{1}"
         let timeline = OperationTimeline()
@@ -346,7 +346,7 @@ struct TimelineTests {
         #expect(trace.run(name)?.argument("queue") == queue.label)
     }
 
-    @Test func aBarrierIsShown() async throws {
+    @Test func barrierIsShown() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
@@ -357,7 +357,7 @@ struct TimelineTests {
 
     // MARK: Limits
 
-    @Test func beyondTheLimitEventsAreDroppedAndCounted() async throws {
+    @Test func eventsBeyondLimitAreDroppedAndCounted() async throws {
         let queue = serialQueue()
         let timeline = OperationTimeline(limit: 40)
         timeline.record(queue)
@@ -373,7 +373,7 @@ struct TimelineTests {
         #expect(trace.events.contains { $0.name.contains("events were dropped") })
     }
 
-    @Test func aLimitOfNothingKeepsNothing() async throws {
+    @Test func limitOfZeroKeepsNothing() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline(limit: 0)
         timeline.record(queue)
@@ -384,7 +384,7 @@ struct TimelineTests {
 
     // MARK: Beginning and ending
 
-    @Test func nothingIsRecordedBeforeAndAfter() async throws {
+    @Test func nothingIsRecordedBeforeStartOrAfterStop() async throws {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         await queue.addOperations([block("before")], waitUntilFinished: true)
@@ -400,7 +400,7 @@ struct TimelineTests {
         #expect(!queue.isWatched)
     }
 
-    @Test func operationsThatWaitAlreadyAreShownFromThen() async throws {
+    @Test func waitingOperationsAreShownFromStartOfRecording() async throws {
         let queue = suspendedQueue()
         let operations = [block("ready"), Operation(), block("waits")]
         operations[2].addDependency(operations[1])
@@ -414,7 +414,7 @@ struct TimelineTests {
         #expect(trace.runs.count == 3)
     }
 
-    @Test func anotherTimelineTakesTheQueueOver() async throws {
+    @Test func anotherTimelineTakesOverQueue() async throws {
         let queue = OperationQueue()
         let (first, second) = (OperationTimeline(), OperationTimeline())
         first.record(queue)
@@ -430,7 +430,7 @@ struct TimelineTests {
         #expect(try Trace(second.chromeTrace()).runs.map(\.name).sorted() == ["three", "two"])
     }
 
-    @Test func aTimelineThatIsLetGoOfStopsAndAQueueIsNotKept() async {
+    @Test func releasedTimelineStopsRecordingAndDoesNotRetainItsQueue() async {
         let queue = OperationQueue()
         do {
             let timeline = OperationTimeline()
@@ -472,7 +472,7 @@ struct TimelineTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func aFileHasWhatTheTextHasAndReplacesAnOlderOne() async throws {
+    @Test func fileContainsTraceAndReplacesOlderFile() async throws {
         let folder = temporaryFolder()
         let path = "\(folder)/run.json"
         defer {
@@ -489,12 +489,12 @@ struct TimelineTests {
             try timeline.write(to: path)
             #expect(read(path) == timeline.chromeTrace())
         }
-        // Nothing else is left there: else it could not be removed.
+        // Removing the folder succeeds only if it is empty.
         unlink(path)
         #expect(rmdir(folder) == 0)
     }
 
-    @Test func aFileThatCannotBeWrittenIsAnError() {
+    @Test func unwritablePathThrows() {
         let error = #expect(throws: OperationTimeline.WriteError.self) {
             try OperationTimeline().write(to: "/nowhere/at/all.json")
         }
@@ -504,7 +504,7 @@ struct TimelineTests {
 
     // MARK: Stress
 
-    @Test func manyThreadsRecordWhileSomebodyLooks() async throws {
+    @Test func threadsRecordWhileTraceIsRead() async throws {
         let queues = (0..<3).map { _ in OperationQueue() }
         let timeline = OperationTimeline(limit: 100_000)
         for queue in queues { timeline.record(queue) }

@@ -26,30 +26,30 @@ struct UnfinishedQueuesTests {
         #expect(entry(of: queue) == nil)
     }
 
-    @Test func whatADeadlineOrAGroupWillEndIsNotStuck() async {
+    @Test func queueThatDeadlineOrGroupWillEndIsNotStuck() async {
         let late = suspendedQueue()
         late.add(.deadline(in: .seconds(3600))) {}
         #expect(entry(of: late)?.isStuck == false)
         late.cancelAllOperations()
 
         let (serial, waiting) = (serialQueue(), OperationQueue())
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         serial.addOperation {
-            begun.send()
-            goOn.wait()
+            began.send()
+            proceed.wait()
         }
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         let member = BlockOperation {}
         serial.addOperation(GroupOperation("group") { member })
         let next = BlockOperation {}
         next.addDependency(member)
         waiting.addOperation(next)
         #expect(entry(of: waiting)?.isStuck == false)
-        goOn.send()
+        proceed.send()
         await waiting.drain()
     }
 
-    @Test func aSuspendedQueueIsListedWithItsReason() async {
+    @Test func suspendedQueueIsListedWithReason() async {
         let queue = suspendedQueue()
         queue.name = "Uploads"
         queue.addOperation(Operation())
@@ -61,7 +61,7 @@ struct UnfinishedQueuesTests {
         await queue.drain()
     }
 
-    @Test func aQueueThatWaitsForOneThatRunsIsNotStuck() async {
+    @Test func queueThatWaitsForRunningOperationIsNotStuck() async {
         let (queue, other) = (OperationQueue(), OperationQueue())
         let (began, mayEnd) = (Signal(), Signal())
         let first = BlockOperation {
@@ -84,8 +84,8 @@ struct UnfinishedQueuesTests {
         await queue.drain()
     }
 
-    @Test func oneThatWasLetGoOfIsKnownAsSuch() async {
-        let name = "let go of \(UInt64.random(in: 0 ... .max))"
+    @Test func abandonedQueueIsRecognized() async {
+        let name = "abandoned \(UInt64.random(in: 0 ... .max))"
         do {
             let queue = suspendedQueue()
             queue.name = name
@@ -94,8 +94,8 @@ struct UnfinishedQueuesTests {
         func entry() -> OperationsDiagnostics.UnfinishedQueue? {
             OperationsDiagnostics.unfinishedQueues().first { $0.queue.name == name }
         }
-        // A worker may have a reference for a moment, and so may others who look. One look counts
-        // as a whole: at the next somebody else may be looking. It is itself a reference.
+        // A worker or another test may have a reference for a moment, and an entry is a reference
+        // itself. So all values come from one entry, which is released before the next one.
         var seen = entry()
         while seen?.isAbandoned == false {
             seen = nil
@@ -106,14 +106,14 @@ struct UnfinishedQueuesTests {
         let report = seen.flatMap { OperationsDiagnostics.report(on: [$0]) }
         #expect(report?.contains(name) == true)
         #expect(report?.contains("nobody has a reference to this queue any more") == true)
-        // Not for ever in the list of this process.
+        // Removes the queue from the list of this process.
         let queue = seen?.queue
         queue?.isSuspended = false
         await queue?.drain()
         #expect(entry() == nil)
     }
 
-    @Test func atExitLostQueuesAreReported() async {
+    @Test func abandonedQueuesAreReportedAtExit() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent])
         {
             OperationsDiagnostics.reportsUnfinishedQueuesAtExit = true
@@ -131,7 +131,7 @@ struct UnfinishedQueuesTests {
         #expect(!text.contains("'kept'"), "\(text)")
     }
 
-    @Test func theReportAtExitCanBeTurnedOff() async {
+    @Test func reportAtExitCanBeTurnedOff() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent])
         {
             OperationsDiagnostics.reportsUnfinishedQueuesAtExit = false
@@ -142,7 +142,7 @@ struct UnfinishedQueuesTests {
         #expect(!text.contains("Operations:"), "\(text)")
     }
 
-    @Test func queuesThatComeAndGoWhileSomebodyLooks() async {
+    @Test func queuesMayComeAndGoDuringListing() async {
         await withTaskGroup { group in
             for _ in 0..<4 {
                 group.addTask {

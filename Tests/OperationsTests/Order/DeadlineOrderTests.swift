@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// The earliest deadline first.
+/// Operations with the earliest deadline start first.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DeadlineOrderTests {
     private func adder(
@@ -25,7 +25,7 @@ struct DeadlineOrderTests {
         return queue
     }
 
-    @Test func theEarliestGoesFirstWithinItsPriority() async {
+    @Test func earliestDeadlineGoesFirstWithinPriority() async {
         let (queue, recorder) = (queue(), Recorder<String>())
         let add = adder(queue, recorder)
         _ = add("none", nil, .normal)
@@ -39,7 +39,7 @@ struct DeadlineOrderTests {
         #expect(recorder.events == ["high", "early", "middle", "late", "none", "low"])
     }
 
-    @Test func itCanBeGivenAndTakenAwayInTheQueue() async {
+    @Test func deadlineCanBeSetAndRemovedInQueue() async {
         let (queue, recorder) = (queue(), Recorder<String>())
         let add = adder(queue, recorder)
         let a = add("a", nil, .normal)
@@ -54,7 +54,7 @@ struct DeadlineOrderTests {
         #expect(recorder.events == ["c", "a", "b", "d"])
     }
 
-    @Test func itSurvivesChangesOfThePriority() async {
+    @Test func deadlineSurvivesChangeOfPriority() async {
         let (queue, recorder) = (queue(), Recorder<String>())
         let add = adder(queue, recorder)
         _ = add("high", nil, .high)
@@ -65,8 +65,8 @@ struct DeadlineOrderTests {
         #expect(recorder.events == ["moved", "high"])
     }
 
-    /// The ring moves its operations together while one stays at its head.
-    @Test func itSurvivesThatPlacesChange() async {
+    /// The ring compacts its operations while one operation stays at its head.
+    @Test func deadlineSurvivesRenumbering() async {
         let (queue, recorder) = (queue(), Recorder<String>())
         let add = adder(queue, recorder)
         let key = Operation()
@@ -93,8 +93,8 @@ struct DeadlineOrderTests {
         #expect(recorder.events == ["early", "late"])
     }
 
-    /// Those that take no time are claimed several at once.
-    @Test func oneWithADeadlineGoesBeforeWhatLiesInABatch() async {
+    /// Workers claim several short operations at once.
+    @Test func operationWithDeadlineOvertakesClaimedBatch() async {
         let queue = serialQueue()
         queue.claimsSeveral()
         queue.isSuspended = true
@@ -111,7 +111,7 @@ struct DeadlineOrderTests {
         #expect(recorder.events.prefix(2) == ["adds", "urgent"])
     }
 
-    @Test func manyThreadsMayGiveDeadlinesWhileOthersAdd() async {
+    @Test func threadsMaySetDeadlinesWhileOthersAdd() async {
         let count = 10_000 / slowness
         let queue = OperationQueue()
         let runs = Tally()

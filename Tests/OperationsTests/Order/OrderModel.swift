@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// A time that stands still until it is told to go on.
+/// A clock that stands still until the test advances it.
 final class StoppedClock: Sendable {
     private let time = Atomic<Int64>(1_000)
 
@@ -12,7 +12,7 @@ final class StoppedClock: Sendable {
     func advance(by nanoseconds: Int64) { time.add(nanoseconds, ordering: .relaxed) }
 }
 
-/// A queue that runs what it would start next when it is told to, on the calling thread.
+/// A queue that runs its next operation on request, on the calling thread.
 final class StepQueue: Sendable {
     let queue = OperationQueue()
     let clock = StoppedClock()
@@ -23,7 +23,7 @@ final class StepQueue: Sendable {
         queue.clock = { [clock] in clock.now }
     }
 
-    // Dispatch refuses to let go of one that was never active.
+    // Dispatch does not allow the release of an inactive queue.
     deinit { underlying.activate() }
 
     func step() { queue.runNext(on: .dispatch(underlying)) }
@@ -34,13 +34,13 @@ final class StepQueue: Sendable {
 }
 
 extension OperationQueue {
-    /// Makes it believe that its operations take so little time that workers had best claim several
-    /// at once.
+    /// Makes the queue assume that its operations are so short that workers should claim several of
+    /// them at once.
     func claimsSeveral() { event { $0.typicalNanoseconds = 100 } }
 }
 
-/// What a queue should do next, by the plain meaning of its settings, however long it takes to find
-/// that out.
+/// Computes what a queue should do next by the plain meaning of its settings, without regard to
+/// speed.
 struct OrderModel {
     struct Item {
         let number: Int
@@ -67,7 +67,7 @@ struct OrderModel {
 
     mutating func remove(_ number: Int) { items.removeAll { $0.number == number } }
 
-    /// What may be next; several, if nothing says which.
+    /// The operations that may be next; several, if the settings do not decide between them.
     func candidates(now: Int64) -> Set<Int> {
         var eligible: [Item] = []
         for (index, item) in items.enumerated() {

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Operations
 
-/// Every order, with deadlines, ageing, barriers, changes of priorities and places, against the
-/// plain meaning.
+/// Compares every order, with deadlines, ageing, barriers, and changes of priorities and places,
+/// with `OrderModel`.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderModelTests {
-    /// Not plain, and so asked whether it is ready.
-    private final class Asked: Operation, @unchecked Sendable {
+    /// An operation outside the fast path: the queue calls its `isReady`.
+    private final class Subclass: Operation, @unchecked Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
         override func main() { body() }
@@ -21,7 +21,7 @@ struct OrderModelTests {
         let recorder = Recorder<Int>()
         var model = OrderModel()
         var operations: [Int: Operation] = [:]
-        /// What the operations that are not ready wait for.
+        /// The dependencies of the operations that are not ready.
         var keys: [Int: Operation] = [:]
         var seen = 0
 
@@ -51,7 +51,7 @@ struct OrderModelTests {
                         readySince: steps.clock.now))
                 return steps.queue.addBarrierBlock(body)
             }
-            let operation = random.happens(2, in: 3) ? BlockOperation(block: body) : Asked(body)
+            let operation = random.happens(2, in: 3) ? BlockOperation(block: body) : Subclass(body)
             let isReady = random.happens(3, in: 4)
             var item = OrderModel.Item(number: number, priority: priority(), turn: number)
             operation.queuePriority = item.priority
@@ -120,7 +120,7 @@ struct OrderModelTests {
             }
         }
 
-        mutating func arrange() {
+        mutating func changeSettings() {
             let before = (model.order, model.span)
             model.order = OperationQueueOrder.allCases[random.below(3)]
             steps.queue.order = model.order
@@ -128,15 +128,15 @@ struct OrderModelTests {
                 model.span = random.happens(1, in: 3) ? nil : Int64(1 + random.below(40))
                 steps.queue.ageing = model.span.map { .nanoseconds($0) }
             }
-            let hadAges = before.0 != .fifo && before.1 != nil
-            // The two are set one after the other.
-            guard !hadAges || model.order == .fifo || model.span == nil else { return }
+            let wasAgeing = before.0 != .fifo && before.1 != nil
+            // The order and the ageing are set one after the other.
+            guard !wasAgeing || model.order == .fifo || model.span == nil else { return }
             for item in model.items where item.readySince != nil {
                 model.change(item.number) { $0.readySince = steps.clock.now }
             }
         }
 
-        /// What has run since was next, each when it ran.
+        /// Expects that each operation that has run since was a candidate when it ran.
         mutating func check() {
             let values = recorder.events
             for number in values[seen...] {
@@ -164,7 +164,7 @@ struct OrderModelTests {
             case 10..<12: changePriority()
             case 12: changeDeadline()
             case 13: if random.happens(1, in: 3) { cancel() }
-            case 14: if random.happens(1, in: 4) { arrange() }
+            case 14: if random.happens(1, in: 4) { changeSettings() }
             case 15: steps.clock.advance(by: Int64(random.below(30)))
             case 16:
                 steps.queue.maxConcurrentOperationCount =
@@ -175,7 +175,7 @@ struct OrderModelTests {
     }
 
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func whatStartsNextIsWhatTheSettingsSay(seed: UInt64) async {
+    func nextOperationMatchesModel(seed: UInt64) async {
         var run = Run(seed: seed)
         for _ in 0..<1_500 / slowness * 2 { run.disturb() }
         while !run.keys.isEmpty { run.makeReady() }

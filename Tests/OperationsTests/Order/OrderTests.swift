@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-/// Strictly as added, and the last first.
+/// The orders `fifo` and `lifo`.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderTests {
     private func named(
@@ -15,7 +15,7 @@ struct OrderTests {
         return operation
     }
 
-    /// Nothing could start, whatever the workers do.
+    /// Whether no operation can start, whatever the workers do.
     private func holdsBackAll(_ queue: OperationQueue) -> Bool {
         queue.event { $0.best() == nil }
     }
@@ -23,7 +23,7 @@ struct OrderTests {
     // MARK: First in, first out
 
     @Test(arguments: [10, 3_000])
-    func aStrictQueueDoesNotLookAtPriorities(count: Int) async {
+    func fifoQueueIgnoresPriorities(count: Int) async {
         let queue = serialQueue()
         queue.order = .fifo
         let recorder = Recorder<Int>()
@@ -38,7 +38,7 @@ struct OrderTests {
     }
 
     @Test(arguments: [1, -1])
-    func anOperationThatIsNotReadyHoldsBackThoseBehindIt(width: Int) async {
+    func unreadyOperationHoldsBackLaterOperations(width: Int) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = width
         queue.order = .fifo
@@ -53,7 +53,7 @@ struct OrderTests {
         if width == 1 { #expect(recorder.events == ["first", "second"]) }
     }
 
-    @Test func aCancelledOneLeavesFreely() async {
+    @Test func cancelledOperationLeavesOutOfOrder() async {
         let queue = serialQueue()
         queue.order = .fifo
         let (key, first, second) = (Operation(), named("first"), named("second"))
@@ -66,36 +66,36 @@ struct OrderTests {
         #expect(!key.isFinished)
     }
 
-    @Test func theWidthSaysHowManyRunAtATime() async {
+    @Test func fifoQueueRespectsWidth() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         queue.order = .fifo
         let occupancy = Occupancy()
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         for _ in 0..<6 {
             queue.addOperation {
                 occupancy.enter()
-                begun.send()
-                goOn.wait()
+                began.send()
+                proceed.wait()
                 occupancy.leave()
             }
         }
-        for _ in 0..<2 { #expect(await begun.arrives()) }
+        for _ in 0..<2 { #expect(await began.arrives()) }
         #expect(occupancy.now == 2)
-        for _ in 0..<6 { goOn.send() }
+        for _ in 0..<6 { proceed.send() }
         await queue.drain()
         #expect(occupancy.highest == 2)
     }
 
-    /// An operation that another one makes ready follows it at once in the usual order.
-    @Test func aDependentDoesNotOvertake() async {
+    /// In the default order, an operation that another one makes ready follows it at once.
+    @Test func dependentDoesNotOvertakeInFIFOQueue() async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.order = .fifo
         let (key, recorder) = (Operation(), Recorder<Int>())
         let operations = (0..<3).map { number in BlockOperation { recorder.record(number) } }
         operations[1].addDependency(key)
-        // Ready before the one in between is, when nothing else is.
+        // Becomes ready before the operation in between, while no other operation is ready.
         operations[2].addDependency(operations[0])
         await queue.addOperations(operations, waitUntilFinished: false)
         queue.isSuspended = false
@@ -106,7 +106,7 @@ struct OrderTests {
         #expect(recorder.events == [0, 1, 2])
     }
 
-    @Test func barriersHoldInAStrictQueue() async {
+    @Test func barriersHoldInFIFOQueue() async {
         let queue = OperationQueue()
         queue.order = .fifo
         let recorder = Recorder<String>()
@@ -122,8 +122,8 @@ struct OrderTests {
         #expect(recorder.events == ["before", "barrier", "behind"])
     }
 
-    /// Its `isReady` says no when it is added, and yes later.
-    @Test func oneThatSaysNoKeepsItsTurn() async {
+    /// `isReady` is false when the operation is added, and true later.
+    @Test func operationThatBecomesReadyLaterKeepsItsTurn() async {
         final class Fickle: Operation, @unchecked Sendable {
             let isOpen = Locked(false)
             let body: @Sendable () -> Void
@@ -144,7 +144,7 @@ struct OrderTests {
         #expect(recorder.events == [0, 1])
     }
 
-    @Test func aStrictQueueIsInOrderWhateverDisturbsIt() async {
+    @Test func fifoOrderHoldsDespiteDisturbances() async {
         let count = 20_000 / slowness
         let queue = serialQueue()
         queue.order = .fifo
@@ -177,7 +177,7 @@ struct OrderTests {
     // MARK: Last in, first out
 
     @Test(arguments: [10, 3_000])
-    func theLastGoesFirstAmongEqualPriorities(count: Int) async {
+    func lastGoesFirstAmongEqualPriorities(count: Int) async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.order = .lifo
@@ -196,8 +196,8 @@ struct OrderTests {
         #expect(recorder.events == expected.map(\.number))
     }
 
-    /// Also when those before it take so little time that workers claim several at once.
-    @Test func whatIsAddedMeanwhileGoesFirst() async {
+    /// Also if the other operations are so short that workers claim several at once.
+    @Test func operationAddedMeanwhileGoesFirst() async {
         let queue = serialQueue()
         queue.claimsSeveral()
         queue.isSuspended = true
@@ -216,7 +216,7 @@ struct OrderTests {
 
     // MARK: Changing
 
-    @Test func theOrderCanBeChangedAtAnyTime() async {
+    @Test func orderCanBeChangedAtAnyTime() async {
         let count = 10_000 / slowness
         let queue = OperationQueue()
         let runs = Tally()
@@ -243,12 +243,12 @@ struct OrderTests {
         }
         await queue.drain()
         #expect(runs.value == count + (count + 500) / 501)
-        // A worker that was to run what others have run gives its slot back a little later.
+        // A worker whose operations were run by other workers returns its slot a little later.
         #expect(await comesTrue { queue.snapshot { $0.running == 0 } })
         #expect(queue.snapshot { $0.readyCount == 0 && $0.rescheduled.isEmpty })
     }
 
-    @Test func theMainQueueKeepsItsOrder() {
+    @Test func mainQueueKeepsItsOrder() {
         OperationQueue.main.order = .lifo
         OperationQueue.main.ageing = .seconds(1)
         #expect(OperationQueue.main.order == .priority && OperationQueue.main.ageing == nil)
@@ -256,7 +256,7 @@ struct OrderTests {
 
     // MARK: Explaining
 
-    @Test func theStrictOrderIsExplained() {
+    @Test func fifoOrderIsExplained() {
         let queue = suspendedQueue()
         queue.name = "mail"
         queue.order = .fifo
@@ -275,7 +275,7 @@ struct OrderTests {
         queue.cancelAllOperations()
     }
 
-    @Test func anOrderThatCanNeverBeKeptIsExplained() {
+    @Test func impossibleFIFOOrderIsExplained() {
         let queue = OperationQueue()
         queue.name = "mail"
         queue.order = .fifo
@@ -287,8 +287,8 @@ struct OrderTests {
         queue.cancelAllOperations()
     }
 
-    /// An operation that comes back from a batch was ready before, too.
-    @Test func equalsKeepTheOrderInWhichTheyWereMoved() {
+    /// An operation that returns from a batch becomes ready for the second time.
+    @Test func equalOperationsKeepOrderOfRescheduling() {
         var moved = RescheduledOperations()
         for place in 0..<4 {
             moved.move(place, number: 4)
@@ -309,8 +309,9 @@ struct OrderTests {
         #expect(order == [0, 1, 2, 3])
     }
 
-    /// One with a deadline goes by its place, and so behind those that were moved before it came.
-    @Test func oneThatWasMovedGoesBeforeWhatCameThen() {
+    /// An operation with a deadline is ordered by its place, and so comes behind operations that
+    /// were rescheduled before it was added.
+    @Test func rescheduledOperationGoesBeforeLaterAdditions() {
         var moved = RescheduledOperations()
         moved.setDeadline(7, at: 3)
         moved.setDeadline(7, at: 0)

@@ -5,62 +5,62 @@ import Testing
 
 @testable import Operations
 
-/// What a listener of a queue is told, in which order, and what it can put around bodies.
+/// The events that a queue observer receives, their order, and how it can wrap operation bodies.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct ListenerTests {
+struct QueueObserverTests {
     private enum Marker {
         @TaskLocal static var value = ""
     }
 
-    private final class Listener: QueueObserver {
-        let heard = Recorder<String>()
+    private final class RecordingQueueObserver: QueueObserver {
+        let recorder = Recorder<String>()
 
         func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
         {
-            operation.name.map { Witness($0, self) }
+            operation.name.map { RecordingOperationObserver($0, self) }
         }
-        func listeningEnded() { heard.record("over") }
+        func listeningEnded() { recorder.record("over") }
     }
 
-    private final class Witness: OperationObserver {
+    private final class RecordingOperationObserver: OperationObserver {
         let name: String
-        let ears: Listener
+        let queueObserver: RecordingQueueObserver
 
-        init(_ name: String, _ listener: Listener) {
+        init(_ name: String, _ listener: RecordingQueueObserver) {
             self.name = name
-            ears = listener
+            queueObserver = listener
         }
 
-        private func hear(_ event: String) { ears.heard.record("\(name) \(event)") }
+        private func record(_ event: String) { queueObserver.recorder.record("\(name) \(event)") }
 
-        var listener: any QueueObserver { ears }
-        func operationAdded() { hear("added") }
+        var listener: any QueueObserver { queueObserver }
+        func operationAdded() { record("added") }
         func operationStarted(_ operation: Operation, waiting: Duration?) {
-            hear(waiting == nil ? "started" : "started after a wait")
+            record(waiting == nil ? "started" : "started after a wait")
         }
         func perform(_ body: () -> Void) { Marker.$value.withValue(name, operation: body) }
         func perform(_ body: @Sendable () async -> Void) async {
             await Marker.$value.withValue(name) { await body() }
         }
         func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
-            hear("ran out of time")
+            record("ran out of time")
         }
         func operationReturned(_ operation: Operation, _ attempt: OperationAttempt) {
-            hear("returned: \(attempt.error.map { "\($0)" } ?? "fine")")
+            record("returned: \(attempt.error.map { "\($0)" } ?? "fine")")
         }
         func operationEnded(_ operation: Operation, _ end: OperationEnd) {
             let why = end.error.map { ", \($0)" } ?? end.reason.map { ", \($0)" } ?? ""
-            hear("\(end.outcome)\(why)\(end.running == nil ? ", never ran" : "")")
+            record("\(end.outcome)\(why)\(end.running == nil ? ", never ran" : "")")
         }
-        func listeningEnded() { hear("over") }
+        func listeningEnded() { record("over") }
     }
 
     private struct Broken: Error, CustomStringConvertible {
         var description: String { "broken" }
     }
 
-    @Test func aListenerIsToldOfEachOperation() async {
-        let listener = Listener()
+    @Test func observerReceivesEventsOfEachOperation() async {
+        let listener = RecordingQueueObserver()
         let queue = serialQueue()
         let listening = queue.listen(listener)
         for (name, operation) in [("block", BlockOperation {}), ("other", Operation())] {
@@ -77,7 +77,7 @@ struct ListenerTests {
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         _ = try? await queue.add("later") {}.value
         #expect(
-            listener.heard.events == [
+            listener.recorder.events == [
                 "block added", "block started after a wait", "block finished",
                 "other added", "other started after a wait", "other finished",
                 "cancelled added", "cancelled cancelled, nobody wants it, never ran",
@@ -85,8 +85,8 @@ struct ListenerTests {
             ])
     }
 
-    @Test func attemptsAreTold() async {
-        let listener = Listener()
+    @Test func observerReceivesEventsOfEachAttempt() async {
+        let listener = RecordingQueueObserver()
         let queue = OperationQueue()
         _ = queue.listen(listener)
         let attempts = Tally()
@@ -96,42 +96,42 @@ struct ListenerTests {
         await operation.finished()
         await queue.drain()
         #expect(
-            listener.heard.events == [
+            listener.recorder.events == [
                 "flaky added", "flaky started after a wait", "flaky returned: broken",
                 "flaky started after a wait", "flaky returned: broken",
                 "flaky started after a wait", "flaky finished",
             ])
     }
 
-    @Test func anExpiryIsToldBeforeTheEnd() async {
-        let (listener, clock) = (Listener(), ManualClock())
+    @Test func expiryIsReportedBeforeEnd() async {
+        let (listener, clock) = (RecordingQueueObserver(), ManualClock())
         let queue = OperationQueue(clock)
         _ = queue.listen(listener)
-        let begun = Signal()
+        let began = Signal()
         let slow = queue.add("slow", .timeout(.milliseconds(5))) {
-            begun.send()
+            began.send()
             try await untilCancelled()
         }
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         await clock.advance(by: .milliseconds(5), whenSleepers: 1)
         await slow.finished()
         #expect(slow.error is OperationTimeout)
         await queue.drain()
-        let told = listener.heard.events
-        #expect(told.dropLast().last == "slow ran out of time")
-        #expect(told.last == "slow failed, 'slow' took longer than 5 ms")
+        let events = listener.recorder.events
+        #expect(events.dropLast().last == "slow ran out of time")
+        #expect(events.last == "slow failed, 'slow' took longer than 5 ms")
     }
 
-    /// Every kind of body, on every way to it.
+    /// Every kind of body, on every path that runs it.
     @Test(arguments: [false, true])
-    func aWitnessIsAroundEachBody(isScope: Bool) async throws {
+    func observerWrapsEachBody(isScope: Bool) async throws {
         final class Subclass: Operation, @unchecked Sendable {
             let seen: Recorder<String>
             init(_ seen: Recorder<String>) { self.seen = seen }
             override func main() { seen.record("\(name ?? "") \(Marker.value)") }
         }
         let seen = Recorder<String>()
-        let listener = Listener()
+        let listener = RecordingQueueObserver()
         let add: @Sendable (OperationQueue) -> Void = { queue in
             _ = queue.listen(listener)
             queue.add("block") { seen.record("block \(Marker.value)") }
@@ -148,7 +148,7 @@ struct ListenerTests {
                 await Task.yield()
                 seen.record("urgent \(Marker.value)")
             }
-            // Two threads have to take part.
+            // The two blocks need two threads.
             let (one, other) = (Signal(), Signal())
             let several = BlockOperation {
                 one.send()
@@ -165,7 +165,7 @@ struct ListenerTests {
             subclass.name = "subclass"
             queue.addOperation(several)
             queue.addOperation(subclass)
-            // Whom nobody witnesses has what is in force anyway.
+            // An operation without an observer sees the value of its surroundings.
             queue.addOperation { seen.record("nobody \(Marker.value)") }
         }
         if isScope {
@@ -181,33 +181,33 @@ struct ListenerTests {
         #expect(seen.events.sorted() == expected.sorted())
     }
 
-    @Test func aNewListenerPutsTheOldOneOutOfItsPlace() async {
-        let (first, second) = (Listener(), Listener())
+    @Test func newObserverReplacesPreviousOne() async {
+        let (first, second) = (RecordingQueueObserver(), RecordingQueueObserver())
         let queue = suspendedQueue()
         let listening = queue.listen(first)
         queue.add("early") {}
         _ = queue.listen(second)
-        // It is not the one that listens any more.
+        // The first observer has already been replaced.
         listening.end()
         queue.add("late") {}
         queue.isSuspended = false
         await queue.drain()
-        #expect(first.heard.events.prefix(3) == ["early added", "over", "early over"])
+        #expect(first.recorder.events.prefix(3) == ["early added", "over", "early over"])
         #expect(
-            second.heard.events == ["late added", "late started after a wait", "late finished"])
+            second.recorder.events == ["late added", "late started after a wait", "late finished"])
     }
 
-    @Test func neitherListenerNorOperationIsKept() async {
-        weak var listener: Listener?
+    @Test func observationRetainsNeitherQueueNorOperation() async {
+        weak var listener: RecordingQueueObserver?
         weak var operation: Operation?
         weak var queue: OperationQueue?
         let listening: QueueObservation
         do {
-            let ears = Listener()
+            let queueObserver = RecordingQueueObserver()
             let own = OperationQueue()
-            listening = own.listen(ears)
+            listening = own.listen(queueObserver)
             let added = own.add("kept by nobody") {}
-            (listener, operation, queue) = (ears, added, own)
+            (listener, operation, queue) = (queueObserver, added, own)
             await added.finished()
             await own.drain()
         }
@@ -215,6 +215,6 @@ struct ListenerTests {
         #expect(listener != nil)
         // The queue is gone: there is nothing to end.
         listening.end()
-        #expect(listener?.heard.events.contains("over") == false)
+        #expect(listener?.recorder.events.contains("over") == false)
     }
 }

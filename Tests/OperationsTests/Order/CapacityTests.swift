@@ -5,15 +5,15 @@ import Testing
 
 @testable import Operations
 
-/// Waiting until a queue has fewer operations.
+/// Waits for capacity: until a queue has fewer operations than a limit.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
-struct RoomTests {
-    /// Waits until so many stand in line.
-    private func line(of queue: OperationQueue, has count: Int) async {
+struct CapacityTests {
+    /// Suspends until the queue has `count` capacity waiters.
+    private func waiterCount(of queue: OperationQueue, reaches count: Int) async {
         while queue.snapshot({ $0.room.waiterCount }) != count { await Task.yield() }
     }
 
-    /// A waiter that says when it was admitted, and gives its place back when it is told to.
+    /// A task that waits for capacity, records its admission, and uses its place for an operation.
     private func waiter(
         _ name: String, _ queue: OperationQueue, below limit: Int, _ recorder: Recorder<String>
     ) -> Task<Void, any Error> {
@@ -33,7 +33,7 @@ struct RoomTests {
         queue.snapshot { $0.room.waiterCount == 0 && $0.room.placeCount == 0 }
     }
 
-    @Test func whereThereIsRoomNobodyWaits() async throws {
+    @Test func nothingWaitsBelowLimit() async throws {
         let queue = suspendedQueue()
         try await queue.waitForRoom(below: 1)
         queue.addOperation {}
@@ -44,30 +44,30 @@ struct RoomTests {
         queue.cancelAllOperations()
     }
 
-    @Test func whoCameFirstIsServedFirst() async throws {
+    @Test func waitersAreAdmittedInOrder() async throws {
         let (queue, recorder) = (suspendedQueue(), Recorder<String>())
         queue.maxConcurrentOperationCount = 1
         let operations = (0..<3).map { _ in BlockOperation {} }
         await queue.addOperations(operations, waitUntilFinished: false)
         var waiters: [Task<Void, any Error>] = []
-        // The second would have room before the first.
+        // There would be capacity for the second waiter before the first.
         for (name, limit) in [("a", 1), ("b", 3), ("c", 1)] {
             waiters.append(waiter(name, queue, below: limit, recorder))
-            await line(of: queue, has: waiters.count)
+            await waiterCount(of: queue, reaches: waiters.count)
         }
         operations[1].cancel()
         await operations[1].waitUntilFinished()
         #expect(queue.snapshot { $0.room.waiterCount == 3 && $0.room.placeCount == 0 })
         queue.isSuspended = false
         for waiter in waiters { try await waiter.value }
-        // The first two are let in together, and each says so when its task comes to it.
+        // The first two are admitted together, and each task records that when it resumes.
         #expect(recorder.events.sorted() == ["a", "b", "c"])
         #expect(recorder.events.filter { $0 != "b" } == ["a", "c"])
         await queue.drain()
         #expect(isQuiet(queue))
     }
 
-    @Test func aPlaceCountsUntilItIsGivenBack() async throws {
+    @Test func placeCountsUntilReturned() async throws {
         let (queue, recorder) = (OperationQueue(), Recorder<String>())
         func hold(_ body: () async -> Void) async throws {
             let place = try await queue.reserveRoom(below: 1)
@@ -77,7 +77,7 @@ struct RoomTests {
         var second: Task<Void, any Error>?
         try await hold {
             second = waiter("second", queue, below: 1, recorder)
-            await line(of: queue, has: 1)
+            await waiterCount(of: queue, reaches: 1)
             #expect(recorder.events == [])
         }
         try await second?.value
@@ -86,23 +86,23 @@ struct RoomTests {
         #expect(isQuiet(queue))
     }
 
-    @Test func aCancelledTaskWaitsNoMore() async throws {
+    @Test func cancelledTaskStopsWaiting() async throws {
         let (queue, recorder) = (suspendedQueue(), Recorder<String>())
         for _ in 0..<3 { queue.addOperation {} }
         let first = waiter("first", queue, below: 1, recorder)
-        await line(of: queue, has: 1)
+        await waiterCount(of: queue, reaches: 1)
         let second = waiter("second", queue, below: 4, recorder)
-        await line(of: queue, has: 2)
+        await waiterCount(of: queue, reaches: 2)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
-        // It stood in the way.
+        // The first waiter held back the second.
         try await second.value
         #expect(recorder.events.sorted() == ["first gave up", "second"])
         #expect(isQuiet(queue))
         queue.cancelAllOperations()
     }
 
-    @Test func oneThatWasCancelledBeforeDoesNotBegin() async {
+    @Test func cancelledTaskDoesNotBeginToWait() async {
         let queue = OperationQueue()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -123,79 +123,79 @@ struct RoomTests {
         return queue
     }
 
-    @Test func whatHasFinishedInABatchIsNotCounted() async throws {
+    @Test func finishedOperationOfBatchIsNotCounted() async throws {
         // The monitor thread may reclaim the batch of a worker that makes no progress.
         for _ in 0..<100 {
             let queue = batchingQueue()
-            let (begun, goOn) = (Signal(), Signal())
+            let (began, proceed) = (Signal(), Signal())
             queue.addOperation {}
             queue.addOperation {
-                begun.send()
-                goOn.wait()
+                began.send()
+                proceed.wait()
             }
             queue.isSuspended = false
-            #expect(await begun.arrives())
+            #expect(await began.arrives())
             let isOneBatch = queue.snapshot { $0.batches.first?.taken.count == 2 }
             try await queue.waitForRoom(below: 2)
-            goOn.send()
+            proceed.send()
             await queue.drain()
             if isOneBatch { return }
         }
         Issue.record("there was no batch")
     }
 
-    /// The first of a batch finishes while somebody waits, and the next one runs on.
+    /// The first operation of a batch finishes while a task waits, and the next one keeps running.
     @Test(arguments: [true, false])
-    func whatFinishesInABatchGivesRoom(isFirstWait: Bool) async throws {
+    func finishedOperationOfBatchFreesCapacity(isFirstWait: Bool) async throws {
         let (queue, recorder) = (batchingQueue(), Recorder<String>())
         if !isFirstWait { try await queue.waitForRoom(below: 1) }
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         for _ in 0..<2 {
             queue.addOperation {
-                begun.send()
-                goOn.wait()
+                began.send()
+                proceed.wait()
             }
         }
         queue.isSuspended = false
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         let waiter = waiter("waiter", queue, below: 2, recorder)
-        await line(of: queue, has: 1)
-        goOn.send()
+        await waiterCount(of: queue, reaches: 1)
+        proceed.send()
         try await waiter.value
         #expect(queue.operationCount == 2)
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(isQuiet(queue))
     }
 
-    /// A chain, of which each one would follow in the batch of the one before.
+    /// A chain in which each operation would follow in the batch of the previous one.
     @Test(arguments: [true, false])
-    func whatFollowsInABatchKeepsNoRoom(isFirstWait: Bool) async throws {
+    func followerInBatchDoesNotDelayCapacity(isFirstWait: Bool) async throws {
         let (queue, recorder) = (batchingQueue(), Recorder<String>())
         if !isFirstWait { try await queue.waitForRoom(below: 1) }
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let chain = (0..<2).map { _ in
             BlockOperation {
-                begun.send()
-                goOn.wait()
+                began.send()
+                proceed.wait()
             }
         }
         chain[1].addDependency(chain[0])
         await queue.addOperations(chain, waitUntilFinished: false)
         queue.isSuspended = false
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         let waiter = waiter("waiter", queue, below: 2, recorder)
-        await line(of: queue, has: 1)
-        goOn.send()
+        await waiterCount(of: queue, reaches: 1)
+        proceed.send()
         try await waiter.value
         #expect(!chain[1].isFinished)
-        goOn.send()
+        proceed.send()
         await queue.drain()
     }
 
     // MARK: Many
 
-    @Test func producersNeverExceedTheLimit() async throws {
+    @Test func producersNeverExceedLimit() async throws {
         final class Token: Sendable {
             static let alive = Atomic<Int>(0)
             static let mostAlive = Atomic<Int>(0)
@@ -228,13 +228,13 @@ struct RoomTests {
         await queue.drain()
         #expect(runs.value == share * producers)
         #expect(occupancy.highest <= limit)
-        // Workers let go of what has run a little later.
+        // Workers release finished operations a little later.
         #expect(Token.mostAlive.load(ordering: .relaxed) <= limit + 1_000)
         #expect(queue.snapshot { $0.ring.capacity } <= 1_024)
         #expect(isQuiet(queue))
     }
 
-    @Test func cancellationsLoseNoPlaceAndNoTask() async {
+    @Test func cancellationsLoseNoCapacityAndNoTask() async {
         let queue = OperationQueue()
         let (admitted, gaveUp, count) = (Tally(), Tally(), 20_000 / slowness)
         await withTaskGroup(of: Void.self) { group in
