@@ -6,11 +6,11 @@ import OperationsTelemetry
 import TestSupport
 import Testing
 
-/// A process has one hook for findings, and other tests have it: so each of these is in a process
-/// of its own.
+/// A process has one handler of findings, which other tests use. So each of these tests runs in a
+/// process of its own.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DiagnosticsLogTests {
-    @Test func findingsGoToALoggerByOneCall() async {
+    @Test func oneCallSendsFindingsToLogger() async {
         await #expect(processExitsWith: .success) {
             let log = InMemoryLogHandler()
             OperationsDiagnostics.report(to: Logger(label: "findings") { _ in log })
@@ -38,7 +38,7 @@ struct DiagnosticsLogTests {
         }
     }
 
-    @Test func telemetryDoesNotLookAtFailuresOnBehalfOfTheProgram() async {
+    @Test func telemetryDoesNotMarkFailuresAsObserved() async {
         await #expect(processExitsWith: .success) {
             let log = InMemoryLogHandler()
             OperationsDiagnostics.report(to: Logger(label: "findings") { _ in log })

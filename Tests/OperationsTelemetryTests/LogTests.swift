@@ -9,7 +9,7 @@ import Tracing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct LogTests {
-    @Test func failuresAreErrorsAndAllElseIsForDebugging() async throws {
+    @Test func failuresAreErrorsAndOtherEventsAreDebug() async throws {
         let observed = Observed()
         let queue = observed.queue
         await queue.add("fine") {}.finished()
@@ -47,7 +47,7 @@ struct LogTests {
         #expect(entries[4].metadata["duration"] == nil)
     }
 
-    @Test func whatDependsOnAFailureSaysSo() async {
+    @Test func cancelledDependentLogsFailureAsReason() async {
         let observed = Observed()
         let upload = observed.queue.add("upload") { () throws -> Int in throw Broken() }
         let receipt = observed.queue.add("receipt", after: upload) { _ in }
@@ -59,7 +59,7 @@ struct LogTests {
         #expect(entry?.metadata["reason"] == "'upload' failed: no connection")
     }
 
-    @Test func theLevelOfTheLoggerHolds() async {
+    @Test func levelOfLoggerIsRespected() async {
         let observed = Observed(level: .error)
         observed.queue.isSuspended = true
         observed.queue.add("unwanted") {}.cancel()
@@ -83,8 +83,8 @@ struct LogTests {
         #expect(observed.count("operations.stalls") >= 1)
     }
 
-    /// A provider finds the span in the task, as that of a tracing backend does.
-    @Test func messagesAreWrittenWhereTheSpanIsCurrent() async throws {
+    /// The metadata provider finds the span in the task, as the one of a tracing backend does.
+    @Test func messagesAreLoggedInsideTheirSpan() async throws {
         var handler = InMemoryLogHandler()
         handler.metadataProvider = Logger.MetadataProvider {
             ServiceContext.current?.inMemorySpanContext.map { ["span": "\($0.spanID)"] } ?? [:]

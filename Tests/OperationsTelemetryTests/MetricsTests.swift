@@ -50,7 +50,7 @@ struct MetricsTests {
         #expect(observed.metrics.timers.count == 6)
     }
 
-    @Test func gaugesFollowWhatWaitsAndWhatRuns() async {
+    @Test func gaugesFollowPendingAndExecutingOperations() async {
         let observed = Observed()
         let queue = observed.queue
         queue.maxConcurrentOperationCount = 1
@@ -72,7 +72,7 @@ struct MetricsTests {
         #expect(observed.gauge("operations.pending") == 0)
     }
 
-    @Test func timesAreOfTheRightSize() async {
+    @Test func timersRecordPlausibleDurations() async {
         let observed = Observed()
         observed.queue.isSuspended = true
         let operation = observed.queue.add { await Task.yield() }
@@ -87,7 +87,7 @@ struct MetricsTests {
         #expect(running.allSatisfy { (0..<60_000_000_000).contains($0) })
     }
 
-    @Test func attemptsAreTimedOneByOne() async {
+    @Test func attemptsAreTimedSeparately() async {
         let observed = Observed()
         let attempts = Tally()
         let flaky = observed.queue.add(
@@ -108,7 +108,7 @@ struct MetricsTests {
         #expect(observed.gauge("operations.executing") == 0)
     }
 
-    @Test func anOperationThatIsCancelledBetweenTwoAttemptsIsPending() async {
+    @Test func operationBetweenAttemptsIsPending() async {
         let observed = Observed()
         let flaky = observed.queue.add(
             "flaky", .retry(5, backoff: .constant(.seconds(3600)))
@@ -121,11 +121,11 @@ struct MetricsTests {
         #expect(observed.ended("cancelled") == 1)
         #expect(observed.gauge("operations.pending") == 0)
         #expect(observed.gauge("operations.executing") == 0)
-        // It ran once, not until it was cancelled.
+        // The operation ran once, and not until it was cancelled.
         #expect(observed.times("operations.running.duration").count == 1)
     }
 
-    @Test func periodicOperationsRunWithoutEnding() async {
+    @Test func periodicOperationEndsOnlyOnce() async {
         let observed = Observed()
         let tick = observed.queue.add("tick", .every(.milliseconds(1))) {}
         #expect(await comesTrue { observed.spans("tick").count >= 3 })
@@ -137,13 +137,13 @@ struct MetricsTests {
         #expect(observed.gauge("operations.pending") == 0)
     }
 
-    @Test func queuesWithoutANameShareOne() async {
+    @Test func unnamedQueuesShareOneName() async {
         let observed = Observed(name: nil)
         await observed.queue.add {}.finished()
         #expect(observed.count("operations.added", [("queue", "unnamed")]) == 1)
     }
 
-    @Test func namesOfOperationsAreADimensionOnlyIfWanted() async {
+    @Test func operationNamesAreDimensionOnlyIfRequested() async {
         var options = TelemetryOptions()
         options.namesOperations = true
         options.operationNameLimit = 2
@@ -174,7 +174,7 @@ struct MetricsTests {
         #expect(observed.count("operations.ended") == 1)
     }
 
-    @Test func nothingIsMadeForWhomNobodyListens() async {
+    @Test func noMetricIsCreatedWithoutBackend() async {
         let metrics = TestMetrics()
         await withMetricsFactory(metrics) {
             let queue = OperationQueue()
@@ -184,7 +184,7 @@ struct MetricsTests {
         #expect(metrics.counters.isEmpty)
     }
 
-    @Test func theCurrentFactoryIsTheDefault() async {
+    @Test func currentFactoryIsDefault() async {
         let metrics = TestMetrics()
         await withMetricsFactory(metrics) {
             let queue = OperationQueue()
@@ -195,7 +195,7 @@ struct MetricsTests {
         #expect(metrics.counterTotal(label: "operations.added") == 1)
     }
 
-    @Test func subclassesOfEveryKindAreCounted() async {
+    @Test func everyKindOfSubclassIsCounted() async {
         final class Classic: Operation, @unchecked Sendable {
             override func main() {}
         }
@@ -204,7 +204,7 @@ struct MetricsTests {
         }
         let observed = Observed()
         let classic = Classic()
-        classic.addExecutionDependencies()
+        classic.addFinishedDependency()
         await observed.queue.addOperations(
             [classic, Typed(), Operation(), BlockOperation()], waitUntilFinished: true)
         await observed.drain()
@@ -214,8 +214,8 @@ struct MetricsTests {
 }
 
 extension Operation {
-    /// One that has finished is no obstacle.
-    fileprivate func addExecutionDependencies() {
+    /// Adds a dependency that has finished, and so holds back nothing.
+    fileprivate func addFinishedDependency() {
         let first = Operation()
         first.start()
         addDependency(first)

@@ -8,7 +8,7 @@ import Tracing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SpanTests {
-    @Test func anOperationIsAChildOfWhereItWasAdded() async throws {
+    @Test func spanIsChildOfSpanThatAddedItsOperation() async throws {
         let observed = Observed()
         let request = observed.tracer.withSpan("request") { request in
             observed.queue.add("block") {}
@@ -29,7 +29,7 @@ struct SpanTests {
         #expect(observed.tracer.activeSpans.isEmpty)
     }
 
-    @Test func aSpanSaysWhatBecameOfTheOperation() async throws {
+    @Test func spanRecordsOutcomeOfOperation() async throws {
         let observed = Observed()
         await observed.queue.add("fine") {}.finished()
         await observed.queue.add("broken") { throw Broken() }.fails()
@@ -71,7 +71,7 @@ struct SpanTests {
         #expect(cancelled.status == nil)
     }
 
-    @Test func whatNeverBeganHasNoSpan() async {
+    @Test func unstartedOperationHasNoSpan() async {
         let observed = Observed()
         observed.queue.isSuspended = true
         observed.queue.add {}.cancel()
@@ -82,7 +82,7 @@ struct SpanTests {
         #expect(observed.tracer.activeSpans.isEmpty)
     }
 
-    @Test func allAttemptsAreInOneSpan() async throws {
+    @Test func allAttemptsShareOneSpan() async throws {
         let observed = Observed()
         let attempts = Tally()
         let flaky = observed.queue.add(
@@ -105,7 +105,7 @@ struct SpanTests {
         }
     }
 
-    /// Every kind of body, on every way to it.
+    /// Every kind of body, on every path that runs it.
     @Test func spansInBodiesAreNested() async throws {
         final class Classic: Operation, @unchecked Sendable {
             let work: @Sendable () -> Void
@@ -142,7 +142,7 @@ struct SpanTests {
             await Task.yield()
             mark("again")
         }
-        // Two threads have to take part.
+        // The two blocks need two threads.
         let (one, other) = (Signal(), Signal())
         let several = BlockOperation {
             one.send()
@@ -171,14 +171,14 @@ struct SpanTests {
             #expect(inside.count == counts[name] ?? 1)
             #expect(inside.allSatisfy { $0.parentSpanID == span.spanID }, "\(name)")
         }
-        // A worker carries nothing over to what it runs next.
+        // A worker carries no span over to its next operation.
         let quiet = OperationQueue()
         for _ in 1...100 { quiet.add("quiet") { mark("quiet") } }
         await quiet.finished()
         #expect(observed.spans("in quiet").allSatisfy { $0.parentSpanID == nil })
     }
 
-    @Test func operationsThatAddOthersAreTheirParents() async throws {
+    @Test func addingOperationIsParentOfAddedOne() async throws {
         let observed = Observed()
         let queue = observed.queue
         let outer = queue.add("outer") { queue.add("inner") {} }
@@ -200,8 +200,8 @@ struct SpanTests {
         #expect(linked == dependencies && linked.count == 2)
     }
 
-    /// The request's span is current in all that belongs to it, with telemetry of the scope's queue
-    /// and without.
+    /// The span of the request is an ancestor of all spans in the scope, with and without telemetry
+    /// of the scope's queue.
     @Test(arguments: [false, true])
     func contextFlowsIntoScopes(isReported: Bool) async throws {
         let tracer = InMemoryTracer()
@@ -232,7 +232,7 @@ struct SpanTests {
         #expect(inside.compactMap(\.parentSpanID).sorted() == parents.sorted())
     }
 
-    @Test func queuesOfATestSchedulerReportToo() throws {
+    @Test func queuesOfTestSchedulerReportSpans() throws {
         let tracer = InMemoryTracer()
         let scheduler = TestScheduler(seed: 1)
         let queue = scheduler.makeQueue()
@@ -249,7 +249,7 @@ struct SpanTests {
         #expect(Set(spans.compactMap(\.parentSpanID)) == Set(parents))
     }
 
-    @Test func theCurrentTracerIsTheDefault() async {
+    @Test func currentTracerIsDefault() async {
         let tracer = InMemoryTracer()
         await withTracer(tracer) {
             let queue = OperationQueue()

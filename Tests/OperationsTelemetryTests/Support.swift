@@ -7,7 +7,7 @@ import Operations
 import OperationsTelemetry
 import Testing
 
-/// A queue and what it reported, to backends that keep it all.
+/// A queue with backends that keep everything it reports.
 struct Observed {
     let queue: OperationQueue
     let metrics = TestMetrics()
@@ -32,17 +32,17 @@ struct Observed {
         metrics.counterTotal(label: label, dimensions: dimensions)
     }
 
-    /// How many operations ended in a way.
+    /// The number of operations that ended with an outcome.
     func ended(_ outcome: String) -> Int64 {
         count("operations.ended", [("queue", "tests"), ("outcome", outcome)])
     }
 
-    /// What a gauge shows; the share of all dimensions together.
+    /// The value of a gauge, summed over all dimensions.
     func gauge(_ label: String) -> Double {
         metrics.meters(label: label).reduce(0) { $0 + ($1.lastValue ?? 0) }
     }
 
-    /// What a timer has recorded.
+    /// The values that a timer has recorded.
     func times(_ label: String, _ dimensions: [(String, String)] = []) -> [Int64] {
         metrics.timers(label: label, dimensions: dimensions).flatMap(\.values)
     }
@@ -65,7 +65,7 @@ struct Broken: Error, CustomStringConvertible {
 }
 
 extension TypedOperation {
-    /// Waits for a failure that is made on purpose, and looks at it, so that nobody is told of it.
+    /// Waits for a deliberate failure, and reads its error so that it is not reported as unobserved.
     func fails() async {
         await finished()
         #expect(error != nil)

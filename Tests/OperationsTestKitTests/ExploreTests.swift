@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ExploreTests {
-    /// Two people look at a balance, wait for a moment and take what they saw.
+    /// Two people read a balance, suspend, and then withdraw from it.
     private func race(_ scheduler: TestScheduler) throws {
         let account = Account(balance: 100)
         let queue = scheduler.makeQueue()
@@ -21,7 +21,7 @@ struct ExploreTests {
         try check(account.balance >= 0, "the balance is \(account.balance)")
     }
 
-    @Test func aRaceIsFoundAndShrunk() throws {
+    @Test func raceIsFoundAndShrunk() throws {
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore(schedules: 1_000, seed: 17, race)
         }
@@ -39,13 +39,13 @@ struct ExploreTests {
         #expect(text.contains("To repeat it: TestScheduler(replaying: \"2:2\")"))
     }
 
-    @Test func theFailureCanBeRepeated() throws {
+    @Test func failureCanBeReplayed() throws {
         #expect(throws: CheckFailure.self) { try race(TestScheduler(replaying: "2:2")) }
         try race(TestScheduler(replaying: ""))
     }
 
-    @Test func aLongFailureThatChanceHasFoundIsShrunkToo() throws {
-        // Many switches are needed, more than those of the systematic half.
+    @Test func longFailureFoundByRandomSearchIsShrunk() throws {
+        // The failure needs more switches than the systematic half of the search makes.
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore(schedules: 4_000, seed: 3) { scheduler in
                 let order = Recorder<String>()
@@ -64,13 +64,13 @@ struct ExploreTests {
             }
         }
         #expect(failure.number > 2_000)
-        // All of "a" and "b" in turns, and "other" at the end without a choice.
+        // "a" and "b" alternate, and "other" comes at the end without a choice.
         let choices = failure.schedule.split(separator: " ")
         #expect(choices.count <= 9, "\(failure)")
         #expect(failure.names.suffix(5).allSatisfy { $0.hasSuffix("'other'") }, "\(failure)")
     }
 
-    @Test func whatHoldsInAllSchedulesHolds() throws {
+    @Test func correctProgramPassesAllSchedules() throws {
         var orders: Set<[String]> = []
         let exploration = try explore(schedules: 1_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
@@ -80,11 +80,11 @@ struct ExploreTests {
             try check(queue.operationCount == 0)
         }
         #expect(exploration.isComplete)
-        // Two starts and two ends, each end behind its start.
+        // The orders of two starts and two ends, with each end after its start.
         #expect(orders.count == 6)
     }
 
-    @Test func noScheduleIsRunTwice() throws {
+    @Test func noScheduleRunsTwice() throws {
         var seen: Set<String> = []
         let exploration = try explore(schedules: 2_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
@@ -96,7 +96,7 @@ struct ExploreTests {
         #expect(exploration.scheduleCount == seen.count)
     }
 
-    @Test func aWakeUpThatIsLostIsFound() throws {
+    @Test func lostWakeUpIsFound() throws {
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore { scheduler in
                 let gate = TestGate()
@@ -120,7 +120,7 @@ struct ExploreTests {
         #expect(failure.description.contains("'wait' is executing on queue 'queue 1'"))
     }
 
-    @Test func aBodyThatRunsNothingFails() throws {
+    @Test func bodyThatRunsNothingFails() throws {
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore { scheduler in scheduler.makeQueue().addOperation {} }
         }
@@ -130,7 +130,7 @@ struct ExploreTests {
         }
     }
 
-    @Test func aBodyWhoseOperationsAreHeldBackHasRun() throws {
+    @Test func bodyWithSuspendedOperationsPasses() throws {
         try explore { scheduler in
             let queue = scheduler.makeQueue()
             queue.isSuspended = true
@@ -140,25 +140,25 @@ struct ExploreTests {
         }
     }
 
-    @Test func whatIsLeftIsEnded() throws {
-        final class Witness: Sendable {}
-        weak var witness: Witness?
+    @Test func remainingOperationsAreEnded() throws {
+        final class Token: Sendable {}
+        weak var freed: Token?
         try explore(schedules: 1) { scheduler in
             let queue = scheduler.makeQueue()
-            let new = Witness()
-            witness = new
+            let token = Token()
+            freed = token
             let gate = TestGate()
             queue.add {
                 await gate.wait()
-                withExtendedLifetime(new) {}
+                withExtendedLifetime(token) {}
             }
             queue.isSuspended = false
             try scheduler.runUntilIdle()
         }
-        #expect(witness == nil)
+        #expect(freed == nil)
     }
 
-    @Test func aFailureThatDoesNotComeBackIsSaidToBeOne() throws {
+    @Test func unrepeatableFailureIsReportedAsSuch() throws {
         var count = 0
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore { _ in
@@ -170,7 +170,7 @@ struct ExploreTests {
         #expect(failure.description.contains("does not do the same each time"))
     }
 
-    @Test func anExplorationOfNothingIsAMistake() async {
+    @Test func explorationOfZeroSchedulesStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             try explore(schedules: 0) { _ in }
@@ -178,7 +178,7 @@ struct ExploreTests {
         expect(result, says: "an exploration of 0 schedules finds nothing: give it 1 or more")
     }
 
-    @Test func checksSayWhereTheyAre() {
+    @Test func checkFailuresNameTheirLocation() {
         let failure = #expect(throws: CheckFailure.self) { try check(false, "wrong") }
         #expect(failure?.file == "OperationsTestKitTests/ExploreTests.swift")
         #expect(failure?.description.hasSuffix(": check failed: wrong") == true)

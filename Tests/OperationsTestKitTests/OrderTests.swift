@@ -4,7 +4,7 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// The same number gives the same order, another one another.
+/// The same seed gives the same order, and different seeds give different orders.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderTests {
     private actor Ledger {
@@ -12,8 +12,8 @@ struct OrderTests {
         func add(_ number: Int) { total += number }
     }
 
-    /// What happens on two queues with everything that has a choice in it.
-    private func happens(_ scheduler: TestScheduler) throws -> [String] {
+    /// Runs a program with every kind of scheduling choice on two queues, and returns its events.
+    private func run(_ scheduler: TestScheduler) throws -> [String] {
         let events = Recorder<String>()
         let narrow = scheduler.makeQueue(width: 2, name: "narrow")
         let wide = scheduler.makeQueue(name: "wide")
@@ -45,24 +45,24 @@ struct OrderTests {
         return events.events + scheduler.names
     }
 
-    @Test func theSameSeedGivesTheSameOrderAThousandTimes() throws {
-        let first = try happens(TestScheduler(seed: 5))
+    @Test func sameSeedGivesSameOrderAThousandTimes() throws {
+        let first = try run(TestScheduler(seed: 5))
         for _ in 0..<1_000 {
-            let again = try happens(TestScheduler(seed: 5))
+            let again = try run(TestScheduler(seed: 5))
             guard again == first else {
-                Issue.record("\(first) was once \(again)")
+                Issue.record("\(again) differs from \(first)")
                 return
             }
         }
     }
 
-    @Test func theSameSeedGivesTheSameOrderInsideAndOutsideOfTasks() async throws {
-        let here = try happens(TestScheduler(seed: 9))
-        let elsewhere = try await Task.detached { try happens(TestScheduler(seed: 9)) }.value
-        let main = try await MainActor.run { try happens(TestScheduler(seed: 9)) }
+    @Test func sameSeedGivesSameOrderInsideAndOutsideTasks() async throws {
+        let here = try run(TestScheduler(seed: 9))
+        let elsewhere = try await Task.detached { try run(TestScheduler(seed: 9)) }.value
+        let main = try await MainActor.run { try run(TestScheduler(seed: 9)) }
         let thread = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                continuation.resume(returning: Result { try happens(TestScheduler(seed: 9)) })
+                continuation.resume(returning: Result { try run(TestScheduler(seed: 9)) })
             }
         }
         #expect(here == elsewhere)
@@ -70,23 +70,23 @@ struct OrderTests {
         #expect(try here == thread.get())
     }
 
-    @Test func otherSeedsGiveOtherOrders() throws {
+    @Test func differentSeedsGiveDifferentOrders() throws {
         var orders: Set<[String]> = []
-        for seed in 0..<100 { orders.insert(try happens(TestScheduler(seed: UInt64(seed)))) }
+        for seed in 0..<100 { orders.insert(try run(TestScheduler(seed: UInt64(seed)))) }
         #expect(orders.count == 100)
     }
 
-    @Test func aScheduleCanBeRepeated() throws {
+    @Test func scheduleCanBeReplayed() throws {
         for seed in 0..<20 {
             let scheduler = TestScheduler(seed: UInt64(seed))
-            let first = try happens(scheduler)
+            let first = try run(scheduler)
             let again = TestScheduler(replaying: scheduler.schedule)
-            #expect(try happens(again) == first)
+            #expect(try run(again) == first)
             #expect(again.schedule == scheduler.schedule)
         }
     }
 
-    @Test func theEmptyScheduleSwitchesAsLittleAsPossible() throws {
+    @Test func emptyScheduleSwitchesAsLittleAsPossible() throws {
         let scheduler = TestScheduler(replaying: "")
         let queue = scheduler.makeQueue()
         for name in ["a", "b"] {
@@ -102,7 +102,7 @@ struct OrderTests {
             ])
     }
 
-    @Test func whatHasNoNameHasANumber() throws {
+    @Test func unnamedOperationsAreNumbered() throws {
         let scheduler = TestScheduler(replaying: "")
         let queue = scheduler.makeQueue()
         queue.addOperation {}
@@ -117,7 +117,7 @@ struct OrderTests {
             ])
     }
 
-    @Test func qualitiesOfServiceChangeNothing() throws {
+    @Test func qualityOfServiceChangesNothing() throws {
         let scheduler = TestScheduler(replaying: "")
         let queue = scheduler.makeQueue()
         queue.qualityOfService = .userInitiated
@@ -129,7 +129,7 @@ struct OrderTests {
                 || scheduler.names == ["start 'b'", "start 'a'", "resume 'a'", "resume 'b'"])
     }
 
-    @Test func stepsAreMadeOneByOne() throws {
+    @Test func runOneMakesSingleStep() throws {
         let scheduler = TestScheduler(replaying: "")
         let events = Recorder<Int>()
         let queue = scheduler.makeQueue(width: 1)
@@ -147,7 +147,7 @@ struct OrderTests {
         #expect(!scheduler.runOne())
     }
 
-    @Test func operationsOfSeveralSlotsBeginInAnyOrder() throws {
+    @Test func concurrentOperationsStartInAnyOrder() throws {
         var orders: Set<[Int]> = []
         let exploration = try explore { scheduler in
             let events = Recorder<Int>()
@@ -160,8 +160,8 @@ struct OrderTests {
         #expect(orders.count == 6)
     }
 
-    @Test func taskLocalValuesAreThereInTheBodies() throws {
-        for made in [true, false] {
+    @Test func bodiesInheritTaskLocalValues() throws {
+        for hasPriority in [true, false] {
             let scheduler = TestScheduler(seed: 1)
             let queue = scheduler.makeQueue()
             let operation = Local.$value.withValue(7) {
@@ -171,7 +171,7 @@ struct OrderTests {
                     return [before, Local.value]
                 }
             }
-            if made { operation.queuePriority = .high }
+            if hasPriority { operation.queuePriority = .high }
             queue.addOperation(operation)
             try scheduler.run()
             let isInTask = withUnsafeCurrentTask { $0 != nil }
@@ -179,7 +179,7 @@ struct OrderTests {
         }
     }
 
-    @Test func whatWasMadeBeforeAnySchedulerRunsToo() async {
+    @Test func operationCreatedBeforeSchedulerRuns() async {
         await #expect(processExitsWith: .success) {
             let steps = Recorder<Int>()
             let operation = TypedOperation {
@@ -209,7 +209,7 @@ struct OrderTests {
         #expect(OperationQueue.current !== queue)
     }
 
-    @Test func aTaskAwaitsWhatIsDrivenFromElsewhere() async throws {
+    @Test func taskMayAwaitOperationDrivenElsewhere() async throws {
         let scheduler = TestScheduler(seed: 3)
         let queue = scheduler.makeQueue()
         let operation = queue.add {

@@ -3,7 +3,7 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// What queues promise, with every schedule or many.
+/// The guarantees of queues, under every schedule or under many.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QueueTests {
     @Test(arguments: [true, false]) func prioritiesHold(areAsync: Bool) throws {
@@ -28,14 +28,13 @@ struct QueueTests {
         }
     }
 
-    @Test func onlyAsManyAreOvertakenAsThereAreSlots() throws {
+    @Test func overtakingIsLimitedByWidth() throws {
         let exploration = try explore(schedules: 3_000) { scheduler in
             let events = Recorder<Int>()
             let queue = scheduler.makeQueue(width: 2)
             for number in 0..<5 { queue.addOperation { events.record(number) } }
             try scheduler.run()
-            // The n-th to be taken is the n-th or one behind in the order, unless it is the one
-            // that waits.
+            // With two slots, an operation runs at most one position early.
             for (turn, number) in events.events.enumerated() {
                 try check(number <= turn + 1, "\(events.events)")
             }
@@ -43,7 +42,7 @@ struct QueueTests {
         #expect(exploration.isComplete)
     }
 
-    @Test func theWidthIsNeverExceeded() throws {
+    @Test func widthIsNeverExceeded() throws {
         try explore(schedules: 500) { scheduler in
             let changes = Recorder<Int>()
             let queue = scheduler.makeQueue(width: 2)
@@ -117,7 +116,7 @@ struct QueueTests {
         }
     }
 
-    @Test func whatIsSuspendedStartsNothing() throws {
+    @Test func suspendedQueueStartsNothing() throws {
         try explore(schedules: 300) { scheduler in
             let events = Recorder<Int>()
             let (queue, other) = (scheduler.makeQueue(width: 1), scheduler.makeQueue())
@@ -139,7 +138,7 @@ struct QueueTests {
         }
     }
 
-    @Test func nothingBeginsBehindWhatIsCancelled() throws {
+    @Test func nothingStartsAfterCancelAll() throws {
         try explore(schedules: 500) { scheduler in
             let events = Recorder<String>()
             let (queue, other) = (scheduler.makeQueue(), scheduler.makeQueue())
@@ -163,7 +162,7 @@ struct QueueTests {
         }
     }
 
-    @Test func allBlocksOfAnOperationAreRunInAnyOrder() throws {
+    @Test func blocksOfOperationRunInAnyOrder() throws {
         var orders: Set<[Int]> = []
         try explore(schedules: 500) { scheduler in
             let events = Recorder<Int>()
@@ -177,7 +176,7 @@ struct QueueTests {
         #expect(orders.count == 6)
     }
 
-    @Test func waitersAndObserversAreTold() throws {
+    @Test func waitersAndObserversAreNotified() throws {
         try explore(schedules: 200) { scheduler in
             let counts = Recorder<Int>()
             let queue = scheduler.makeQueue()
@@ -196,7 +195,7 @@ struct QueueTests {
         }
     }
 
-    @Test func aLongChainOfPlainOperationsIsAlwaysTheSame() throws {
+    @Test func longChainOfBlocksRunsInOrder() throws {
         let scheduler = TestScheduler(seed: 1)
         let queue = scheduler.makeQueue()
         let events = Recorder<Int>()
@@ -212,7 +211,7 @@ struct QueueTests {
         #expect(scheduler.steps.count == 1_000)
     }
 
-    @Test func operationsOfWorkersAndOfASchedulerDependOnEachOther() async throws {
+    @Test func workerAndSchedulerOperationsMayDependOnEachOther() async throws {
         let scheduler = TestScheduler(seed: 1)
         let (driven, real) = (scheduler.makeQueue(), OperationQueue())
         let first = driven.add("first") { 1 }
@@ -220,7 +219,7 @@ struct QueueTests {
         let third = driven.add("third", after: second) { $0 + 1 }
         try scheduler.runUntilIdle()
         #expect(try await second.value == 2)
-        // What the worker says arrives with the end of its operation.
+        // The worker notifies the dependent at the end of its operation.
         while !third.isFinished {
             try scheduler.runUntilIdle()
             await Task.yield()

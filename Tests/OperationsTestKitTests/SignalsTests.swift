@@ -6,7 +6,7 @@ import Testing
 /// Gates and recorders, on queues of workers.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SignalsTests {
-    @Test func aGateLetsTasksAndThreadsGoOn() async {
+    @Test func gateReleasesTasksAndThreads() async {
         let queue = OperationQueue()
         let gate = TestGate()
         let events = Recorder<String>()
@@ -29,7 +29,7 @@ struct SignalsTests {
         #expect(await gate.wait())
     }
 
-    @Test func workersThatWaitAtAGateAreMadeUpFor() async {
+    @Test func workersBlockedAtGateAreCompensated() async {
         let queue = OperationQueue()
         let gate = TestGate()
         for _ in 0..<64 { queue.addOperation { gate.wait() } }
@@ -37,7 +37,7 @@ struct SignalsTests {
         await queue.waitUntilAllOperationsAreFinished()
     }
 
-    @Test func aCancelledTaskWaitsNoLonger() async {
+    @Test func cancelledTaskStopsWaiting() async {
         let gate = TestGate()
         let events = Recorder<Int>()
         let before = Task {
@@ -55,7 +55,7 @@ struct SignalsTests {
         #expect(await during.value == (false, []))
     }
 
-    @Test func aRecorderKeepsTheOrder() async {
+    @Test func recorderKeepsOrder() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         let events = Recorder<Int>()

@@ -3,7 +3,7 @@ import OperationsTestKit
 import TestSupport
 import Testing
 
-/// What a scheduler says about operations that cannot go on.
+/// What a scheduler reports about operations that cannot proceed.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct StuckTests {
     private let scheduler = TestScheduler(seed: 1)
@@ -17,7 +17,7 @@ struct StuckTests {
         return operations
     }
 
-    @Test func operationsThatAwaitEachOther() throws {
+    @Test func operationsAwaitingEachOtherAreReported() throws {
         let queue = scheduler.makeQueue(name: "office")
         let other = Recorder<Operation>()
         let first = queue.add("first") { await other.waits(for: 1)[0].waitUntilFinished() }
@@ -29,7 +29,7 @@ struct StuckTests {
         #expect(operations[0].explanation.contains("'first' → 'second' → 'first' is a cycle"))
     }
 
-    @Test func queuesThatAwaitEachOther() throws {
+    @Test func queuesAwaitingEachOtherAreReported() throws {
         let (a, b) = (scheduler.makeQueue(width: 1), scheduler.makeQueue(width: 1))
         a.add("a") { await b.add("a on b") {}.waitUntilFinished() }
         b.add("b") { await a.add("b on a") {}.waitUntilFinished() }
@@ -38,7 +38,7 @@ struct StuckTests {
         #expect(operations[1].explanation.contains("the only slot of queue 'queue 1' is taken by"))
     }
 
-    @Test func anOperationBehindOneThatNobodyAdded() throws {
+    @Test func dependentOfUnaddedOperationIsReported() throws {
         let forgotten = BlockOperation {}
         forgotten.name = "forgotten"
         let dependent = BlockOperation {}
@@ -52,7 +52,7 @@ struct StuckTests {
         try scheduler.run()
     }
 
-    @Test func whatIsSuspendedIsNotStuck() throws {
+    @Test func suspendedOperationsAreNotStuck() throws {
         let suspended = scheduler.makeQueue()
         suspended.isSuspended = true
         let first = suspended.add("first") { 1 }
@@ -68,7 +68,7 @@ struct StuckTests {
         #expect(widthless.operationCount == 0)
     }
 
-    @Test func blockingWaitsStopTheProgram() async {
+    @Test func blockingWaitStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let scheduler = TestScheduler(replaying: "")
@@ -87,7 +87,7 @@ struct StuckTests {
                 + "thread runs everything else")
     }
 
-    @Test func blockingWaitsForQueuesAndGatesStopTheProgram() async {
+    @Test func blockingWaitForQueueOrGateStopsProgram() async {
         let queueWait = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -110,7 +110,7 @@ struct StuckTests {
         expect(gateWait, says: "blocks the thread of its test scheduler")
     }
 
-    @Test func aSchedulerIsNotRunByWhatItRuns() async {
+    @Test func runningSchedulerInsideItselfStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let scheduler = TestScheduler(replaying: "")
@@ -120,7 +120,7 @@ struct StuckTests {
         expect(result, says: "a test scheduler is run while it is running")
     }
 
-    @Test func aTextThatIsNoScheduleStopsTheProgram() async {
+    @Test func malformedScheduleStopsProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             _ = TestScheduler(replaying: "seventeen")
@@ -128,7 +128,7 @@ struct StuckTests {
         expect(result, says: "'seventeen' is no schedule")
     }
 
-    @Test func aQueueOfASchedulerHasNoUnderlyingQueue() {
+    @Test func queueOfSchedulerRefusesUnderlyingQueue() {
         let error = #expect(throws: OperationMisuse.self) {
             try scheduler.makeQueue().setUnderlyingQueueChecked(nil)
         }

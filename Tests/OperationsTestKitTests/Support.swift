@@ -3,7 +3,7 @@ import OperationsTestKit
 import Synchronization
 import Testing
 
-/// Each access by itself is safe; what is made of several of them need not be.
+/// Each access is thread-safe by itself, but a sequence of accesses is not.
 final class Account: Sendable {
     private let amount: Mutex<Int>
 

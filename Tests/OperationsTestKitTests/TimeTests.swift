@@ -8,7 +8,7 @@ import Testing
 struct TimeTests {
     private let scheduler = TestScheduler(seed: 1)
 
-    @Test func aDayPassesAtOnce() throws {
+    @Test func dayOfVirtualTimePassesAtOnce() throws {
         let queue = scheduler.makeQueue()
         let clock = scheduler.clock
         let day = queue.add {
@@ -22,7 +22,7 @@ struct TimeTests {
         #expect(time < .seconds(60))
     }
 
-    @Test func retriesWaitAsLongInEveryRun() throws {
+    @Test func retriesWaitEquallyLongInEveryRun() throws {
         let waits = try (0..<3).map { _ in
             let scheduler = TestScheduler(seed: 1)
             let start = scheduler.clock.now
@@ -36,7 +36,7 @@ struct TimeTests {
         #expect(waits[0] > .zero && Set(waits).count == 1)
     }
 
-    @Test func sleepersWakeInTheOrderOfTheirDeadlines() throws {
+    @Test func sleepersWakeInOrderOfDeadlines() throws {
         try explore(schedules: 200) { scheduler in
             let events = Recorder<Int>()
             let queue = scheduler.makeQueue()
@@ -51,7 +51,7 @@ struct TimeTests {
         }
     }
 
-    @Test func timersThatAreDueAtTheSameTimeFireInAnyOrder() throws {
+    @Test func timersDueAtSameTimeFireInAnyOrder() throws {
         var orders: Set<[Int]> = []
         try explore { scheduler in
             let events = Recorder<Int>()
@@ -68,7 +68,7 @@ struct TimeTests {
         #expect(orders == [[1, 2], [2, 1]])
     }
 
-    @Test func timeGoesOnOnlyAsFarAsItIsTold() throws {
+    @Test func timeAdvancesOnlyAsFarAsRequested() throws {
         let events = Recorder<Int>()
         let queue = scheduler.makeQueue()
         let clock = scheduler.clock
@@ -92,7 +92,7 @@ struct TimeTests {
         #expect(clock.now.offset == .seconds(3))
     }
 
-    @Test func whatIsCancelledSleepsNoLonger() throws {
+    @Test func cancelledOperationStopsSleeping() throws {
         let queue = scheduler.makeQueue()
         let clock = scheduler.clock
         let sleeper = queue.add { try await clock.sleep(for: .seconds(100)) }
@@ -105,7 +105,7 @@ struct TimeTests {
         #expect(clock.now.offset == .seconds(1))
     }
 
-    @Test func theTimeOfAQueueIsThatOfItsScheduler() throws {
+    @Test func queueUsesTimeOfItsScheduler() throws {
         let queue = scheduler.makeQueue()
         let events = Recorder<String>()
         let time = queue.time
@@ -125,7 +125,7 @@ struct TimeTests {
         #expect(scheduler.names.contains("timer late"))
     }
 
-    @Test func tasksOutsideMaySleepToo() async throws {
+    @Test func tasksOutsideSchedulerMaySleep() async throws {
         let clock = scheduler.clock
         let isAsleep = TestGate()
         let sleeper = Task {
@@ -134,7 +134,7 @@ struct TimeTests {
             return clock.now.offset
         }
         await isAsleep.wait()
-        // It may not have come to its timer yet.
+        // The task may not have scheduled its timer yet.
         while clock.now.offset < .seconds(10) {
             try scheduler.advance(by: .seconds(1))
             await Task.yield()
@@ -146,7 +146,7 @@ struct TimeTests {
         #expect(try await sleeper.value >= .seconds(5))
     }
 
-    @Test func whatNeverEndsIsReported() throws {
+    @Test func endlessOperationIsReported() throws {
         let scheduler = TestScheduler(seed: 1, stepLimit: 100)
         let queue = scheduler.makeQueue()
         let clock = scheduler.clock

@@ -7,12 +7,12 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BudgetTests {
-    /// Takes units until it is told to end.
+    /// Holds permits until `end` is signalled.
     private func hold(
-        _ units: Int, of budget: ConcurrencyBudget, in queue: OperationQueue = OperationQueue()
+        _ permits: Int, of budget: ConcurrencyBudget, in queue: OperationQueue = OperationQueue()
     ) -> (operation: TypedOperation<Void>, end: Signal) {
         let (started, end) = (Signal(), Signal())
-        let operation = queue.add("holder", .cost(units, of: budget)) {
+        let operation = queue.add("holder", .cost(permits, of: budget)) {
             started.send()
             end.wait()
             return
@@ -21,7 +21,7 @@ struct BudgetTests {
         return (operation, end)
     }
 
-    @Test func queuesShareWhatThereIs() async {
+    @Test func queuesSharePermits() async {
         let budget = ConcurrencyBudget(5, name: "units")
         let queues = [OperationQueue(), OperationQueue(), serialQueue()]
         let used = Locked((now: 0, highest: 0))
@@ -40,7 +40,7 @@ struct BudgetTests {
         #expect(used.withLock { $0.highest } <= 5 && budget.inUse == 0)
     }
 
-    @Test func whoWaitsTakesNoSlotAndSaysForWhat() async {
+    @Test func waiterTakesNoSlotAndExplainsItsWait() async {
         let budget = ConcurrencyBudget(512, name: "megabytes")
         let holder = hold(416, of: budget)
         let queue = serialQueue()
@@ -60,7 +60,7 @@ struct BudgetTests {
         #expect(budget.inUse == 0)
     }
 
-    @Test func aLargeCostIsNotOvertaken() async {
+    @Test func largeCostIsNotOvertaken() async {
         let budget = ConcurrencyBudget(4)
         let holder = hold(2, of: budget)
         let queue = OperationQueue()
@@ -68,7 +68,7 @@ struct BudgetTests {
         let large = queue.add("large", .cost(4, of: budget)) { order.record("large") }
         while large.isReady { await Task.yield() }
         for _ in 0..<5 { queue.add(.cost(1, of: budget)) { order.record("small") } }
-        // Two units are free all the time.
+        // Two permits are free all the time.
         await queue.add {}.waitUntilFinished()
         #expect(order.events.isEmpty && budget.inUse == 2)
         holder.end.send()
@@ -76,9 +76,10 @@ struct BudgetTests {
         #expect(order.events.first == "large" && order.events.count == 6)
     }
 
-    /// It is not ready, and so holds back those behind it, also when a slot is free.
+    /// The waiting operation is not ready, and so holds back later operations even if a slot is
+    /// free.
     @Test(arguments: [1, -1])
-    func inAStrictQueueOneThatWaitsForUnitsIsNotOvertaken(width: Int) async {
+    func permitWaiterIsNotOvertakenInFIFOQueue(width: Int) async {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
@@ -95,8 +96,8 @@ struct BudgetTests {
         if width == 1 { #expect(order.events == ["first", "second"]) }
     }
 
-    /// It was in line before the order became strict.
-    @Test func inAStrictQueueUnitsGiveNobodyPrecedence() async {
+    /// The second operation waited for its permit before the order became strict.
+    @Test func permitsGiveNoPrecedenceInFIFOQueue() async {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
@@ -111,7 +112,7 @@ struct BudgetTests {
         queue.order = .fifo
         holder.end.send()
         await holder.operation.waitUntilFinished()
-        // It may be given them for a moment.
+        // The second operation may hold the permit for a moment.
         while budget.inUse > 0 { await Task.yield() }
         #expect(queue.event { $0.best() == nil } && !second.isFinished)
         key.start()
@@ -119,7 +120,7 @@ struct BudgetTests {
         #expect(order.events == ["first", "second"] && budget.inUse == 0)
     }
 
-    @Test func oneInASuspendedQueueHoldsBackNobody() async {
+    @Test func waiterInSuspendedQueueHoldsBackNoOther() async {
         let budget = ConcurrencyBudget(4)
         let holder = hold(4, of: budget)
         let (first, second) = (OperationQueue(), OperationQueue())
@@ -131,36 +132,36 @@ struct BudgetTests {
         holder.end.send()
         await second.drain()
         #expect(order.events == ["late"] && budget.inUse == 0)
-        // Whoever offers it the units may not have done so yet.
+        // The thread that offers the permits may not have done so yet.
         #expect(await comesTrue { early.explain().description.contains("is suspended") })
         first.isSuspended = false
         await first.drain()
         #expect(order.events == ["late", "early"] && budget.inUse == 0)
     }
 
-    /// Units are only held together with a slot; otherwise these would wait for each other for
-    /// ever.
-    @Test func oneInAFullQueueHoldsBackNobody() async {
+    /// An operation holds permits only together with a slot. Otherwise these operations would wait
+    /// for each other for ever.
+    @Test func waiterInFullQueueHoldsBackNoOther() async {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)
         let (narrow, wide) = (serialQueue(), OperationQueue())
         let early = narrow.add("early", .cost(1, of: budget)) {}
         while early.isReady { await Task.yield() }
-        let (started, goOn) = (Signal(), Signal())
+        let (started, proceed) = (Signal(), Signal())
         let nested = wide.add("nested", .cost(1, of: budget)) { 1 }
         let outer = narrow.add("outer") {
             started.send()
-            goOn.wait()
+            proceed.wait()
             nested.waitUntilFinished()
         }
         #expect(await started.arrives())
         holder.end.send()
-        goOn.send()
+        proceed.send()
         await narrow.drain()
         #expect(early.isFinished && outer.isFinished && nested.isFinished)
     }
 
-    @Test func severalBudgetsAtOnceDoNotLockEachOther() async {
+    @Test func severalBudgetsDoNotDeadlock() async {
         let budgets = (0..<3).map { ConcurrencyBudget(2, name: "\($0)") }
         let queues = (0..<3).map { _ in OperationQueue() }
         var random = SeededGenerator(state: 5)
@@ -175,7 +176,7 @@ struct BudgetTests {
         #expect(runs.value == 900 && budgets.allSatisfy { $0.inUse == 0 })
     }
 
-    @Test func aCancelledWaiterLeavesTheLine() async {
+    @Test func cancelledWaiterIsRemoved() async {
         let budget = ConcurrencyBudget(2)
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
@@ -189,14 +190,14 @@ struct BudgetTests {
         await queue.drain()
     }
 
-    @Test func unitsCanBeChanged() async {
+    @Test func unitsOfBudgetCanBeChanged() async {
         let budget = ConcurrencyBudget(2)
         let holder = hold(2, of: budget)
         let queue = OperationQueue()
         let large = queue.add("large", .cost(2, of: budget)) {}
         while large.isReady { await Task.yield() }
         budget.units = 1
-        // What cannot be at all does not hold back others.
+        // A cost above the units of the budget does not hold back other operations.
         let small = queue.add("small", .cost(1, of: budget)) {}
         while small.isReady { await Task.yield() }
         holder.end.send()
@@ -207,7 +208,7 @@ struct BudgetTests {
         #expect(large.isFinished && budget.inUse == 0 && budget.units == 3)
     }
 
-    @Test func unitsAreGivenBackBetweenAttempts() async throws {
+    @Test func permitsAreReturnedBetweenAttempts() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let budget = ConcurrencyBudget(1)
@@ -227,7 +228,7 @@ struct BudgetTests {
         #expect(order.events == ["feed 1", "other", "feed 2"] && budget.inUse == 0)
     }
 
-    @Test func theMainAndUnderlyingQueuesAskToo() async {
+    @Test func mainAndUnderlyingQueuesRespectBudget() async {
         let budget = ConcurrencyBudget(1)
         let queue = OperationQueue()
         queue.underlyingQueue = DispatchQueue(label: "own")
@@ -243,7 +244,7 @@ struct BudgetTests {
         #expect(inside.highest == 1 && budget.inUse == 0)
     }
 
-    @Test func changesOfReadinessAreTold() async {
+    @Test func readinessChangesAreReported() async {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
@@ -265,7 +266,7 @@ struct BudgetTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test func aCostThatCanNeverBeMetIsRefused() async throws {
+    @Test func costAboveUnitsOfBudgetIsRefused() async throws {
         let budget = ConcurrencyBudget(512, name: "megabytes")
         let operation = named("render")
         operation.apply(.cost(300, of: budget), .cost(300, of: budget))
@@ -280,7 +281,7 @@ struct BudgetTests {
                 + "the cost, or raise the units of the budget first")
         #expect(throws: OperationMisuse.self) { try queue.addOperationsChecked([operation]) }
         budget.units = 600
-        // It once had so many: that it has fewer just now is no mistake.
+        // The budget has had enough units before, so fewer units now are no mistake.
         budget.units = 0
         try queue.addOperationChecked(operation)
         budget.units = 600
@@ -295,30 +296,30 @@ struct BudgetTests {
         expect(result, says: "'compile' costs 2 of 'licences', which has only 1")
     }
 
-    /// Against a sorted array.
+    /// Compares the queue with a sorted array.
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func aLineKeepsItsOrder(seed: UInt64) {
+    func permitQueueKeepsOrder(seed: UInt64) {
         var random = SeededGenerator(state: seed)
-        var line = PermitQueue<Int>()
+        var permitQueue = PermitQueue<Int>()
         var model: [Int] = []
         var outside = Array((0..<400).reversed())
         for _ in 0..<3_000 {
             if random.happens(1, in: 2), let ticket = outside.popLast() {
-                line.insert(ticket, ticket: ticket)
+                permitQueue.insert(ticket, ticket: ticket)
                 model.append(ticket)
                 model.sort()
             } else if !model.isEmpty {
                 let index = random.happens(1, in: 2) ? 0 : random.below(model.count)
                 let ticket = model.remove(at: index)
-                line.remove(ticket: ticket)
-                line.remove(ticket: ticket)
-                // It comes back with its old ticket, sooner or later.
+                permitQueue.remove(ticket: ticket)
+                permitQueue.remove(ticket: ticket)
+                // The member comes back with its old ticket, sooner or later.
                 outside.insert(ticket, at: random.below(outside.count + 1))
             }
-            #expect(line.first { _ in true }?.member == model.first)
-            #expect(line.count == model.count)
+            #expect(permitQueue.first { _ in true }?.member == model.first)
+            #expect(permitQueue.count == model.count)
             let ticket = random.below(400)
-            #expect(line.count(before: ticket) == model.count { $0 < ticket })
+            #expect(permitQueue.count(before: ticket) == model.count { $0 < ticket })
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct KeyTests {
-    @Test func oneThatIsUnderWayIsJoined() async throws {
+    @Test func unfinishedOperationIsJoined() async throws {
         let queue = suspendedQueue()
         let runs = Tally()
         func load(_ url: String) -> TypedOperation<Int> {
@@ -19,15 +19,15 @@ struct KeyTests {
         queue.isSuspended = false
         await queue.drain()
         #expect(runs.value == 2)
-        // It is over, and so the next is another one.
+        // The first operation has finished, so the next one is new.
         let later = load("a")
         #expect(later !== first)
         #expect(try await later.value == 3)
         #expect(queue.keys.joined.count == 0)
     }
 
-    /// While it waits for room it is in no queue, and may give up.
-    @Test func oneThatWaitsForRoomIsNotJoined() async throws {
+    /// While an operation waits for capacity, it is in no queue, and its task may be cancelled.
+    @Test func operationWaitingForCapacityIsNotJoined() async throws {
         let queue = suspendedQueue()
         queue.addOperation {}
         let waiting = Task {
@@ -45,11 +45,11 @@ struct KeyTests {
         #expect(queue.keys.joined.count == 0)
     }
 
-    /// A queue must not keep for ever what nobody can find by its key.
+    /// A queue must not retain for ever an operation that cannot be found by its key.
     @Test(arguments: [
         OperationTrait.deduplicated(by: Double.nan), .coalesced(by: Double.nan),
         .exclusive(by: [Float.nan]), .limited(to: 2, by: Double.nan),
-    ]) func aKeyThatIsUnequalToItselfIsForgotten(trait: OperationTrait) async {
+    ]) func keyUnequalToItselfIsRemoved(trait: OperationTrait) async {
         let queue = OperationQueue()
         weak var ended: Operation?
         do { ended = queue.add(trait) {} }
@@ -60,7 +60,7 @@ struct KeyTests {
         #expect(keys.exclusive.count + keys.limited.count == 0)
     }
 
-    @Test func aKeyThatIsUnequalToItselfIsNobodyElsesKey() async {
+    @Test func keyUnequalToItselfMatchesNoOther() async {
         let queue = suspendedQueue()
         let first = queue.add(.deduplicated(by: Double.nan)) {}
         let second = queue.add(.deduplicated(by: Double.nan)) {}
@@ -71,7 +71,7 @@ struct KeyTests {
         #expect(queue.keys.joined.count == 0)
     }
 
-    @Test func aDuplicateReplacesNothing() async {
+    @Test func duplicateReplacesNothing() async {
         let queue = suspendedQueue()
         let pair = (0..<2).map { index in
             let operation = TypedOperation { index }
@@ -85,7 +85,7 @@ struct KeyTests {
         #expect((try? pair[0].result) == 0)
     }
 
-    @Test func manyThreadsJoinOne() async throws {
+    @Test func manyThreadsJoinOneOperation() async throws {
         let queue = OperationQueue()
         let (gate, runs) = (AsyncGate(), Tally())
         let operations = await withTaskGroup(of: TypedOperation<Int>.self) { group in
@@ -104,12 +104,12 @@ struct KeyTests {
         #expect(try await operations[0].value == 1)
     }
 
-    @Test func oneThatWasCancelledIsNotJoined() async throws {
+    @Test func cancelledOperationIsNotJoined() async throws {
         let queue = OperationQueue()
-        let (started, goOn) = (Signal(), Signal())
+        let (started, proceed) = (Signal(), Signal())
         let first = queue.add(.deduplicated(by: "a")) {
             started.send()
-            goOn.wait()
+            proceed.wait()
             return 1
         }
         #expect(await started.arrives())
@@ -118,13 +118,13 @@ struct KeyTests {
         let third = queue.add(.deduplicated(by: "a")) { 3 }
         #expect(first !== second)
         #expect(try await second.value == 2)
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(third === second || third.isFinished)
         #expect(queue.keys.joined.count == 0)
     }
 
-    @Test func differentResultsNeedDifferentKeys() async {
+    @Test func differentResultTypesNeedDifferentKeys() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -138,7 +138,7 @@ struct KeyTests {
             "use different keys")
     }
 
-    @Test func oneThatIsAddedByItselfIsCancelledInstead() async {
+    @Test func duplicateThatCannotJoinIsCancelled() async {
         let queue = suspendedQueue()
         let first = queue.add("load", .deduplicated(by: "a")) { 1 }
         let second = BlockOperation {}
@@ -151,7 +151,7 @@ struct KeyTests {
         #expect(queue.keys.joined.count == 0)
     }
 
-    @Test func theLatestWins() async throws {
+    @Test func latestCoalescedOperationWins() async throws {
         let queue = OperationQueue()
         let started = Signal()
         let last = AsyncGate()
@@ -173,7 +173,7 @@ struct KeyTests {
         #expect(queue.keys.latest.count == 0)
     }
 
-    @Test func exclusiveOnesRunOneByOneInTheirOrder() async {
+    @Test func exclusiveOperationsRunOneByOneInOrder() async {
         let queue = suspendedQueue()
         let order = [Recorder<Int>(), Recorder<Int>()]
         let inside = [Occupancy(), Occupancy()]
@@ -193,13 +193,13 @@ struct KeyTests {
         #expect(queue.keys.exclusive.count == 0)
     }
 
-    @Test func whoWaitsForItsTurnTakesNoSlot() async {
+    @Test func operationWaitingForKeyTakesNoSlot() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
-        let (started, goOn) = (Signal(), Signal())
+        let (started, proceed) = (Signal(), Signal())
         queue.add("first", .exclusive(by: "account")) {
             started.send()
-            goOn.wait()
+            proceed.wait()
         }
         #expect(await started.arrives())
         let second = queue.add("second", .exclusive(by: "account")) {}
@@ -208,12 +208,12 @@ struct KeyTests {
             second.explain().description
                 == "'second' waits for its turn: 1 at a time with the key 'account'.")
         #expect(!second.isReady && !second.isFinished)
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(second.isFinished)
     }
 
-    @Test func limitedOnesRunSoManyAtATime() async {
+    @Test func limitedOperationsRunUpToLimit() async {
         let queue = OperationQueue()
         let inside = Occupancy()
         let both = Tally()
@@ -230,7 +230,7 @@ struct KeyTests {
         #expect(queue.keys.limited.count == 0)
     }
 
-    @Test func theLastLimitCounts() async {
+    @Test func lastLimitApplies() async {
         let queue = suspendedQueue()
         let inside = Occupancy()
         for limit in [5, 5, 5, 5, 1] {
@@ -245,7 +245,7 @@ struct KeyTests {
         #expect(inside.highest == 1)
     }
 
-    @Test func keysOfOneHashAreToldApart() {
+    @Test func keysWithEqualHashesAreDistinguished() {
         struct Key: Hashable {
             let name: String
             func hash(into hasher: inout Hasher) {}
@@ -260,8 +260,8 @@ struct KeyTests {
         #expect(table.count == 0)
     }
 
-    /// A key's `==` may do anything, also use the queue.
-    @Test func comparingKeysHappensWithoutLocks() async {
+    /// The `==` of a key may run any code, and may use the queue.
+    @Test func keysAreComparedWithoutLocks() async {
         struct Key: Hashable {
             let queue: OperationQueue
             static func == (a: Key, b: Key) -> Bool {

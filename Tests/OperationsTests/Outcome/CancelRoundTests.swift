@@ -18,10 +18,10 @@ struct CancelRoundTests {
     }
 
     private final class Blocking: Watched, @unchecked Sendable {
-        let (entered, goOn) = (Signal(), Signal())
+        let (entered, proceed) = (Signal(), Signal())
         override func cancel() {
             entered.send()
-            goOn.wait()
+            proceed.wait()
             super.cancel()
         }
     }
@@ -35,24 +35,24 @@ struct CancelRoundTests {
         }
     }
 
-    enum Way: CaseIterable { case all, dependents, several }
+    enum Method: CaseIterable { case all, dependents, several }
 
-    private func cancel(_ way: Way, _ operations: [Operation], in queue: OperationQueue) {
-        switch way {
+    private func cancel(_ method: Method, _ operations: [Operation], in queue: OperationQueue) {
+        switch method {
         case .all: queue.cancelAllOperations()
         case .dependents: operations[0].cancel(.withDependents)
         case .several: Operation.cancel(operations, because: .requested)
         }
     }
 
-    /// Workers come to both operations while the `cancel()` of the first one blocks.
-    @Test(arguments: Way.allCases)
-    func noneBeginsAndNoneEndsBeforeItsCancel(way: Way) async {
+    /// Workers reach both operations while the `cancel()` of the first one blocks.
+    @Test(arguments: Method.allCases)
+    func noOperationStartsOrEndsBeforeItsCancel(method: Method) async {
         let queue = suspendedQueue()
         let (first, second) = (Blocking(), Watched())
-        if way == .dependents { second.addDependency(first) }
+        if method == .dependents { second.addDependency(first) }
         await queue.addOperations([first, second], waitUntilFinished: false)
-        async let isCancelled: Void = onThread { cancel(way, [first, second], in: queue) }
+        async let isCancelled: Void = onThread { cancel(method, [first, second], in: queue) }
         #expect(await first.entered.arrives())
         queue.isSuspended = false
         // These operations follow both others, so by their end a worker has reached both.
@@ -60,7 +60,7 @@ struct CancelRoundTests {
         #expect(!first.isFinished && !second.isFinished)
         #expect(!second.isCancelled)
         #expect(second.cancelled.value == 0 && first.ran.value == 0 && second.ran.value == 0)
-        first.goOn.send()
+        first.proceed.send()
         await isCancelled
         await queue.drain()
         #expect(first.isCancelled && second.isCancelled)
@@ -69,31 +69,31 @@ struct CancelRoundTests {
     }
 
     /// The cancellation races with workers that come at any moment.
-    @Test(arguments: Way.allCases)
-    func whatIsCancelledHasBeenTold(way: Way) async {
-        let untold = Tally()
+    @Test(arguments: Method.allCases)
+    func cancelIsCalledOnEveryCancelledOperation(method: Method) async {
+        let missed = Tally()
         for round in 0..<300 {
             let queue = OperationQueue()
             let operations = (0..<4).map { _ in Watched() }
             for operation in operations {
-                if way == .dependents, operation !== operations[0] {
+                if method == .dependents, operation !== operations[0] {
                     operation.addDependency(operations[0])
                 }
                 operation.completionBlock = { [unowned operation] in
                     if operation.isCancelled, operation.cancelled.value == 0 {
-                        untold.increment()
+                        missed.increment()
                     }
                 }
             }
             await queue.addOperations(operations, waitUntilFinished: false)
             for _ in 0..<(round % 7) { await Task.yield() }
-            cancel(way, operations, in: queue)
+            cancel(method, operations, in: queue)
             await queue.drain()
         }
-        #expect(untold.value == 0)
+        #expect(missed.value == 0)
     }
 
-    @Test func aCancelMayWaitForAnotherOneOfThem() async {
+    @Test func cancelMayWaitForAnotherCancelledOperation() async {
         let queue = suspendedQueue()
         let (first, second) = (Acting(), Watched())
         let waited = Recorder<Bool>()
@@ -107,7 +107,7 @@ struct CancelRoundTests {
         #expect(second.isCancelled && second.cancelled.value == 1)
     }
 
-    @Test func aCancelMayWaitForItsOwnEndAndForItsQueue() async {
+    @Test func cancelMayWaitForItsOwnOperationAndQueue() async {
         let queue = suspendedQueue()
         let operations = [Acting(), Acting(), Acting()]
         let waited = Recorder<Bool>()
@@ -129,25 +129,25 @@ struct CancelRoundTests {
         for operation in operations { operation.action.withLock { $0 = nil } }
     }
 
-    @Test func oneThatIsStartedByHandMeanwhileIsToldFirst() async {
+    @Test func operationStartedManuallyMeanwhileIsCancelledFirst() async {
         let (first, second) = (Acting(), Watched())
-        let told = Recorder<Int>()
-        second.completionBlock = { [unowned second] in told.record(second.cancelled.value) }
+        let counts = Recorder<Int>()
+        second.completionBlock = { [unowned second] in counts.record(second.cancelled.value) }
         first.action.withLock { $0 = { second.start() } }
         Operation.cancel([first, second], because: .requested)
         #expect(second.isFinished && second.isCancelled && second.ran.value == 0)
-        #expect(await comesTrue { told.events.count == 1 })
-        #expect(told.events[0] >= 1)
+        #expect(await comesTrue { counts.events.count == 1 })
+        #expect(counts.events[0] >= 1)
     }
 
     /// The queue has called `start()`: the operation is at work, and only its own `cancel()`
     /// cancels it.
-    @Test func oneWhoseStartHasBeenCalledEndsByItself() async {
+    @Test func operationWhoseStartWasCalledEndsByItself() async {
         final class Slow: Watched, @unchecked Sendable {
-            let (began, goOn) = (Signal(), Signal())
+            let (began, proceed) = (Signal(), Signal())
             override func start() {
                 began.send()
-                goOn.wait()
+                proceed.wait()
                 super.start()
             }
         }
@@ -160,10 +160,10 @@ struct CancelRoundTests {
         guard await slow.began.arrives() else { return }
         async let isCancelled: Void = onThread { queue.cancelAllOperations() }
         #expect(await first.entered.arrives())
-        slow.goOn.send()
+        slow.proceed.send()
         await slow.finished()
         #expect(!slow.isCancelled && slow.ran.value == 1 && slow.cancelled.value == 0)
-        first.goOn.send()
+        first.proceed.send()
         await isCancelled
         await queue.drain()
     }

@@ -66,7 +66,7 @@ struct ConditionStressTests {
         }
     }
 
-    @Test func conditionsHoldWhateverHappens() async {
+    @Test func conditionsHoldInRandomGraphs() async {
         var system = SystemRandomNumberGenerator()
         for round in 0..<max(2, 60 / slowness) {
             let seed = round < 2 ? UInt64(round + 1) : system.next()

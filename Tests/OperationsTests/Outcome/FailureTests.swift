@@ -17,7 +17,7 @@ struct FailureTests {
     }
 
     @Test(arguments: [true, false])
-    func dependentsOnSuccessAreCancelledWithTheReason(isAddedBefore: Bool) async {
+    func dependentsOnSuccessAreCancelledWithReason(isAddedBefore: Bool) async {
         let queue = OperationQueue()
         let upload = failing()
         if !isAddedBefore {
@@ -40,7 +40,7 @@ struct FailureTests {
         #expect(!log.isCancelled && log.cancellationReason == nil)
     }
 
-    @Test func compensationRunsOnlyAfterAFailure() async {
+    @Test func compensationRunsOnlyAfterFailure() async {
         let queue = OperationQueue()
         let ran = Recorder<String>()
         let upload = failing()
@@ -58,7 +58,7 @@ struct FailureTests {
         #expect(ran.events.sorted() == ["after next", "after upload"])
     }
 
-    @Test func afterAPlainCancellationNothingIsMadeUpFor() async {
+    @Test func plainCancellationTriggersNoCompensation() async {
         let queue = suspendedQueue()
         let upload = queue.add("upload") { 1 }
         let cleanUp = BlockOperation {}
@@ -72,7 +72,7 @@ struct FailureTests {
         #expect(next.cancellationReason?.description == "'upload' was cancelled")
     }
 
-    @Test func anErrorAfterACancellationIsNoFailure() async {
+    @Test func errorAfterCancellationIsNoFailure() async {
         let began = AsyncOperationTests.AsyncGate()
         let queue = OperationQueue()
         let operation = queue.add {
@@ -87,7 +87,7 @@ struct FailureTests {
         #expect(operation.cancellationReason?.description == "enough")
     }
 
-    @Test func aRejectedOneLeavesThoughItWaitsForOthers() async {
+    @Test func rejectedOperationDoesNotWaitForOtherDependencies() async {
         let queue = OperationQueue()
         let never = Operation()
         let upload = failing()
@@ -100,30 +100,30 @@ struct FailureTests {
         #expect(dependent.isCancelled && upload.error != nil)
     }
 
-    /// A conditional dependency that is added after the body has begun has no effect.
+    /// A conditional dependency that is added after the body has began has no effect.
     @Test(arguments: [true, false])
-    func oneThatHasStartedIsNotRejected(isFinishedBefore: Bool) async {
+    func startedOperationIsNotRejected(isFinishedBefore: Bool) async {
         let queue = OperationQueue()
-        let (begun, goOn) = (Signal(), Signal())
+        let (began, proceed) = (Signal(), Signal())
         let running = BlockOperation {
-            begun.send()
-            goOn.wait()
+            began.send()
+            proceed.wait()
         }
         queue.addOperation(running)
-        #expect(await begun.arrives())
+        #expect(await began.arrives())
         let upload = failing()
         if isFinishedBefore { upload.start() }
         running.addDependency(upload, on: .success)
         if !isFinishedBefore { upload.start() }
         #expect(upload.error != nil && !running.isCancelled)
-        goOn.send()
+        proceed.send()
         await queue.drain()
         #expect(running.cancellationReason == nil)
     }
 
-    /// An operation's dependents go by how it ended, and its reason says the same, whatever else
-    /// was about to cancel it.
-    @Test func theReasonDecidesAboutWhatDependsOnIt() async {
+    /// The outcome of an operation decides for its dependents. Its cancellation reason agrees with
+    /// that outcome, whatever else was about to cancel the operation.
+    @Test func outcomeForDependentsAgreesWithReason() async {
         final class First: Operation, @unchecked Sendable {
             nonisolated(unsafe) var whenCancelled: (() -> Void)?
             override func cancel() {
@@ -150,7 +150,7 @@ struct FailureTests {
         #expect(ran.value == 1 && upload.error != nil)
     }
 
-    @Test func dependentsThatNobodyKeepsMayGoMeanwhile() async {
+    @Test func unretainedDependentsMayBeFreedMeanwhile() async {
         for _ in 0..<(20_000 / slowness) {
             let queue = OperationQueue()
             let upload = failing()
@@ -167,7 +167,7 @@ struct FailureTests {
         }
     }
 
-    @Test func aSubclassSaysThatItFailed() async {
+    @Test func subclassMayReportFailure() async {
         final class Callback: Operation, @unchecked Sendable {
             override func main() { fail(Broken()) }
         }
@@ -182,7 +182,7 @@ struct FailureTests {
         #expect(next.isCancelled)
     }
 
-    @Test func cascadeReachesAllThatDependsOnIt() async {
+    @Test func cascadeReachesAllDependents() async {
         let (queue, other) = (suspendedQueue(), suspendedQueue())
         let ran = Tally()
         let scan = queue.add("scan") { ran.increment() }
@@ -207,14 +207,14 @@ struct FailureTests {
     /// The cancel handler of the first operation makes the second one fail, before that one is
     /// cancelled, and waits for its end.
     ///
-    /// It waits by other means than the library's, whose waits would call `cancel()` first.
-    @Test func oneThatFailsWhileItsQueueIsBeingCancelledHasFailed() async {
+    /// The handler does not use the library's waits, because they would call `cancel()` first.
+    @Test func operationThatFailsDuringCancelAllHasFailed() async {
         let (queue, other) = (OperationQueue(), OperationQueue())
         queue.maxConcurrentOperationCount = 2
-        let (begun, failNow, ended, end) = (Signal(), Signal(), Signal(), Signal())
+        let (began, failNow, ended, end) = (Signal(), Signal(), Signal(), Signal())
         let second = TypedOperation<Void> {
             Operation.current?.onCancel {}
-            begun.send()
+            began.send()
             failNow.wait()
             throw Broken()
         }
@@ -225,12 +225,12 @@ struct FailureTests {
                 ended.wait()
                 end.send()
             }
-            begun.send()
+            began.send()
             end.wait()
         }
         queue.addOperation(second)
         let next = other.add(after: second) { _ in }
-        for _ in 0..<2 { #expect(await begun.arrives()) }
+        for _ in 0..<2 { #expect(await began.arrives()) }
         await onThread { queue.cancelAllOperations() }
         await other.drain()
         #expect(throws: Broken.self) { try second.result }
@@ -242,7 +242,7 @@ struct FailureTests {
 
     /// The handler holds the last reference to an object whose `deinit` reads the operation.
     @Test(arguments: [false, true])
-    func whatHandlersHoldIsLetGoOfWithNoLock(hasDependent: Bool) async {
+    func handlerCapturesAreReleasedWithoutLock(hasDependent: Bool) async {
         final class Probe: Sendable {
             let seen: Recorder<String>
             let operation: @Sendable () -> Operation?
@@ -268,7 +268,7 @@ struct FailureTests {
         await queue.drain()
     }
 
-    @Test func cancelHandlerReachesABlockingCall() async {
+    @Test func cancelHandlerInterruptsBlockingCall() async {
         let queue = OperationQueue()
         let (began, abort) = (Signal(), Signal())
         let operation = queue.add {
@@ -308,7 +308,7 @@ struct FailureTests {
 
     // MARK: Observing
 
-    @Test func explanationsSayHowItEndedAndHowItMustEnd() async {
+    @Test func explanationsNameOutcomeAndCondition() async {
         let queue = suspendedQueue()
         queue.name = "Office"
         let upload = failing()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Operations
 
-// This test is part of the suite that has the process's one handler to itself.
+// These tests are part of the suite that owns the single handler of the process.
 extension DiagnosticsTests {
-    private func unseen(in queue: OperationQueue) -> TypedOperation<Int> {
+    private func failingOperation(in queue: OperationQueue) -> TypedOperation<Int> {
         queue.add("unseen") { () throws -> Int in throw FailureTests.Broken() }
     }
 
@@ -15,11 +15,11 @@ extension DiagnosticsTests {
         recorder.events.filter { $0.hasPrefix("'unseen' failed") }
     }
 
-    @Test func aFailureThatNobodyLooksAtIsReportedOnce() async {
+    @Test func unobservedFailureIsReportedOnce() async {
         await withFindings { findings in
             let queue = OperationQueue()
             do {
-                let operation = unseen(in: queue)
+                let operation = failingOperation(in: queue)
                 _ = queue.add(after: operation) { _ in }
                 _ = queue.add(after: operation) { _ in }
             }
@@ -34,46 +34,46 @@ extension DiagnosticsTests {
     /// Explaining why an operation does not end does not observe its failure; reading its
     /// cancellation reason does.
     @Test(arguments: [true, false])
-    func anExpiryThatIsExplainedIsReported(isLookedAt: Bool) async {
+    func explainingExpiryDoesNotPreventReport(isObserved: Bool) async {
         await withFindings { findings in
             weak var gone: TypedOperation<Int>?
             do {
                 let clock = ManualClock()
                 let queue = OperationQueue(clock)
-                let (begun, goOn) = (Signal(), Signal())
+                let (began, proceed) = (Signal(), Signal())
                 let operation = queue.add("unseen", .timeout(.seconds(1))) {
-                    begun.send()
-                    goOn.wait()
+                    began.send()
+                    proceed.wait()
                     return 1
                 }
                 gone = operation
-                #expect(await begun.arrives())
+                #expect(await began.arrives())
                 await clock.advance(by: .seconds(1), whenSleepers: 1)
                 #expect(await comesTrue { operation.status.isCancelled })
                 #expect(operation.explain().description.contains("took longer"))
-                goOn.send()
+                proceed.send()
                 await queue.drain()
                 let late = queue.add("unseen", .deadline(in: .zero)) { 1 }
                 await queue.drain()
-                if isLookedAt {
+                if isObserved {
                     for each in [operation, late] { _ = each.cancellationReason }
                 }
             }
             #expect(await comesTrue { gone == nil })
-            #expect(await comesTrue { reports(in: findings).count == (isLookedAt ? 0 : 2) })
+            #expect(await comesTrue { reports(in: findings).count == (isObserved ? 0 : 2) })
         }
     }
 
     @Test(arguments: 0..<5)
-    func aFailureThatSomebodyLooksAtIsNotReported(way: Int) async {
+    func observedFailureIsNotReported(method: Int) async {
         await withFindings { findings in
             weak var gone: TypedOperation<Int>?
             do {
                 let queue = OperationQueue()
-                let operation = unseen(in: queue)
+                let operation = failingOperation(in: queue)
                 gone = operation
                 let next = queue.add(after: operation) { _ in }
-                switch way {
+                switch method {
                 case 0: _ = try? await operation.value
                 case 1:
                     await operation.finished()

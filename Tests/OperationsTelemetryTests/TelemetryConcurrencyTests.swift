@@ -8,10 +8,10 @@ import TestSupport
 import Testing
 import Tracing
 
-/// What must hold whatever happens at the same time.
+/// The guarantees of telemetry under concurrency.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct HostileTests {
-    @Test func nothingIsLostOrCountedTwiceByManyThreads() async {
+struct TelemetryConcurrencyTests {
+    @Test func operationsOfManyThreadsAreCountedExactlyOnce() async {
         let observed = Observed()
         let queue = observed.queue
         let (threads, each) = (8, 200)
@@ -34,7 +34,7 @@ struct HostileTests {
             }
         }
         await observed.drain()
-        failing.lookAtErrors()
+        failing.readErrors()
         let total = Int64(threads * each * 6 / 5)
         #expect(observed.count("operations.added") == total)
         #expect(observed.count("operations.ended") == total)
@@ -47,7 +47,7 @@ struct HostileTests {
         #expect(observed.lines.filter { $0.hasPrefix("error") }.count == threads * each / 5)
     }
 
-    @Test func reportsEndWhileOperationsRun() async {
+    @Test func reportsMayEndWhileOperationsRun() async {
         let observed = Observed()
         let queue = observed.queue
         let (began, mayEnd) = (Signal(), Signal())
@@ -59,7 +59,8 @@ struct HostileTests {
         queue.maxConcurrentOperationCount = 1
         queue.add("waiting") {}
         observed.reports.end()
-        // What runs has a span that is over, and says why; what waits will have none.
+        // The span of the running operation has ended and says why. The waiting operation will have
+        // no span.
         #expect(observed.tracer.activeSpans.isEmpty)
         #expect(observed.spans("blocking").first?.events.map(\.name) == ["telemetry ended"])
         #expect(observed.gauge("operations.executing") == 0)
@@ -74,7 +75,7 @@ struct HostileTests {
         #expect(observed.tracer.finishedSpans.count == 1)
     }
 
-    @Test func reportsBeginAndEndAllTheTime() async {
+    @Test func reportsMayBeginAndEndRepeatedly() async {
         let queue = OperationQueue()
         let (metrics, tracer) = (TestMetrics(), InMemoryTracer())
         let (ends, failing) = (Tally(), Recorder<Operation>())
@@ -99,7 +100,7 @@ struct HostileTests {
             await queue.finished()
             ends.increment()
         }
-        failing.lookAtErrors()
+        failing.readErrors()
         #expect(tracer.activeSpans.isEmpty)
         for label in ["operations.pending", "operations.executing"] {
             #expect(metrics.meters(label: label).allSatisfy { ($0.lastValue ?? 0) == 0 })
@@ -109,7 +110,7 @@ struct HostileTests {
                 <= metrics.counterTotal(label: "operations.added"))
     }
 
-    @Test func anotherReceiverTakesTheQueueOver() async {
+    @Test func newReportsReplacePreviousOnes() async {
         let first = Observed()
         first.queue.isSuspended = true
         first.queue.add("early") {}
@@ -125,7 +126,7 @@ struct HostileTests {
         #expect(second.ended("finished") == 1)
     }
 
-    @Test func nothingIsKept() async {
+    @Test func neitherQueueNorOperationIsRetained() async {
         weak var queue: OperationQueue?
         weak var operation: Operation?
         let reports: TelemetryReports
@@ -140,7 +141,7 @@ struct HostileTests {
         reports.end()
     }
 
-    @Test func aQueueMayGoWhileItsOperationsRun() async {
+    @Test func queueMayBeReleasedWhileItsOperationsRun() async {
         let (metrics, tracer) = (TestMetrics(), InMemoryTracer())
         let mayEnd = Signal()
         do {
@@ -153,15 +154,15 @@ struct HostileTests {
         #expect(await comesTrue { tracer.finishedSpans.map(\.operationName) == ["last"] })
     }
 
-    /// Backends may use the queue themselves: nothing of it is locked while they are called.
-    @Test func backendsMayCallBack() async {
+    /// Backends may use the queue themselves, because they are called without a lock.
+    @Test func backendsMayUseQueue() async {
         final class Factory: MetricsFactory, CounterHandler, MeterHandler, RecorderHandler,
             TimerHandler
         {
             let queue: OperationQueue
             let calls = Tally()
             init(_ queue: OperationQueue) { self.queue = queue }
-            private func look() {
+            private func useQueue() {
                 calls.increment()
                 _ = (queue.operationCount, queue.operations.count, queue.explain(), queue.name)
                 Operation.current?.name = "seen"
@@ -183,15 +184,15 @@ struct HostileTests {
             func destroyMeter(_ handler: any MeterHandler) {}
             func destroyRecorder(_ handler: any RecorderHandler) {}
             func destroyTimer(_ handler: any TimerHandler) {}
-            func increment(by amount: Int64) { look() }
+            func increment(by amount: Int64) { useQueue() }
             func reset() {}
             func set(_ value: Int64) {}
             func set(_ value: Double) {}
-            func increment(by amount: Double) { look() }
-            func decrement(by amount: Double) { look() }
+            func increment(by amount: Double) { useQueue() }
+            func decrement(by amount: Double) { useQueue() }
             func record(_ value: Int64) {}
             func record(_ value: Double) {}
-            func recordNanoseconds(_ duration: Int64) { look() }
+            func recordNanoseconds(_ duration: Int64) { useQueue() }
         }
         let queue = OperationQueue()
         let factory = Factory(queue)
@@ -200,15 +201,15 @@ struct HostileTests {
         for number in 0..<100 { failing.record(queue.add { try queue.fail(number) }) }
         failing.record(queue.add(.retry(1)) { throw Broken() })
         await queue.finished()
-        failing.lookAtErrors()
+        failing.readErrors()
         reports.end()
         #expect(factory.calls.value >= 101 * 7)
     }
 }
 
 extension OperationsTestKit.Recorder<Operation> {
-    /// So that they are not reported.
-    fileprivate func lookAtErrors() {
+    /// Reads all errors, so that they are not reported as unobserved.
+    fileprivate func readErrors() {
         for operation in events { _ = operation.error }
     }
 }
