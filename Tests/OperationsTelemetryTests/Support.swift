@@ -65,7 +65,7 @@ struct Broken: Error, CustomStringConvertible {
 }
 
 extension TypedOperation {
-    /// Waits for a deliberate failure, and reads its error so that it is not reported as unobserved.
+    /// Waits for a deliberate failure and reads its error: it is then not reported as unobserved.
     func fails() async {
         await finished()
         #expect(error != nil)
