@@ -142,7 +142,7 @@ struct InvocationOperationTests {
         #expect(reason(operation) == "noOutput")
     }
 
-    /// Why there is no result.
+    /// The reason for the missing result.
     private func reason<Output>(_ operation: InvocationOperation<Output>) -> String {
         do {
             _ = try operation.result

@@ -138,7 +138,7 @@ struct ObservationStressTests {
             let calls = Tally()
             let observation = operation.observe(\.name) { _, _ in calls.increment() }
             observation.invalidate()
-            // One more call may come: one that had already begun on another thread.
+            // A call that had already begun on another thread may still come.
             let atMost = calls.value + 1
             operation.name = "x"
             operation.name = "y"

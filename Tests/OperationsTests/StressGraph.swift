@@ -40,7 +40,7 @@ final class StressGraph: @unchecked Sendable {
 
     struct Home {
         let queue: OperationQueue
-        /// The greatest width that it ever has; 0 for none.
+        /// The greatest width that the queue ever has; 0 for no limit.
         let width: Int
         let inside = Occupancy()
     }

@@ -140,7 +140,7 @@ struct BudgetTests {
     }
 
     /// An operation holds permits only together with a slot. Otherwise these operations would wait
-    /// for each other for ever.
+    /// for each other forever.
     @Test func waiterInFullQueueHoldsBackNoOther() async {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)

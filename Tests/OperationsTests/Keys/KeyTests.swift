@@ -45,7 +45,7 @@ struct KeyTests {
         #expect(queue.keys.joined.count == 0)
     }
 
-    /// A queue must not retain for ever an operation that cannot be found by its key.
+    /// A queue must not retain an operation that cannot be found by its key.
     @Test(arguments: [
         OperationTrait.deduplicated(by: Double.nan), .coalesced(by: Double.nan),
         .exclusive(by: [Float.nan]), .limited(to: 2, by: Double.nan),

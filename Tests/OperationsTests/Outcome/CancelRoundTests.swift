@@ -140,7 +140,7 @@ struct CancelRoundTests {
         #expect(counts.events[0] >= 1)
     }
 
-    /// The queue has called `start()`: the operation is at work, and only its own `cancel()`
+    /// The queue has called `start()`: the operation is executing, and only its own `cancel()`
     /// cancels it.
     @Test func operationWhoseStartWasCalledEndsByItself() async {
         final class Slow: Watched, @unchecked Sendable {

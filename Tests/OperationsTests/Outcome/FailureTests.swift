@@ -100,7 +100,7 @@ struct FailureTests {
         #expect(dependent.isCancelled && upload.error != nil)
     }
 
-    /// A conditional dependency that is added after the body has began has no effect.
+    /// A conditional dependency that is added after the body has begun has no effect.
     @Test(arguments: [true, false])
     func startedOperationIsNotRejected(isFinishedBefore: Bool) async {
         let queue = OperationQueue()
