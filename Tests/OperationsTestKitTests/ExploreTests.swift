@@ -170,7 +170,7 @@ struct ExploreTests {
         #expect(failure.description.contains("does not do the same each time"))
     }
 
-    @Test func explorationOfZeroSchedulesStopsProgram() async {
+    @Test func explorationOfZeroSchedulesTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             try explore(schedules: 0) { _ in }

@@ -68,7 +68,7 @@ struct StuckTests {
         #expect(widthless.operationCount == 0)
     }
 
-    @Test func blockingWaitStopsProgram() async {
+    @Test func blockingWaitTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let scheduler = TestScheduler(replaying: "")
@@ -87,7 +87,7 @@ struct StuckTests {
                 + "thread runs everything else")
     }
 
-    @Test func blockingWaitForQueueOrGateStopsProgram() async {
+    @Test func blockingWaitForQueueOrGateTraps() async {
         let queueWait = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -110,7 +110,7 @@ struct StuckTests {
         expect(gateWait, says: "blocks the thread of its test scheduler")
     }
 
-    @Test func runningSchedulerInsideItselfStopsProgram() async {
+    @Test func runningSchedulerInsideItselfTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let scheduler = TestScheduler(replaying: "")
@@ -120,7 +120,7 @@ struct StuckTests {
         expect(result, says: "a test scheduler is run while it is running")
     }
 
-    @Test func malformedScheduleStopsProgram() async {
+    @Test func malformedScheduleTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             _ = TestScheduler(replaying: "seventeen")

@@ -24,7 +24,7 @@ struct DeadlockTests {
         }
     }
 
-    @Test func waitForTransitiveDependentStopsProgram() async {
+    @Test func waitForTransitiveDependentTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
@@ -44,7 +44,7 @@ struct DeadlockTests {
                 + "'resize'")
     }
 
-    @Test func operationsWaitingForEachOtherStopProgram() async {
+    @Test func operationsWaitingForEachOtherTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Waiting: Operation, @unchecked Sendable {
@@ -73,7 +73,7 @@ struct DeadlockTests {
         expect(result, says: "so none of them would ever finish: remove this wait")
     }
 
-    @Test func waitForOperationHeldBackByFIFOOrderStopsProgram() async {
+    @Test func waitForOperationHeldBackByFIFOOrderTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (net, mail) = (Make.queue("net"), Make.queue("mail"))
@@ -93,7 +93,7 @@ struct DeadlockTests {
                 + "'download', so none of them would ever finish")
     }
 
-    @Test func waitForOperationBehindInSerialQueueStopsProgram() async {
+    @Test func waitForOperationBehindInSerialQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net", width: 1)
@@ -113,7 +113,7 @@ struct DeadlockTests {
 
     // MARK: Permits and capacity
 
-    @Test func waitForOperationNeedingHeldPermitsStopsProgram() async {
+    @Test func waitForOperationNeedingHeldPermitsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let licences = ConcurrencyBudget(3, name: "licences")
@@ -134,7 +134,7 @@ struct DeadlockTests {
                 + "'licences' more units, or remove this wait")
     }
 
-    @Test func waitForOperationQueuedBehindPermitHoldersStopsProgram() async {
+    @Test func waitForOperationQueuedBehindPermitHoldersTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let licences = ConcurrencyBudget(2, name: "licences")
@@ -163,7 +163,7 @@ struct DeadlockTests {
         expect(result, says: "so none of them would ever finish")
     }
 
-    @Test func waitForOperationWithHeldKeyStopsProgram() async {
+    @Test func waitForOperationWithHeldKeyTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")
@@ -176,7 +176,7 @@ struct DeadlockTests {
         expect(result, says: "wait outside of what has that key, or remove this wait")
     }
 
-    @Test func waitForCapacityOfOwnQueueStopsProgram() async {
+    @Test func waitForCapacityOfOwnQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")
@@ -192,7 +192,7 @@ struct DeadlockTests {
     }
 
     /// The other operations cannot start while the waiting operation holds the slot.
-    @Test func capacityWaitWhileHoldingOnlySlotStopsProgram() async {
+    @Test func capacityWaitWhileHoldingOnlySlotTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net", width: 1)
@@ -204,7 +204,7 @@ struct DeadlockTests {
         expect(result, says: "waits for fewer than 3 operations in its own queue 'net'")
     }
 
-    @Test func mutualCapacityWaitsStopProgram() async {
+    @Test func mutualCapacityWaitsTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
@@ -267,7 +267,7 @@ struct DeadlockTests {
         #expect(!first.isCancelled)
     }
 
-    @Test func waitForOperationAddedToOwnSerialQueueStopsProgram() async {
+    @Test func waitForOperationAddedToOwnSerialQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net", width: 1)
@@ -281,7 +281,7 @@ struct DeadlockTests {
             result, says: "'child' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
-    @Test func waitsByAllSlotHoldersStopProgram() async {
+    @Test func waitsByAllSlotHoldersTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net", width: 2)
@@ -297,7 +297,7 @@ struct DeadlockTests {
         expect(result, says: "cannot start while 'a' and 'b' hold the 2 slots of queue 'net'")
     }
 
-    @Test func waitBySubclassHoldingOnlySlotStopsProgram() async {
+    @Test func waitBySubclassHoldingOnlySlotTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Waiting: Operation, @unchecked Sendable {
@@ -319,7 +319,7 @@ struct DeadlockTests {
             result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
-    @Test func waitForQueueContainingDependentStopsProgram() async {
+    @Test func waitForQueueContainingDependentTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
@@ -336,7 +336,7 @@ struct DeadlockTests {
                 + "one of which is 'store', and 'store' depends on 'download', so none of them")
     }
 
-    @Test func waitForOperationWaitingForOwnQueueStopsProgram() async {
+    @Test func waitForOperationWaitingForOwnQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
@@ -357,7 +357,7 @@ struct DeadlockTests {
         expect(result, says: "waits for all operations of queue 'net', one of which is 'download'")
     }
 
-    @Test func waitForOperationBehindBarrierStopsProgram() async {
+    @Test func waitForOperationBehindBarrierTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")
@@ -379,7 +379,7 @@ struct DeadlockTests {
                 + "by a barrier of queue 'net' until 'before' has finished, so none of them")
     }
 
-    @Test func asyncWaitWhileHoldingOnlySlotStopsProgram() async {
+    @Test func asyncWaitWhileHoldingOnlySlotTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net", width: 1)
@@ -396,7 +396,7 @@ struct DeadlockTests {
             result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
     }
 
-    @Test func dependencyAddedDuringWaitStopsProgram() async {
+    @Test func dependencyAddedDuringWaitTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")
@@ -415,7 +415,7 @@ struct DeadlockTests {
         expect(result, says: "waits for 'second', and 'second' depends on 'first', so none of them")
     }
 
-    @Test func dependentAddedToAwaitedQueueStopsProgram() async {
+    @Test func dependentAddedToAwaitedQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
@@ -532,7 +532,7 @@ struct DeadlockTests {
     }
 
     /// The awaited operation is in a cycle, and also depends on the waiting operation.
-    @Test func waitForDependentInsideCycleStopsProgram() async {
+    @Test func waitForDependentInsideCycleTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")
@@ -615,7 +615,7 @@ struct DeadlockTests {
 
     /// Of nested waits, only the innermost repeats its search for a deadlock, because the operation
     /// it waits for does not wait itself. That search finds the deadlock of all of them.
-    @Test func dependencyAddedBehindNestedWaitsStopsProgram() async {
+    @Test func dependencyAddedBehindNestedWaitsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")

@@ -6,7 +6,7 @@ import Testing
 /// Each mistake stops the program with a message that names operation, state and remedy.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MisuseTests {
-    @Test func startingUnreadyOperationStopsProgram() async {
+    @Test func startingUnreadyOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -20,7 +20,7 @@ struct MisuseTests {
         )
     }
 
-    @Test func startingEnqueuedOperationStopsProgram() async {
+    @Test func startingEnqueuedOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -32,7 +32,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (ready) is in a queue, which will start it")
     }
 
-    @Test func startingOperationWithFalseIsReadyOverrideStopsProgram() async {
+    @Test func startingOperationWithFalseIsReadyOverrideTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class NeverReady: Operation, @unchecked Sendable {
@@ -43,7 +43,7 @@ struct MisuseTests {
         expect(result, says: "is not ready: its isReady is overridden and says no; start it when")
     }
 
-    @Test func startingOperationOnTwoThreadsStopsProgram() async {
+    @Test func startingOperationOnTwoThreadsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             // `start()` reads `isReady` between the check of the state and the start itself.
@@ -69,7 +69,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (executing) was started by two threads at the same time")
     }
 
-    @Test func startingOperationTwiceStopsProgram() async {
+    @Test func startingOperationTwiceTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Recursive: Operation, @unchecked Sendable {
@@ -80,7 +80,7 @@ struct MisuseTests {
         expect(result, says: "(executing) is already executing: start an operation only once")
     }
 
-    @Test func addingOperationToTwoQueuesStopsProgram() async {
+    @Test func addingOperationToTwoQueuesTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (a, b) = (OperationQueue(), OperationQueue())
@@ -92,7 +92,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (ready) is in a queue already: make a new operation")
     }
 
-    @Test func addingOperationTwiceInOneArrayStopsProgram() async {
+    @Test func addingOperationTwiceInOneArrayTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -103,7 +103,7 @@ struct MisuseTests {
             says: "'filter' is given twice in one array of operations: make a new operation")
     }
 
-    @Test func addingFinishedOperationStopsProgram() async {
+    @Test func addingFinishedOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -113,7 +113,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (finished) has finished, and runs only once")
     }
 
-    @Test func addingExecutingOperationStopsProgram() async {
+    @Test func addingExecutingOperationTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Restless: Operation, @unchecked Sendable {
@@ -126,7 +126,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (executing) is executing already: add it to a queue or")
     }
 
-    @Test func dependingOnItselfStopsProgram() async {
+    @Test func dependingOnItselfTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = named("filter")
@@ -135,7 +135,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (in no queue) cannot depend on itself")
     }
 
-    @Test func negativeWidthStopsProgram() async {
+    @Test func negativeWidthTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -148,7 +148,7 @@ struct MisuseTests {
                 "maxConcurrentOperationCount of queue 'Download queue' cannot be -2: use 0 or more")
     }
 
-    @Test func addingBlockAfterStartStopsProgram() async {
+    @Test func addingBlockAfterStartTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = BlockOperation {}
@@ -159,7 +159,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (finished) takes no more blocks: add them before it starts")
     }
 
-    @Test func waitingForItselfStopsProgram() async {
+    @Test func waitingForItselfTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Narcissus: Operation, @unchecked Sendable {
@@ -174,7 +174,7 @@ struct MisuseTests {
         expect(result, says: "'filter' (executing) waits for itself and would never finish")
     }
 
-    @Test func waitingForOwnQueueStopsProgram() async {
+    @Test func waitingForOwnQueueTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
@@ -185,7 +185,7 @@ struct MisuseTests {
         expect(result, says: "waits for all operations of its own queue 'Download queue'")
     }
 
-    @Test func addingOperationStartedManuallyStopsProgram() async {
+    @Test func addingOperationStartedManuallyTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = StateKeepingOperation()
@@ -196,7 +196,7 @@ struct MisuseTests {
         expect(result, says: "is executing already: add it to a queue or start it, not both")
     }
 
-    @Test func waitingForItselfWhenStartedManuallyStopsProgram() async {
+    @Test func waitingForItselfWhenStartedManuallyTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Narcissus: Operation, @unchecked Sendable {
@@ -207,7 +207,7 @@ struct MisuseTests {
         expect(result, says: "waits for itself and would never finish")
     }
 
-    @Test func waitingForItselfInAsyncBodyStopsProgram() async {
+    @Test func waitingForItselfInAsyncBodyTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             final class Narcissus: AsyncOperation, @unchecked Sendable {

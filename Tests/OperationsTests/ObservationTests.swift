@@ -189,7 +189,7 @@ struct ObservationTests {
         withExtendedLifetime((a, b)) {}
     }
 
-    @Test func unobservablePropertyStopsProgramAndListsObservableOnes() async {
+    @Test func unobservablePropertyTrapsAndListsObservableOnes() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let operation = Operation()
