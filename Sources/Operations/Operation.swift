@@ -119,20 +119,20 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// width changes. Once the operation is cancelled, the queue does not read the property any
     /// more.
     open var isReady: Bool {
-        let word = status
-        return word.isReady || word.phase == .finished
+        let state = status
+        return state.isReady || state.phase == .finished
     }
 
     /// Whether the operation's work is going on.
     open var isExecuting: Bool {
-        let word = status
-        return word.phase == .executing && !word.has(.returned)
+        let state = status
+        return state.phase == .executing && !state.has(.returned)
     }
 
     /// Whether the operation has ended: its work is done, or was cancelled and left undone.
     open var isFinished: Bool {
-        let word = status
-        return word.phase == .finished || word.has(.returned)
+        let state = status
+        return state.phase == .finished || state.has(.returned)
     }
 
     /// Whether ``cancel()`` was called before the operation finished.
@@ -275,8 +275,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Messages of this module identify an operation by its ``name``; few include an override of
     /// this property.
     open var description: String {
-        let word = status
-        return "\(label) (\(word.isCancelled ? "cancelled, " : "")\(word.phase.description))"
+        let state = status
+        return "\(label) (\(state.isCancelled ? "cancelled, " : "")\(state.phase.description))"
     }
 
     /// The text that a debugger shows: the ``description``, unless overridden.

@@ -218,9 +218,9 @@ extension Operation {
         guard let claim = attemptController?.claim else { return false }
         // A cancelled operation needs no permits. It may leave a suspended queue, unless it runs
         // code of users.
-        let word = status
-        if word.isStopped {
-            return needsSlotToLeave(word) && queue.snapshot { $0.isSuspended }
+        let state = status
+        if state.isStopped {
+            return needsSlotToLeave(state) && queue.snapshot { $0.isSuspended }
         }
         return !claim.isServed || queue.snapshot { $0.isSuspended }
     }

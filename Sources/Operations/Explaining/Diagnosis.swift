@@ -9,27 +9,27 @@ struct Diagnosis {
     private(set) var next: [Operation] = []
 
     init(_ operation: Operation) {
-        let word = operation.status
-        switch word.phase {
+        let state = operation.status
+        switch state.phase {
         case .finished: reasons = [Self.end(of: operation)]
         case .starting, .executing:
-            look(atRunning: operation, word)
-            if word.isCancelled {
+            look(atRunning: operation, state)
+            if state.isCancelled {
                 // An explanation does not mark the failure as observed.
                 reasons.append(.askedToStop(because: "\(operation.reasonAndFailures.reason)"))
             }
         case .created, .waiting, .checkingReadiness, .queued:
-            if word.isInQueue {
-                look(atEnqueued: operation, word)
+            if state.isInQueue {
+                look(atEnqueued: operation, state)
             } else {
-                look(atFree: operation, word)
+                look(atFree: operation, state)
             }
         }
     }
 
     // MARK: Phases
 
-    private mutating func look(atRunning operation: Operation, _ word: LifecycleState) {
+    private mutating func look(atRunning operation: Operation, _ state: LifecycleState) {
         let targets = BlockedWait.targets(in: operation).filter { !$0.isOver }
         guard targets.isEmpty else {
             reasons = [.waitsInside(for: targets.flatMap(\.labels))]
@@ -43,7 +43,7 @@ struct Diagnosis {
             }
             return
         }
-        if word.has(.returned) {
+        if state.has(.returned) {
             reasons = [.goesOnAfterMain]
         } else {
             let queue = operation.retainedQueue()
@@ -53,37 +53,37 @@ struct Diagnosis {
     }
 
     /// Diagnoses an operation that is in no queue.
-    private mutating func look(atFree operation: Operation, _ word: LifecycleState) {
+    private mutating func look(atFree operation: Operation, _ state: LifecycleState) {
         // A subclass that keeps its own state may have been started by hand.
         if operation.isExecuting {
             reasons = [.executing(atMost: nil, queue: nil)]
-        } else if word.isCancelled {
+        } else if state.isCancelled {
             reasons = [.cancelledButNotStarted]
         } else if let group = operation.group, group.status.phase != .finished {
             reasons = [.awaitsGroup(group.label)]
             next.append(group)
         } else {
             reasons = [.notStarted]
-            if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
+            if state.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
         }
     }
 
-    private mutating func look(atEnqueued operation: Operation, _ word: LifecycleState) {
+    private mutating func look(atEnqueued operation: Operation, _ state: LifecycleState) {
         guard let queue = operation.retainedQueue() else {
             // The operation has finished meanwhile.
             reasons = [Self.end(of: operation)]
             return
         }
-        if word.has(.cancelled), operation.needsSlotToLeave(word) {
+        if state.has(.cancelled), operation.needsSlotToLeave(state) {
             look(at: operation, in: queue)
-        } else if word.isStopped {
+        } else if state.isStopped {
             reasons = [.leaving(queue: queue.label)]
-        } else if word.has(.onHold) {
+        } else if state.has(.onHold) {
             look(atHeld: operation)
-            if word.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
-        } else if word.unfinishedDependencies > 0, !word.has(.insists) {
+            if state.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
+        } else if state.unfinishedDependencies > 0, !state.has(.insists) {
             lookAtDependencies(of: operation)
-        } else if word.phase != .queued, !operation.isReady {
+        } else if state.phase != .queued, !operation.isReady {
             reasons = [.isReadyOverride]
         } else {
             look(at: operation, in: queue)
@@ -92,15 +92,15 @@ struct Diagnosis {
 
     /// Returns how the operation ended, without marking its failure as observed.
     private static func end(of operation: Operation) -> Reason {
-        let word = operation.status
+        let state = operation.status
         let extras = operation.existingExtras
-        if word.outcome == .failed, let failure = extras?.failure {
+        if state.outcome == .failed, let failure = extras?.failure {
             return .failed(error: "\(failure.error)")
         }
-        if word.isCancelled, let reason = operation.withExtras({ $0.cancellationReason }) {
+        if state.isCancelled, let reason = operation.withExtras({ $0.cancellationReason }) {
             return .cancelled(because: "\(reason)")
         }
-        return .finished(wasCancelled: word.isCancelled)
+        return .finished(wasCancelled: state.isCancelled)
     }
 
     private mutating func lookAtDependencies(of operation: Operation) {
@@ -216,16 +216,16 @@ extension Operation {
 
     /// Returns the name and, in parentheses, what the operation is doing and how it has to end.
     fileprivate func labelWithState(_ condition: DependencyCondition? = nil) -> String {
-        let word = status
-        let state: String? =
-            switch word.phase {
+        let state = status
+        let activity: String? =
+            switch state.phase {
             case .starting, .executing: Diagnosis(self).reasons.first?.state
             case .created where isExecuting: "executing"
-            case .created where word.isCancelled: "cancelled, but in no queue and not started"
+            case .created where state.isCancelled: "cancelled, but in no queue and not started"
             case .created where group != nil: "waiting"
             case .created: "in no queue and not started"
             case .waiting, .checkingReadiness: "waiting"
-            case .queued: word.isStopped ? "cancelled" : "ready"
+            case .queued: state.isStopped ? "cancelled" : "ready"
             case .finished: nil
             }
         let demand: String? =
@@ -234,7 +234,7 @@ extension Operation {
             case .failure: "must fail"
             case .always, nil: nil
             }
-        let remarks = [state, demand].compactMap { $0 }
+        let remarks = [activity, demand].compactMap { $0 }
         return remarks.isEmpty ? label : "\(label) (\(remarks.joined(separator: "; ")))"
     }
 }

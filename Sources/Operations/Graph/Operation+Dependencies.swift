@@ -34,10 +34,10 @@ extension Operation {
             dependency.lifecycle.unlock()
             lifecycle.unlock(inserting: .hasDependencies)
             notifyObservers()
-            let word = dependency.status
-            if word.phase == .finished {
-                if !condition.isMet(by: word.outcome) {
-                    cancel(becauseOf: dependency, word: word, on: condition)
+            let state = dependency.status
+            if state.phase == .finished {
+                if !condition.isMet(by: state.outcome) {
+                    cancel(becauseOf: dependency, state: state, on: condition)
                 } else if condition == .failure {
                     dependency.withLock { dependency.observeFailure() }
                 }
@@ -251,11 +251,12 @@ extension Operation {
 
     @inline(__always)
     private func forgetDependencies(_ forgotten: inout References) {
-        let word = status
+        let state = status
         // An observed operation keeps its dependencies: otherwise its observers would have to be
         // notified.
-        guard word.has(.hasDependencies), word.phase == .finished, word.unfinishedDependencies == 0,
-            !word.has(.observed)
+        guard state.has(.hasDependencies), state.phase == .finished,
+            state.unfinishedDependencies == 0,
+            !state.has(.observed)
         else { return }
         // If another thread holds the lock, waiting is not worth it: skipping the operation only
         // keeps memory for longer.

@@ -5,7 +5,7 @@ struct GraphCollector {
     struct Found {
         let operation: Operation
         let queue: OperationQueue?
-        let word: LifecycleState
+        let state: LifecycleState
         /// The operations for which the operation's code waits.
         var waits: [Operation] = []
         var dependencies: [Operation] = []
@@ -42,19 +42,19 @@ struct GraphCollector {
         places[id] = found.count
         // In this order: an operation that leaves its queue in between has finished.
         let queue = operation.retainedQueue()
-        found.append(Found(operation: operation, queue: queue, word: operation.status))
+        found.append(Found(operation: operation, queue: queue, state: operation.status))
     }
 
     private mutating func look(_ index: Int) {
         let operation = found[index].operation
         // A finished operation waits for nothing any more.
-        guard found[index].word.phase != .finished else { return }
+        guard found[index].state.phase != .finished else { return }
         let dependencies = operation.listedDependencies
         found[index].dependencies = dependencies
         for dependency in dependencies { add(dependency) }
         // The group starts the operation.
-        if found[index].word.phase == .created, let group = operation.group { add(group) }
-        guard found[index].word.isAtWork else { return }
+        if found[index].state.phase == .created, let group = operation.group { add(group) }
+        guard found[index].state.isAtWork else { return }
         for target in BlockedWait.targets(in: operation) where !target.isOver {
             switch target {
             case .operation(let other): found[index].waits.append(other)

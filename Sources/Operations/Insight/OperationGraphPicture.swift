@@ -87,9 +87,9 @@ public struct OperationGraphPicture: Sendable {
                 queues.append(queue)
             }
             return Node(
-                label: found.operation.pictureName, state: found.state,
+                label: found.operation.pictureName, state: found.shownState,
                 queue: found.queue.flatMap { numbers[ObjectIdentifier($0)] },
-                isBarrier: found.word.has(.barrier))
+                isBarrier: found.state.has(.barrier))
         }
         self.queues = queues.map(\.label)
         omittedCount = survey.omitted
@@ -103,7 +103,7 @@ public struct OperationGraphPicture: Sendable {
                 survey.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
             }
         }
-        let isOver = survey.found.map { $0.word.phase == .finished }
+        let isOver = survey.found.map { $0.state.phase == .finished }
         criticalPath = Self.longestChain(edges, among: isOver.map { !$0 })
         markCriticalPath()
     }
@@ -171,9 +171,9 @@ extension Operation {
 }
 
 extension GraphCollector.Found {
-    fileprivate var state: OperationGraphPicture.State {
-        if word.isCancelled { return .cancelled }
-        return switch word.phase {
+    fileprivate var shownState: OperationGraphPicture.State {
+        if state.isCancelled { return .cancelled }
+        return switch state.phase {
         case .created: operation.isExecuting ? .executing(atMost: nil) : .notStarted
         case .waiting, .checkingReadiness: .waiting
         case .queued: .ready

@@ -19,8 +19,8 @@ extension Operation {
     /// Returns how the body ended. Only this method tells failures from successes.
     ///
     /// Called when the body has ended, possibly before the state says so.
-    func outcome(_ word: LifecycleState) -> OperationOutcome {
-        switch word.outcome {
+    func outcome(_ state: LifecycleState) -> OperationOutcome {
+        switch state.outcome {
         case .succeeded: .finished
         case .failed: .failed
         case .cancelled, .failedUpstream: .cancelled

@@ -52,10 +52,10 @@ extension OperationQueue {
 
     /// Returns whether the addition makes the operation ready.
     private func recordAddition(of operation: Operation, at now: UInt64) -> Bool {
-        let word = operation.status
+        let state = operation.status
         // An operation that is already in a queue is about to be refused.
-        guard word.phase == .created else { return true }
-        let isReady = word.has(.fastPath) && word.isReady
+        guard state.phase == .created else { return true }
+        let isReady = state.has(.fastPath) && state.isReady
         operation.mark(PhaseTimestamp(isReady ? .ready : .added, now))
         return isReady
     }
@@ -121,19 +121,19 @@ extension OperationQueue {
     /// Records that the body is about to begin on this thread, outside of a batch.
     @inline(never)
     func recordStart(of operation: Operation) {
-        let word = operation.status
-        if word.has(.cancelled) { return }
+        let state = operation.status
+        if state.has(.cancelled) { return }
         let now = recordTime()
         let mark = recordStart(of: operation, at: now)
         let instrumentation = careNow
         guard instrumentation.contains(.timeline) else { return }
         let name = operation.name
-        let dependencies = operation.identitiesOfDependencies(word)
+        let dependencies = operation.identitiesOfDependencies(state)
         let isAsynchronous = !operation.runsOnItsThread || operation.isAsynchronous
         withInsight { insight in
             insight.record(name: name) { event in
                 event.kind = isAsynchronous ? .startedTask : .started
-                event.describe(operation, word)
+                event.describe(operation, state)
                 event.dependency = dependencies.first
                 (event.first, event.second) = mark.times(before: now)
                 event.third = PhaseTimestamp(.started, now).time
@@ -193,14 +193,14 @@ extension OperationQueue {
     /// Records the end of an operation whose body ran outside of a batch, on any thread, or that
     /// was cancelled before its body began.
     ///
-    /// - Parameter word: the state just before the operation finished.
+    /// - Parameter state: the state just before the operation finished.
     @inline(never)
-    func recordEnd(of operation: Operation, _ word: LifecycleState) {
+    func recordEnd(of operation: Operation, _ state: LifecycleState) {
         let mark = operation.lastMark
         // The end was recorded already, or the queue was not watched when the operation began.
         guard !mark.isNothing else { return }
         guard mark.kind == .started else {
-            if word.phase != .executing { recordDropped(operation) }
+            if state.phase != .executing { recordDropped(operation) }
             return
         }
         guard !operation.takeMark().isNothing else { return }
@@ -211,7 +211,7 @@ extension OperationQueue {
             withInsight { insight in
                 insight.record { event in
                     event.kind = .ended
-                    event.describe(operation, word)
+                    event.describe(operation, state)
                     event.outcome = outcome
                     event.first = mark.time
                     event.second = now
@@ -233,12 +233,12 @@ extension OperationQueue {
         let outcome: OperationOutcome =
             operation.status.outcome == .failed ? .failed : .cancelled
         if instrumentation.contains(.timeline) {
-            let word = operation.status
-            let name = operation.nameForTimeline(word)
+            let state = operation.status
+            let name = operation.nameForTimeline(state)
             withInsight { insight in
                 insight.record(name: name) { event in
                     event.kind = .dropped
-                    event.describe(operation, word)
+                    event.describe(operation, state)
                     event.outcome = outcome
                     (event.first, event.second) = mark.times(before: now)
                     event.third = now
@@ -267,22 +267,22 @@ extension Operation {
     /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
     /// and the setup that the operation needs.
     ///
-    /// - Parameter word: the state, which says that the operation executes.
+    /// - Parameter state: the state, which says that the operation executes.
     @inline(never)
-    final func runInstrumented(_ word: LifecycleState, _ batch: Batch, in queue: OperationQueue) {
+    final func runInstrumented(_ state: LifecycleState, _ batch: Batch, in queue: OperationQueue) {
         let instrumentation = Instrumentation(
             rawValue: queue.instrumentation.load(ordering: .relaxed))
         guard !instrumentation.isDisjoint(with: .watched) else {
-            return runUnwatched(word, instrumentation, in: queue)
+            return runUnwatched(state, instrumentation, in: queue)
         }
         // Reuse the end of the previous operation: reading the clock is most of the cost here.
         let start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
         let mark = queue.recordStart(of: self, at: start)
         if instrumentation.contains(.timeline) { queue.recordThread(of: self, from: start) }
         if instrumentation.contains(.listener), let witness {
-            witness.perform { runUnwatched(word, instrumentation, in: queue) }
+            witness.perform { runUnwatched(state, instrumentation, in: queue) }
         } else {
-            runUnwatched(word, instrumentation, in: queue)
+            runUnwatched(state, instrumentation, in: queue)
         }
         let end = recordTime()
         batch.lastEnd = end
@@ -296,9 +296,9 @@ extension Operation {
 
     @inline(__always)
     private func runUnwatched(
-        _ word: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
+        _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
     ) {
-        if word.has(.needsSetup) || instrumentation.contains(.progress) {
+        if state.has(.needsSetup) || instrumentation.contains(.progress) {
             _ = ThreadContext.current.prepare(for: self, in: queue)
             runMain()
         } else {
@@ -323,16 +323,17 @@ extension OperationQueue {
         from start: UInt64, to end: UInt64, _ instrumentation: Instrumentation
     ) {
         if instrumentation.contains(.timeline) {
-            let word = operation.status
-            let hasMore = word.has(.hasDependencies) || operation.hasExtras
+            let state = operation.status
+            let hasMore = state.has(.hasDependencies) || operation.hasExtras
             withInsight { insight in
                 if hasMore {
                     insight.record(
-                        operation, word, outcome, name: operation.nameForTimeline(word),
-                        operation.identitiesOfDependencies(word), after: mark, from: start, to: end)
+                        operation, state, outcome, name: operation.nameForTimeline(state),
+                        operation.identitiesOfDependencies(state), after: mark, from: start, to: end
+                    )
                 } else {
                     insight.record { event in
-                        event.describe(operation, word, outcome, after: mark, from: start, to: end)
+                        event.describe(operation, state, outcome, after: mark, from: start, to: end)
                     }
                 }
             }
@@ -343,12 +344,12 @@ extension OperationQueue {
 
 extension QueueInsight {
     fileprivate func record(
-        _ operation: Operation, _ word: LifecycleState, _ outcome: OperationOutcome, name: String?,
+        _ operation: Operation, _ state: LifecycleState, _ outcome: OperationOutcome, name: String?,
         _ dependencies: OperationIdentities, after mark: PhaseTimestamp, from start: UInt64,
         to end: UInt64
     ) {
         record(name: name) { event in
-            event.describe(operation, word, outcome, after: mark, from: start, to: end)
+            event.describe(operation, state, outcome, after: mark, from: start, to: end)
             event.dependency = dependencies.first
         }
         for dependency in dependencies.rest {
@@ -368,20 +369,20 @@ extension QueueInsight {
 
 extension TimelineEvent {
     @inline(__always)
-    fileprivate mutating func describe(_ operation: Operation, _ word: LifecycleState) {
+    fileprivate mutating func describe(_ operation: Operation, _ state: LifecycleState) {
         self.operation = operation.identity
-        lane = UInt8(truncatingIfNeeded: word.lane)
-        isBarrier = word.has(.barrier)
+        lane = UInt8(truncatingIfNeeded: state.lane)
+        isBarrier = state.has(.barrier)
         type = unsafeBitCast(Swift.type(of: operation), to: UInt.self)
     }
 
     @inline(__always)
     fileprivate mutating func describe(
-        _ operation: Operation, _ word: LifecycleState, _ outcome: OperationOutcome,
+        _ operation: Operation, _ state: LifecycleState, _ outcome: OperationOutcome,
         after mark: PhaseTimestamp, from start: UInt64, to end: UInt64
     ) {
         kind = .ran
-        describe(operation, word)
+        describe(operation, state)
         self.outcome = outcome
         (first, second) = mark.times(before: start)
         third = PhaseTimestamp(.started, start).time
@@ -433,16 +434,16 @@ extension Operation {
 
     /// The operation's name; nil for a fast-path operation without extras, which has none: the
     /// class of a fast-path operation does not override `name`.
-    fileprivate func nameForTimeline(_ word: LifecycleState) -> String? {
-        word.has(.fastPath) && !hasExtras ? nil : name
+    fileprivate func nameForTimeline(_ state: LifecycleState) -> String? {
+        state.has(.fastPath) && !hasExtras ? nil : name
     }
 
     /// Returns the addresses of the operation's dependencies, used only in comparisons. The
     /// dependencies have finished, and the operation retains them until it has finished.
     @inline(__always)
-    fileprivate func identitiesOfDependencies(_ word: LifecycleState) -> OperationIdentities {
+    fileprivate func identitiesOfDependencies(_ state: LifecycleState) -> OperationIdentities {
         var identities = OperationIdentities()
-        guard word.has(.hasDependencies) else { return identities }
+        guard state.has(.hasDependencies) else { return identities }
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             Edges.forEach(edges) { edge in

@@ -229,8 +229,8 @@ final class TimelineCore: Sendable {
             let label = queue.label
             state.withLock { $0.queues[index].label = label }
             for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
-                let (word, mark) = (operation.status, operation.lastMark)
-                guard word.phase == .executing, word.has(.fastPath), !word.has(.claimedAlone),
+                let (state, mark) = (operation.status, operation.lastMark)
+                guard state.phase == .executing, state.has(.fastPath), !state.has(.claimedAlone),
                     mark.kind == .started, !mark.isNothing
                 else { continue }
                 // Otherwise the operation began before the recording did.
@@ -242,7 +242,7 @@ final class TimelineCore: Sendable {
                 found.append(
                     TimelineTrace.Running(
                         operation: operation.identity, thread: buffer.thread, queue: index,
-                        name: operation.pictureName, lane: word.lane,
+                        name: operation.pictureName, lane: state.lane,
                         start: mark.time))
             }
         }

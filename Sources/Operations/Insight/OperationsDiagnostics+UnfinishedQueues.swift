@@ -98,18 +98,18 @@ extension OperationQueue {
 
 extension GraphCollector.Found {
     fileprivate var canGoOn: Bool {
-        if word.phase == .finished { return false }
+        if state.phase == .finished { return false }
         // The operation leaves when its deadline has passed.
         if operation.attemptController?.deadline != nil { return true }
-        switch word.phase {
+        switch state.phase {
         case .finished: return false
         case .created: return operation.isExecuting
         case .starting: return true
         case .executing: return waits.isEmpty
         case .waiting, .checkingReadiness:
-            return word.isStopped || dependencies.allSatisfy { $0.status.phase == .finished }
+            return state.isStopped || dependencies.allSatisfy { $0.status.phase == .finished }
         case .queued:
-            guard !word.isStopped || operation.needsSlotToLeave(word), let queue else {
+            guard !state.isStopped || operation.needsSlotToLeave(state), let queue else {
                 return true
             }
             return queue.snapshot { state in

@@ -66,7 +66,7 @@ final class QueueKeys: Sendable {
 extension Operation {
     /// Whether the operation may still have a result.
     fileprivate var canBeJoined: Bool {
-        let word = status
-        return word.phase != .finished && !word.isStopped
+        let state = status
+        return state.phase != .finished && !state.isStopped
     }
 }

@@ -1,6 +1,6 @@
-// The events of an operation's life. Each changes the state, and returns the actions that the thread
-// which brings about the event must perform; nil if the event does not apply, and the state must
-// stay as it was.
+// The events of an operation's life. Each changes the state, and returns the actions that the
+// thread which brings about the event must perform; nil if the event does not apply, and the state
+// must stay as it was.
 
 extension LifecycleState {
     /// What a thread must do after an event; see `Operation.perform(_:)`.

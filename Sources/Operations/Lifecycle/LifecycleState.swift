@@ -1,4 +1,4 @@
-/// The state of one operation's life, packed into one word that changes in one atomic step.
+/// The state of one operation's life, packed into 64 bits that change in one atomic step.
 ///
 /// The type is a pure value: its methods are the events of an operation's life, and each returns
 /// what the thread that brings about the event must do next. ``AtomicLifecycleState`` holds the

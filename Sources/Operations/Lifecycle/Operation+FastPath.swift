@@ -61,7 +61,9 @@ extension Operation {
             single.takeRetainedValue().finish()
             return nil
         }
-        guard let end = exchange(whileUnlocked: true, { $0.finishedAndLocked() }) else { return nil }
+        guard let end = exchange(whileUnlocked: true, { $0.finishedAndLocked() }) else {
+            return nil
+        }
         if end.after.has([.hasEndObservers, .locked]) || end.after.unfinishedDependencies > 0 {
             return conclude(end.after, batch, in: queue)
         }
@@ -96,17 +98,17 @@ extension Operation {
     /// Does what the end of a fast-path operation requires if the operation has more than its
     /// block.
     private func conclude(
-        _ word: LifecycleState, _ batch: Batch, in queue: OperationQueue
+        _ state: LifecycleState, _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
         var next: Unmanaged<Operation>?
-        if word.unfinishedDependencies > 0 {
+        if state.unfinishedDependencies > 0 {
             lifecycle.unlock()
             detachFromDependencies()
-            if word.has(.locked) { lifecycle.lock() }
+            if state.has(.locked) { lifecycle.lock() }
         }
         let completionBlock =
-            word.has(.hasEndObservers) ? notifyEndObservers(isLocked: word.has(.locked)) : nil
-        if word.has(.locked) {
+            state.has(.hasEndObservers) ? notifyEndObservers(isLocked: state.has(.locked)) : nil
+        if state.has(.locked) {
             var others: [Unmanaged<Operation>] = []
             var forgotten = References()
             let told = releaseSuccessors { dependent in
@@ -143,15 +145,15 @@ extension OperationQueue {
             recallEpoch.load(ordering: .relaxed) == batch.recallEpoch
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
-            let word = operation.status
+            let state = operation.status
             // Nothing may follow that is less urgent than what the pool counts the worker as
             // running.
-            if word.has(.needsSetup) || batch.urgency > .usual,
-                word.quality.urgency < batch.urgency
+            if state.has(.needsSetup) || batch.urgency > .usual,
+                state.quality.urgency < batch.urgency
             {
                 return false
             }
-            return word.has(.fastPath)
+            return state.has(.fastPath)
                 && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
         if isOurs, batch.continues(with: operation) { WorkerPool.shared.watchBatches() }

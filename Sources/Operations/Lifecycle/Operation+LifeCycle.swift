@@ -71,15 +71,15 @@ extension Operation {
         // An override of `isReady` has been asked already and is not asked again. A dependency that
         // was added since then counts.
         repeat {
-            let word = status
-            guard word.phase == .queued else { return }
+            let state = status
+            guard state.phase == .queued else { return }
             // The operation may have been given its permits and a slot some time ago, and its queue
             // may have been suspended since.
-            guard word.mayStart, !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
-            quality = word.quality
+            guard state.mayStart, !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
+            quality = state.quality
             // If the niceness of this thread is too high to run the operation, another worker runs
             // it, and this thread ends.
-            guard word.isStopped || context.prepare(for: self, in: queue) else {
+            guard state.isStopped || context.prepare(for: self, in: queue) else {
                 return giveBackClaim(in: queue)
             }
             started = exchange { $0.startingFromQueue() }?.after
@@ -127,8 +127,8 @@ extension Operation {
     /// Does what the default `start()` does before `main()`. Returns false if there is nothing to
     /// run.
     final func beginExecuting() -> Bool {
-        let word = status
-        switch word.phase {
+        let state = status
+        switch state.phase {
         case .finished: return false
         case .executing:
             refuseStart(.starting(executing: self))
@@ -193,7 +193,9 @@ extension Operation {
     final func finish() {
         // The queue's reference to the operation may be the last one.
         withExtendedLifetime(self) {
-            guard let before = exchange(whileUnlocked: true, { $0.finished() })?.before else { return }
+            guard let before = exchange(whileUnlocked: true, { $0.finished() })?.before else {
+                return
+            }
             if before.phase != .executing { dropWork() }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)

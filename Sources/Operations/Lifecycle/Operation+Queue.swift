@@ -29,30 +29,30 @@ extension Operation {
     /// Finished operations of a batch stay in the ring until the batch is retired; the queue does
     /// not count them there. This property is false for them.
     final var isLeaving: Bool {
-        let word = status
-        return word.phase == .finished && (!word.has(.fastPath) || word.has(.claimedAlone))
+        let state = status
+        return state.phase == .finished && (!state.has(.fastPath) || state.has(.claimedAlone))
             && sequence.load(ordering: .acquiring) != OperationRing.nowhere
     }
 
     /// Whether the operation leaves its queue together with its batch, at the end of that batch.
     final var leavesWithBatch: Bool {
-        let word = status
-        return word.has(.fastPath) && !word.has(.claimedAlone)
+        let state = status
+        return state.has(.fastPath) && !state.has(.claimedAlone)
     }
 
     /// Returns the queue that the operation is in and has not left, kept alive for the caller.
     final func retainedQueue() -> OperationQueue? {
         var backoff = Backoff()
         while true {
-            let (word, queue): (LifecycleState, OperationQueue?) = withLock {
+            let (state, queue): (LifecycleState, OperationQueue?) = withLock {
                 // The operation cannot finish while the lock is held, and its queue lives until the
                 // operation has finished.
-                let word = status
-                guard word.phase != .finished else { return (word, nil) }
-                return (word, queueReference.load(ordering: .acquiring)?.takeUnretainedValue())
+                let state = status
+                guard state.phase != .finished else { return (state, nil) }
+                return (state, queueReference.load(ordering: .acquiring)?.takeUnretainedValue())
             }
             // The operation may be on its way to its place in the queue.
-            if queue != nil || !word.isInQueue { return queue }
+            if queue != nil || !state.isInQueue { return queue }
             backoff.pause()
         }
     }

@@ -1,5 +1,5 @@
-// How the lifecycle state of an operation changes: `exchange` makes a change, and `perform` does what
-// the change requires. No other code changes the state, except for flags and the lock.
+// How the lifecycle state of an operation changes: `exchange` makes a change, and `perform` does
+// what the change requires. No other code changes the state, except for flags and the lock.
 
 extension Operation {
     typealias Change = AtomicLifecycleState.Change

@@ -22,12 +22,12 @@ extension Operation {
 
     /// The reason why the operation cannot be started by hand now; nil if it can.
     var misuseOfStart: OperationMisuse? {
-        let word = status
-        switch word.phase {
+        let state = status
+        switch state.phase {
         case .finished: return nil
         case .executing: return .starting(executing: self)
         case .waiting, .checkingReadiness, .queued, .starting: return .starting(enqueued: self)
-        case .created where word.has(.reserved): return .starting(enqueued: self)
+        case .created where state.has(.reserved): return .starting(enqueued: self)
         case .created where isFinished: return nil
         // A subclass that keeps its own state may have been started by hand before.
         case .created where isExecuting: return .starting(executing: self)

@@ -139,8 +139,8 @@ extension Operation {
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
         let isOfAttempt = existingExtras?.attemptController != nil && Operation.current === self
         let isDue = withExtras { extras in
-            let word = status
-            guard word.phase != .finished else { return word.isCancelled }
+            let state = status
+            guard state.phase != .finished else { return state.isCancelled }
             let after = lifecycle.insert([.hasCancelHandlers, .hasEndObservers])
             // A thread that cancels the operation from here on sees the flag, and waits for this
             // lock.

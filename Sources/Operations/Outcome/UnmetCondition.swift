@@ -5,18 +5,18 @@
 struct UnmetCondition {
     let dependent: Operation
     let dependency: Operation
-    let word: LifecycleState
+    let state: LifecycleState
     let condition: DependencyCondition
 
     init(dependent: Operation, by dependency: Operation, on condition: DependencyCondition) {
         self.dependent = dependent
         self.dependency = dependency
-        self.word = dependency.status
+        self.state = dependency.status
         self.condition = condition
     }
 
     func tell() {
-        dependent.cancel(becauseOf: dependency, word: word, on: condition)
+        dependent.cancel(becauseOf: dependency, state: state, on: condition)
         dependent.transition { $0.dependencyFinished() }
     }
 }
@@ -27,19 +27,19 @@ extension Operation {
     /// An operation at work had begun before the edge existed. The edge came too late, and changes
     /// nothing.
     func cancel(
-        becauseOf dependency: Operation, word: LifecycleState, on condition: DependencyCondition
+        becauseOf dependency: Operation, state: LifecycleState, on condition: DependencyCondition
     ) {
         guard !status.isAtWork else { return }
-        let (reason, failure) = dependency.reasonForDependents(word, condition)
+        let (reason, failure) = dependency.reasonForDependents(state, condition)
         cancelSurely(because: reason, failure: failure)
     }
 
     private func reasonForDependents(
-        _ word: LifecycleState, _ condition: DependencyCondition
+        _ state: LifecycleState, _ condition: DependencyCondition
     ) -> (CancellationReason, FailureRecord?) {
         guard condition != .failure else { return (.dependencyDidNotFail(operation: label), nil) }
         let extras = existingExtras == nil ? nil : withExtras { $0.ending }
-        if word.outcome == .failed, let failure = extras?.failure {
+        if state.outcome == .failed, let failure = extras?.failure {
             return (.dependencyFailed(operation: failure.operation, error: failure.error), failure)
         }
         // The root cause says more than the nearest cancellation.

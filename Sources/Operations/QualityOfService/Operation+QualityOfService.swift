@@ -33,9 +33,9 @@ extension Operation {
     }
 
     var effectiveQualityRank: Int {
-        let word = status
-        guard word.phase != .created, let queue = retainedQueue() else {
-            return word.quality.effectiveRank
+        let state = status
+        guard state.phase != .created, let queue = retainedQueue() else {
+            return state.quality.effectiveRank
         }
         return queue.snapshot { $0.quality(of: self) }.effectiveRank
     }
@@ -107,11 +107,11 @@ extension Operation {
     }
 
     /// Promotes a dependency after the edge from it was created, when the operation was in the
-    /// state `word`.
+    /// given state.
     @inline(__always)
-    func promote(dependency: Operation, at word: LifecycleState) {
-        let isPlaced = word.phase != .created && QualityOfServiceUse.isOn
-        let rank = isPlaced ? effectiveQualityRank : word.quality.effectiveRank
+    func promote(dependency: Operation, at state: LifecycleState) {
+        let isPlaced = state.phase != .created && QualityOfServiceUse.isOn
+        let rank = isPlaced ? effectiveQualityRank : state.quality.effectiveRank
         guard rank > dependency.status.quality.effectiveRank else { return }
         Self.perform([Promotion(operation: dependency, rank: rank)])
     }

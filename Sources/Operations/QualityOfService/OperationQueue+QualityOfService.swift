@@ -50,9 +50,9 @@ extension OperationQueue {
 extension QueueState {
     /// Returns the quality of an operation, including the promotion of its place.
     func quality(of operation: Operation) -> QualityOfServiceState {
-        let word = operation.status
-        var quality = word.quality
-        if word.phase != .finished { _ = qualityMarks.apply(to: &quality, at: operation.place) }
+        let state = operation.status
+        var quality = state.quality
+        if state.phase != .finished { _ = qualityMarks.apply(to: &quality, at: operation.place) }
         return quality
     }
 
@@ -94,9 +94,9 @@ extension QueueState {
         var found: [Promotion] = []
         for place in max(places.lowerBound, ring.head)..<max(places.upperBound, ring.head) {
             guard let operation = ring[place]?.takeUnretainedValue() else { continue }
-            let word = operation.status
-            guard word.quality.effectiveRank < rank, word.phase != .finished,
-                word.unfinishedDependencies > 0 || !ring.isReady(place, lane: word.lane)
+            let state = operation.status
+            guard state.quality.effectiveRank < rank, state.phase != .finished,
+                state.unfinishedDependencies > 0 || !ring.isReady(place, lane: state.lane)
             else { continue }
             found.append(Promotion(operation: operation, rank: rank))
         }

@@ -65,17 +65,17 @@ extension OperationQueue {
             try operation.checkCosts()
         }
         if isWatched { recordAddition(of: operation) }
-        let (word, promotions) = eventOffering({ state in
+        let (added, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
-            let word = state.add(operation, to: self)
+            let added = state.add(operation, to: self)
             // A queue retains itself while it holds operations.
-            if wasEmpty, word != nil { _ = Unmanaged.passRetained(self) }
-            return (word, state.takePromotions())
+            if wasEmpty, added != nil { _ = Unmanaged.passRetained(self) }
+            return (added, state.takePromotions())
         })
-        guard let word else { throw misuseOfAddition(operation) }
+        guard let added else { throw misuseOfAddition(operation) }
         if let promotions { Operation.perform(promotions) }
-        if word.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
-        if word.phase == .checkingReadiness { operation.arrive(in: self) }
+        if added.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
+        if added.phase == .checkingReadiness { operation.arrive(in: self) }
     }
 
     /// Adds several operations.

@@ -4,9 +4,9 @@ extension QueueState {
     /// Moves a `queued` operation that was cancelled to the list that needs no slot, unless the
     /// operation still runs code of a subclass.
     mutating func cancel(_ operation: Operation) {
-        let word = operation.status
-        guard word.phase == .queued, !operation.needsSlotToLeave(word),
-            clear(operation.place, word: word)
+        let state = operation.status
+        guard state.phase == .queued, !operation.needsSlotToLeave(state),
+            clear(operation.place, state: state)
         else { return }
         ring.setReady(operation.place, lane: OperationRing.cancelledLane)
     }
@@ -45,7 +45,7 @@ extension QueueState {
         // no lane is held by another thread or a batch.
         let isOurs =
             change.before.phase == .waiting
-            || (change.before.phase == .queued && clear(place, word: change.after))
+            || (change.before.phase == .queued && clear(place, state: change.after))
         if isOurs { ring.setReady(place, lane: OperationRing.cancelledLane) }
         return true
     }

@@ -42,15 +42,15 @@ extension QueueState {
     ///
     /// - Parameter time: the time since which the operation has been ready; nil for now.
     @inline(never)
-    mutating func fileOutOfOrder(_ place: Int, word: LifecycleState, readySince time: Int64?) {
+    mutating func fileOutOfOrder(_ place: Int, state: LifecycleState, readySince time: Int64?) {
         if order.isAgeing {
-            rescheduled.setReady(place, lane: word.lane, since: time ?? now(), in: order)
-        } else if word.has(.rescheduled) {
-            rescheduled.setReady(place, lane: word.lane, in: order)
+            rescheduled.setReady(place, lane: state.lane, since: time ?? now(), in: order)
+        } else if state.has(.rescheduled) {
+            rescheduled.setReady(place, lane: state.lane, in: order)
             // The operation may go before others of its lane.
-            if rescheduled.hasDeadlines, word.lane >= lowestBatchedLane { recallBatches() }
+            if rescheduled.hasDeadlines, state.lane >= lowestBatchedLane { recallBatches() }
         } else {
-            ring.setReady(place, lane: word.lane)
+            ring.setReady(place, lane: state.lane)
         }
     }
 
@@ -96,27 +96,27 @@ extension QueueState {
         var place = max(cursor, ring.head)
         while place < ring.tail, ring[place].map({ isPast($0) }) ?? true { place += 1 }
         order.advance(to: place)
-        guard let word = ring[place]?._withUnsafeGuaranteedRef({ $0.status }),
-            word.phase == .queued, isAmongReady(place, lane: word.lane),
+        guard let state = ring[place]?._withUnsafeGuaranteedRef({ $0.status }),
+            state.phase == .queued, isAmongReady(place, lane: state.lane),
             isEligible(place, limit: barrierPlace)
         else { return nil }
-        return (place, word.lane)
+        return (place, state.lane)
     }
 
     /// Whether an operation does not hold back those behind it in a strict order, because it is
     /// cancelled or claimed.
     private func isPast(_ operation: Reference) -> Bool {
-        let (word, place, leavesAtOnce) = operation._withUnsafeGuaranteedRef { operation in
-            let word = operation.status
-            let leavesAtOnce = word.has(.cancelled) && !operation.needsSlotToLeave(word)
-            return (word, operation.place, leavesAtOnce)
+        let (state, place, leavesAtOnce) = operation._withUnsafeGuaranteedRef { operation in
+            let state = operation.status
+            let leavesAtOnce = state.has(.cancelled) && !operation.needsSlotToLeave(state)
+            return (state, operation.place, leavesAtOnce)
         }
-        switch word.phase {
+        switch state.phase {
         case .starting, .executing, .finished: return true
         case .created, .waiting, .checkingReadiness: return leavesAtOnce
         case .queued:
-            if leavesAtOnce || word.has(.claimedAlone) { return true }
-            if isAmongReady(place, lane: word.lane) { return false }
+            if leavesAtOnce || state.has(.claimedAlone) { return true }
+            if isAmongReady(place, lane: state.lane) { return false }
             // Unless a batch has taken the operation, it is on its way to the ready list.
             return batches.contains { batch in
                 batch.taken.contains { $0.toOpaque() == operation.toOpaque() }
@@ -148,11 +148,11 @@ extension QueueState {
         giveBackAll()
         var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {
-            guard let word = ring[place]?._withUnsafeGuaranteedRef({ $0.status }) else { continue }
+            guard let state = ring[place]?._withUnsafeGuaranteedRef({ $0.status }) else { continue }
             let since = rescheduled.readySince(place)
-            if clear(place, word: word) { ready.append((place, since)) }
+            if clear(place, state: state) { ready.append((place, since)) }
             // Without ageing, the operation goes by its place.
-            if !word.has(.rescheduled) { rescheduled.forget(place) }
+            if !state.has(.rescheduled) { rescheduled.forget(place) }
         }
         order = ReadyOrder(setting, ageingSpan: span, cursor: ring.head)
         for (place, since) in ready {
@@ -169,15 +169,15 @@ extension QueueState {
     /// Gives an unfinished operation of the queue a deadline.
     mutating func setDeadline(_ deadline: Int64, of operation: Operation) {
         operation.existingExtras?.deadline.store(deadline, ordering: .relaxed)
-        let (place, word) = (operation.place, operation.status)
-        guard word.phase != .starting, word.phase != .executing else { return }
+        let (place, state) = (operation.place, operation.status)
+        guard state.phase != .starting, state.phase != .executing else { return }
         operation.lifecycle.insert(.rescheduled)
         let since = rescheduled.readySince(place)
-        let wasReady = clear(place, word: word)
+        let wasReady = clear(place, state: state)
         rescheduled.setDeadline(deadline, at: place)
         if wasReady {
             file(operation, place: place, readySince: since)
-        } else if word.phase == .queued {
+        } else if state.phase == .queued {
             // A batch may hold the operation.
             recallBatches()
         }

@@ -139,8 +139,10 @@ struct QueueState: ~Copyable {
         operations.reserveCapacity(ring.count)
         ring.forEach { _, operation in
             let operation = operation.takeUnretainedValue()
-            let word = operation.status
-            guard word.phase != .finished, includingBarriers || !word.has(.barrier) else { return }
+            let state = operation.status
+            guard state.phase != .finished, includingBarriers || !state.has(.barrier) else {
+                return
+            }
             operations.append(operation)
         }
         return operations
@@ -158,7 +160,7 @@ struct QueueState: ~Copyable {
     ) -> LifecycleState? {
         let rank = ignoresQuality ? 0 : qualityRank
         guard
-            let word = operation.exchange({
+            let state = operation.exchange({
                 $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
@@ -169,18 +171,18 @@ struct QueueState: ~Copyable {
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
         if notifiesEach { record(arrivalOf: operation) }
-        if !word.has(.fastPath) {
+        if !state.has(.fastPath) {
             unbatchableCount += 1
-            if word.has(.barrier) {
+            if state.has(.barrier) {
                 unsafeDowncast(operation, to: Barrier.self).ticket = barriers.append(reference)
                 barriersAdded += 1
                 recallBatches()
             }
         }
-        if word.has(.rescheduled) { takeOver(operation, at: place) }
-        if word.phase == .queued { file(operation, place: place) }
-        promoteAhead(of: place, to: word.quality.effectiveRank)
-        return word
+        if state.has(.rescheduled) { takeOver(operation, at: place) }
+        if state.phase == .queued { file(operation, place: place) }
+        promoteAhead(of: place, to: state.quality.effectiveRank)
+        return state
     }
 
     private mutating func makeRoom() {
@@ -205,32 +207,32 @@ struct QueueState: ~Copyable {
     @inline(__always)
     mutating func file(_ operation: Operation, place: Int, readySince: Int64? = nil) {
         if order.isStrict { order.moveBack(to: place) }
-        var word = operation.status
-        while !word.isReady, !word.has(.insists) {
+        var state = operation.status
+        while !state.isReady, !state.has(.insists) {
             // The operation goes back to `waiting`. If its last dependency has finished meanwhile,
             // the event does not apply, and the loop goes on because no other thread knows of it.
             if operation.exchange({ $0.removedFromReady() }) != nil { return }
-            word = operation.status
+            state = operation.status
         }
-        guard word.phase == .queued else { return }
-        if word.has(.cancelled), !operation.needsSlotToLeave(word) {
+        guard state.phase == .queued else { return }
+        if state.has(.cancelled), !operation.needsSlotToLeave(state) {
             ring.setReady(place, lane: OperationRing.cancelledLane)
             return
         }
-        if !order.isDefault || word.has(.rescheduled) {
-            fileOutOfOrder(place, word: word, readySince: readySince)
+        if !order.isDefault || state.has(.rescheduled) {
+            fileOutOfOrder(place, state: state, readySince: readySince)
         } else {
-            ring.setReady(place, lane: word.lane)
+            ring.setReady(place, lane: state.lane)
         }
         readyCount += 1
-        if word.lane > lowestBatchedLane, !order.isStrict { recallBatches() }
+        if state.lane > lowestBatchedLane, !order.isStrict { recallBatches() }
     }
 
     /// Removes an operation from its ready list. Returns false if it was in none, because a thread
     /// or a batch holds it.
-    mutating func clear(_ place: Int, word: LifecycleState) -> Bool {
-        if ring.isReady(place, lane: word.lane) {
-            ring.clearReady(place, lane: word.lane)
+    mutating func clear(_ place: Int, state: LifecycleState) -> Bool {
+        if ring.isReady(place, lane: state.lane) {
+            ring.clearReady(place, lane: state.lane)
         } else if !clearOutOfOrder(place) {
             return false
         }
@@ -240,8 +242,8 @@ struct QueueState: ~Copyable {
 
     /// Reconsiders a `queued` operation after a dependency was added to it.
     mutating func unfile(_ operation: Operation) {
-        let word = operation.status
-        guard word.phase == .queued, !word.isReady, clear(operation.place, word: word) else {
+        let state = operation.status
+        guard state.phase == .queued, !state.isReady, clear(operation.place, state: state) else {
             return
         }
         file(operation)
@@ -249,7 +251,7 @@ struct QueueState: ~Copyable {
 
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
-        let wasReady = clear(place, word: operation.status)
+        let wasReady = clear(place, state: operation.status)
         _ = operation.exchange { $0.priorityChanged(to: priority, inQueue: true) }
         rescheduled.move(place, number: ring.tail)
         if wasReady {
@@ -336,16 +338,16 @@ struct QueueState: ~Copyable {
 
     /// Removes a single operation that has finished, in whatever way it finished.
     mutating func leave(_ operation: Operation, gaveBackSlot: Bool) -> Departure {
-        let (place, word) = (operation.place, operation.status)
-        if !clear(place, word: word) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
+        let (place, state) = (operation.place, operation.status)
+        if !clear(place, state: state) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
         remove(operation)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if gaveBackSlot { running -= 1 }
-        if !word.has(.fastPath) { unbatchableCount -= 1 }
-        if word.has(.barrier) {
+        if !state.has(.fastPath) { unbatchableCount -= 1 }
+        if state.has(.barrier) {
             barriers.remove(unsafeDowncast(operation, to: Barrier.self).ticket)
         }
-        return departure(leaving: 1, usesFastPath: word.has(.fastPath))
+        return departure(leaving: 1, usesFastPath: state.has(.fastPath))
     }
 
     /// Takes back the operation that the worker took last, because it has a dependency again, and

@@ -53,7 +53,7 @@ extension Operation {
     /// Whether the operation, which is cancelled, runs code of a subclass when it is started. If
     /// so, it needs a slot, and waits for barriers and for the resumption of its queue, like every
     /// operation that runs.
-    final func needsSlotToLeave(_ word: LifecycleState) -> Bool {
-        !word.has(.fastPath) && replacesStart
+    final func needsSlotToLeave(_ state: LifecycleState) -> Bool {
+        !state.has(.fastPath) && replacesStart
     }
 }

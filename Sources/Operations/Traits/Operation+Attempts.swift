@@ -137,11 +137,11 @@ extension Operation {
     final func markExpired() { transition { $0.expired() } }
 
     private func passDeadline(_ run: AttemptController) {
-        let word = status
-        guard word.phase != .finished else { return }
+        let state = status
+        guard state.phase != .finished else { return }
         run.passesDeadline()
         let error = OperationDeadlineExceeded(
-            operation: label, hasStarted: word.isAtWork || run.hasBegun)
+            operation: label, hasStarted: state.isAtWork || run.hasBegun)
         fail(error)
         notifyOutOfTime(error)
         note(.failure(error))

@@ -101,11 +101,11 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///   ``OperationResultError`` if there is no result yet.
     public final var result: Output {
         get throws {
-            let word = status
-            guard word.phase == .finished || word.outcome == .cancelled else {
+            let state = status
+            guard state.phase == .finished || state.outcome == .cancelled else {
                 throw OperationResultError.notFinished(operation: label)
             }
-            switch word.outcome {
+            switch state.outcome {
             case .succeeded:
                 if let returned { return returned }
                 // A subclass whose work returns nothing may have ended by other means.

@@ -179,16 +179,16 @@ struct DeadlockSearch {
     }
 
     private static func obstacles(of operation: Operation) -> [Obstacle] {
-        let word = operation.status
-        switch word.phase {
+        let state = operation.status
+        switch state.phase {
         case .finished, .starting: return []
         case .executing:
             return BlockedWait.targets(in: operation).flatMap { obstacles(of: $0) }
-        case .created where !word.has(.fastPath): return []
+        case .created where !state.has(.fastPath): return []
         case .created, .waiting, .checkingReadiness, .queued:
             // At its deadline the operation ends, whatever it waits for.
-            if word.isStopped || operation.attemptController?.deadline != nil { return [] }
-            if word.unfinishedDependencies > 0, !word.has(.insists) {
+            if state.isStopped || operation.attemptController?.deadline != nil { return [] }
+            if state.unfinishedDependencies > 0, !state.has(.insists) {
                 return operation.listedDependencies
                     .filter { $0.status.phase != .finished }
                     .map { Obstacle(.dependency, [$0]) }
@@ -196,7 +196,7 @@ struct DeadlockSearch {
             if let claim = operation.attemptController?.claim, let needs = claim.needs {
                 return needs.flatMap { obstacles(of: $0) }
             }
-            guard word.phase == .queued, let queue = operation.retainedQueue() else { return [] }
+            guard state.phase == .queued, let queue = operation.retainedQueue() else { return [] }
             return obstacles(in: queue, of: operation)
         }
     }

@@ -81,11 +81,11 @@ struct ThreadID: Sendable {
 extension Operation {
     /// Returns the niceness that the thread needs to run the operation.
     func niceness(usual: Int32) -> Int32 {
-        let word = status
-        if word.has(.fastPath), !word.has(.needsSetup) { return usual }
+        let state = status
+        if state.has(.fastPath), !state.has(.needsSetup) { return usual }
         let priority = threadPriority
         if priority != 0.5 { return Self.niceness(for: priority) }
         guard QualityOfServiceUse.isOn else { return usual }
-        return min(max(usual + word.quality.nicenessOffset, -20), 19)
+        return min(max(usual + state.quality.nicenessOffset, -20), 19)
     }
 }
