@@ -194,7 +194,7 @@ private final class DrivenQueue {
         barrier.name = name
         operations[name] = barrier
         _ = state.add(barrier, to: queue)
-        barrier.update { $0.becameReady(wasReady: true) }
+        _ = barrier.exchange { $0.becameReady(wasReady: true) }
         state.file(barrier)
     }
 
@@ -233,6 +233,6 @@ private final class DrivenQueue {
 
     private func end(_ operation: Operation) {
         ran.append(operation.name ?? "")
-        operation.update { $0.finished() }
+        _ = operation.exchange { $0.finished() }
     }
 }
