@@ -3,16 +3,11 @@
 extension QueueState {
     /// Returns the place and lane of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {
-        switch order {
-        case .priority: bestByPriority()
-        case .ageing, .lifo(_?): bestByAge()
-        case .lifo(nil): bestOfLast()
-        case .fifo(let cursor, _): bestStrictly(from: cursor)
-        }
+        order.isDefault ? bestByPriority() : bestInOrder()
     }
 
     @inline(__always)
-    private mutating func bestByPriority() -> (place: Int, lane: Int)? {
+    mutating func bestByPriority() -> (place: Int, lane: Int)? {
         let limit = barrierPlace
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             var place: Int?

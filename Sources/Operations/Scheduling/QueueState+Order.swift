@@ -74,10 +74,16 @@ extension QueueState {
     // MARK: Claiming
 
     @inline(never)
-    mutating func bestByAge() -> (place: Int, lane: Int)? { rescheduled.first(upTo: limit) }
+    mutating func bestInOrder() -> (place: Int, lane: Int)? {
+        switch order {
+        case .priority: bestByPriority()
+        case .ageing, .lifo(_?): rescheduled.first(upTo: limit)
+        case .lifo(nil): bestOfLast()
+        case .fifo(let cursor, _): bestStrictly(from: cursor)
+        }
+    }
 
-    @inline(never)
-    mutating func bestOfLast() -> (place: Int, lane: Int)? {
+    private mutating func bestOfLast() -> (place: Int, lane: Int)? {
         let limit = limit
         for lane in (0..<Operation.QueuePriority.count).reversed() {
             let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
@@ -91,8 +97,7 @@ extension QueueState {
         return nil
     }
 
-    @inline(never)
-    mutating func bestStrictly(from cursor: Int) -> (place: Int, lane: Int)? {
+    private mutating func bestStrictly(from cursor: Int) -> (place: Int, lane: Int)? {
         var place = max(cursor, ring.head)
         while place < ring.tail, ring[place].map({ isPast($0) }) ?? true { place += 1 }
         order.advance(to: place)

@@ -98,6 +98,7 @@ enum ReadyOrder {
     }
 
     /// Moves the cursor back to `place` if it is further on. The operation there is no longer past.
+    @inline(never)
     mutating func moveBack(to place: Int) {
         if let cursor, place < cursor { advance(to: place) }
     }
