@@ -36,7 +36,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         runner.work = Work(first: .passUnretained(first), batch: batch, queue: queue)
         guard runner.run(on: thread, of: batch, in: queue, runner.go) else { return nil }
         let next = runner.next.take()
-        if runner.idle != nil, thread.activeWorker != nil, thread.hasRoomForRunner {
+        if runner.idle != nil, thread.activeWorker != nil, thread.hasCapacityForRunner {
             thread.runners.append(runner)
         } else {
             runner.dismiss()
@@ -83,7 +83,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
             return !inherits && !Task.isCancelled
         }
         guard !inherits, !Task.isCancelled, let here = ThreadContext.existing,
-            here.activeWorker != nil, !here.isDriven, here.hasRoomForRunner
+            here.activeWorker != nil, !here.isDriven, here.hasCapacityForRunner
         else { return false }
         here.runners.append(self)
         thread = .passUnretained(here)

@@ -71,9 +71,9 @@ public final class ConcurrencyBudget: @unchecked Sendable {
                 // budgets too.
                 var changed = [self]
                 line.forEach { changed += $0.costs.map(\.budget) }
-                return Self.settle(changed)
+                return Self.grantPermits(of: changed)
             }
-            PermitRequest.handOut(granted)
+            PermitRequest.startGranted(granted)
         }
     }
 
@@ -92,15 +92,15 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         return lastTicket
     }
 
-    func enter(_ claim: PermitRequest, ticket: Int) { line.insert(claim, ticket: ticket) }
+    func enter(_ request: PermitRequest, ticket: Int) { line.insert(request, ticket: ticket) }
     func leave(ticket: Int) { line.remove(ticket: ticket) }
-    func take(_ units: Int) { taken += units }
-    func giveBack(_ units: Int) { taken -= units }
+    func acquire(_ units: Int) { taken += units }
+    func release(_ units: Int) { taken -= units }
 
-    func canEver(_ units: Int) -> Bool { units <= total }
+    func canEverGrant(_ units: Int) -> Bool { units <= total }
 
     /// Whether so many units are free, and no possible request waits before this ticket.
-    func has(_ units: Int, forTicket ticket: Int) -> Bool {
+    func canGrant(_ units: Int, forTicket ticket: Int) -> Bool {
         guard units <= total - taken else { return false }
         if line.isEmpty { return true }
         return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
@@ -109,20 +109,22 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     var firstPossible: PermitRequest? { line.first { $0.isPossible }?.member }
 
     /// How many units may be in use while `units` others are free.
-    func most(beside units: Int) -> Int { total - units }
+    func mostInUse(beside units: Int) -> Int { total - units }
 
     /// The number of free units, and the number of requests before a ticket.
-    func look(ticket: Int) -> (free: Int, before: Int) {
+    func availability(forTicket ticket: Int) -> (free: Int, before: Int) {
         (max(0, total - taken), line.count(before: ticket))
     }
 
     /// Grants units to the waiting requests for which there are enough now, in their order. Returns
-    /// these requests, for `handOut` to serve without the lock.
-    static func settle(_ changed: [ConcurrencyBudget]) -> [PermitRequest] {
+    /// these requests, for `startGranted` to start without the lock.
+    static func grantPermits(of changed: [ConcurrencyBudget]) -> [PermitRequest] {
         var granted: [PermitRequest] = []
         var rest = changed
         while let budget = rest.popLast() {
-            while let first = budget.line.first(where: { $0.isPossible })?.member, first.takes() {
+            while let first = budget.line.first(where: { $0.isPossible })?.member,
+                first.tryAcquire()
+            {
                 granted.append(first)
                 // Other requests may be the first in their lines now.
                 for cost in first.costs where cost.budget !== budget { rest.append(cost.budget) }

@@ -11,7 +11,7 @@ final class PermitRequest: @unchecked Sendable {
         case idle
         case inLine
         /// The operation holds its permits.
-        case served
+        case granted
         /// The operation has finished; no other stage follows.
         case ended
     }
@@ -44,14 +44,16 @@ final class PermitRequest: @unchecked Sendable {
     // MARK: With the lock held
 
     /// Whether the budgets have so many units in total.
-    var isPossible: Bool { costs.allSatisfy { $0.budget.canEver($0.units) } }
+    var isPossible: Bool { costs.allSatisfy { $0.budget.canEverGrant($0.units) } }
 
     /// Takes all permits, if this request is next and there are enough; otherwise takes none.
-    func takes() -> Bool {
-        guard costs.allSatisfy({ $0.budget.has($0.units, forTicket: ticket) }) else { return false }
+    func tryAcquire() -> Bool {
+        guard costs.allSatisfy({ $0.budget.canGrant($0.units, forTicket: ticket) }) else {
+            return false
+        }
         leaveLines()
-        for cost in costs { cost.budget.take(cost.units) }
-        stage = .served
+        for cost in costs { cost.budget.acquire(cost.units) }
+        stage = .granted
         return true
     }
 
@@ -61,7 +63,9 @@ final class PermitRequest: @unchecked Sendable {
         stage = .idle
     }
 
-    private func settle() -> [PermitRequest] { ConcurrencyBudget.settle(costs.map(\.budget)) }
+    private func grantPermits() -> [PermitRequest] {
+        ConcurrencyBudget.grantPermits(of: costs.map(\.budget))
+    }
 
     // MARK: Events
 
@@ -70,11 +74,11 @@ final class PermitRequest: @unchecked Sendable {
     ///
     /// - Parameter refuse: puts the operation back into the phase *waiting*; returns false if that
     ///   is not possible, because the operation is about to leave and needs no permits.
-    func ask(refuse: () -> Bool) -> Bool {
+    func acquireOrEnqueue(refuse: () -> Bool) -> Bool {
         ConcurrencyBudget.lock.withLock {
             guard stage == .idle else { return true }
             if ticket == 0 { ticket = ConcurrencyBudget.nextTicket() }
-            if takes() { return true }
+            if tryAcquire() { return true }
             guard refuse() else { return true }
             for cost in costs { cost.budget.enter(self, ticket: ticket) }
             stage = .inLine
@@ -82,54 +86,55 @@ final class PermitRequest: @unchecked Sendable {
         }
     }
 
-    /// Returns the permits of the operation.
+    /// Releases the permits of the operation.
     ///
     /// - Parameter keepsTicket: whether the operation has not begun, and keeps its position in the
     ///   order.
-    func giveBack(keepsTicket: Bool) {
-        Self.handOut(returned(keepsTicket: keepsTicket))
+    func release(keepsTicket: Bool) {
+        Self.startGranted(releasePermits(keepsTicket: keepsTicket))
     }
 
-    private func returned(keepsTicket: Bool) -> [PermitRequest] {
+    private func releasePermits(keepsTicket: Bool) -> [PermitRequest] {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .served else { return [] }
+            guard stage == .granted else { return [] }
             stage = .idle
             if !keepsTicket { ticket = 0 }
-            for cost in costs { cost.budget.giveBack(cost.units) }
-            return settle()
+            for cost in costs { cost.budget.release(cost.units) }
+            return grantPermits()
         }
     }
 
-    /// Leaves all lines and returns the permits; the operation has finished. Call ``serveOthers()``
-    /// next, when the operation's slot is free.
+    /// Leaves all permit queues and releases the permits; the operation has finished. Call
+    /// ``grantOthers()`` next, when the operation's slot is free.
     func end() {
         ConcurrencyBudget.lock.withLock {
             leaveLines()
-            if stage == .served { for cost in costs { cost.budget.giveBack(cost.units) } }
+            if stage == .granted { for cost in costs { cost.budget.release(cost.units) } }
             stage = .ended
         }
     }
 
-    /// Grants to other requests the permits, or the position in line, that this request has given
-    /// up.
-    func serveOthers() {
-        Self.handOut(ConcurrencyBudget.lock.withLock { settle() })
+    /// Grants to other requests the permits, or the position in the permit queues, that this
+    /// request has released.
+    func grantOthers() {
+        Self.startGranted(ConcurrencyBudget.lock.withLock { grantPermits() })
     }
 
     /// Whether the operation holds its permits.
-    var isServed: Bool { ConcurrencyBudget.lock.withLock { stage == .served } }
+    var isGranted: Bool { ConcurrencyBudget.lock.withLock { stage == .granted } }
 
-    /// Brings operations whose requests were granted to their queues. An operation that cannot
-    /// start now returns its permits, which may be granted to other requests.
-    static func handOut(_ granted: [PermitRequest]) {
+    /// Has the queues of operations whose requests were granted start these operations. An
+    /// operation that cannot start now releases its permits, which may be granted to other
+    /// requests.
+    static func startGranted(_ granted: [PermitRequest]) {
         var rest = granted
         var next = 0
         while next < rest.count {
-            let claim = rest[next]
+            let request = rest[next]
             next += 1
-            // Without an operation, the request has ended and returned its permits.
-            guard let operation = claim.operation, !operation.takeGrantedSlot() else { continue }
-            rest += claim.returned(keepsTicket: true)
+            // Without an operation, the request has ended and released its permits.
+            guard let operation = request.operation, !operation.claimGranted() else { continue }
+            rest += request.releasePermits(keepsTicket: true)
             operation.releaseHold()
         }
     }
@@ -153,7 +158,8 @@ final class PermitRequest: @unchecked Sendable {
             return costs.map { cost in
                 let first = stage == .inLine ? cost.budget.firstPossible : nil
                 return Need(
-                    budget: cost.budget, mostHeldByOthers: cost.budget.most(beside: cost.units),
+                    budget: cost.budget,
+                    mostHeldByOthers: cost.budget.mostInUse(beside: cost.units),
                     before: first === self ? nil : first?.operation)
             }
         }
@@ -162,7 +168,7 @@ final class PermitRequest: @unchecked Sendable {
     /// The number of units of a budget that the operation holds.
     func held(of budget: ConcurrencyBudget) -> Int {
         ConcurrencyBudget.lock.withLock {
-            stage == .served ? costs.first { $0.budget === budget }?.units ?? 0 : 0
+            stage == .granted ? costs.first { $0.budget === budget }?.units ?? 0 : 0
         }
     }
 
@@ -178,7 +184,7 @@ final class PermitRequest: @unchecked Sendable {
         ConcurrencyBudget.lock.withLock {
             guard stage == .inLine else { return [] }
             let all = costs.map { cost in
-                let (free, before) = cost.budget.look(ticket: ticket)
+                let (free, before) = cost.budget.availability(forTicket: ticket)
                 return Shortage(
                     units: cost.units, budget: cost.budget, free: free, before: before)
             }
@@ -191,7 +197,7 @@ final class PermitRequest: @unchecked Sendable {
 extension Operation {
     /// Claims the operation, which was granted its permits; returns false if its queue cannot start
     /// it now.
-    fileprivate func takeGrantedSlot() -> Bool {
+    fileprivate func claimGranted() -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { notifyObservers() } }
         if queue.isWatched { queue.recordPermits(for: self) }
@@ -212,16 +218,16 @@ extension Operation {
         }
     }
 
-    /// Whether the operation, claimed together with its permits, must go back: its queue was
-    /// suspended since, or it no longer holds the permits.
-    func hasToGoBack(in queue: OperationQueue) -> Bool {
-        guard let claim = attemptController?.claim else { return false }
+    /// Whether the operation, claimed together with its permits, must be returned to its queue: the
+    /// queue was suspended since, or the operation no longer holds the permits.
+    func mustReturn(to queue: OperationQueue) -> Bool {
+        guard let permitRequest = attemptController?.permitRequest else { return false }
         // A cancelled operation needs no permits. It may leave a suspended queue, unless it runs
         // code of users.
         let state = status
         if state.isStopped {
             return needsSlotToLeave(state) && queue.snapshot { $0.isSuspended }
         }
-        return !claim.isServed || queue.snapshot { $0.isSuspended }
+        return !permitRequest.isGranted || queue.snapshot { $0.isSuspended }
     }
 }

@@ -38,7 +38,7 @@ struct Diagnosis {
                 case .operation(let other): next.append(other)
                 case .operations(let others):
                     next += others.filter { $0.status.phase != .finished }
-                case .queue(let queue, _), .room(let queue, _): next += queue.operations
+                case .queue(let queue, _), .capacity(let queue, _): next += queue.operations
                 }
             }
             return
@@ -128,7 +128,7 @@ struct Diagnosis {
                 ]
             }
         }
-        for shortage in run.claim?.shortages ?? [] {
+        for shortage in run.permitRequest?.shortages ?? [] {
             let budget = shortage.budget
             reasons.append(
                 budget.isOfKey
@@ -246,7 +246,7 @@ extension BlockedWait.Target {
         case .operations(let operations):
             operations.filter { $0.status.phase != .finished }.map(\.label)
         case .queue(let queue, _): ["all operations of \(queue.label)"]
-        case .room(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
+        case .capacity(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
         }
     }
 }

@@ -60,8 +60,8 @@ extension UnsafeMutablePointer<Edge> {
 /// direction.
 ///
 /// Dependencies lie in blocks of growing size. The first block lies right behind this header and
-/// has room for two edges without another allocation. Edges do not move, because they are linked by
-/// address.
+/// has capacity for two edges without another allocation. Edges do not move, because they are
+/// linked by address.
 struct Edges {
     typealias Pointer = UnsafeMutablePointer<Edges>
     typealias EdgePointer = UnsafeMutablePointer<Edge>

@@ -61,7 +61,7 @@ struct GraphCollector {
             case .operations(let others): found[index].waits += others
             case .queue(let queue, _):
                 found[index].waits += queue.snapshot { $0.operations(includingBarriers: true) }
-            case .room(let queue, _): found[index].waits += queue.operations
+            case .capacity(let queue, _): found[index].waits += queue.operations
             }
         }
         for other in found[index].waits { add(other) }

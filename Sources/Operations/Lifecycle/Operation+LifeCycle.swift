@@ -75,12 +75,12 @@ extension Operation {
             guard state.phase == .queued else { return }
             // The operation may have been given its permits and a slot some time ago, and its queue
             // may have been suspended since.
-            guard state.mayStart, !hasToGoBack(in: queue) else { return giveBackClaim(in: queue) }
+            guard state.mayStart, !mustReturn(to: queue) else { return returnClaim(in: queue) }
             quality = state.quality
             // If the niceness of this thread is too high to run the operation, another worker runs
             // it, and this thread ends.
             guard state.isStopped || context.prepare(for: self, in: queue) else {
-                return giveBackClaim(in: queue)
+                return returnClaim(in: queue)
             }
             started = exchange { $0.startingFromQueue() }?.after
         } while started == nil
@@ -109,10 +109,10 @@ extension Operation {
     }
 
     /// Takes an operation that was claimed alone back to the ready list or to `waiting`.
-    private func giveBackClaim(in queue: OperationQueue) {
+    private func returnClaim(in queue: OperationQueue) {
         // The permits go first: once the operation is in the ready list, another worker may claim
         // it anew.
-        attemptController?.claim?.giveBack(keepsTicket: true)
+        attemptController?.permitRequest?.release(keepsTicket: true)
         guard let change = exchange({ $0.returnedToQueue() }) else { return }
         if change.actions.contains(.returnSlot) { queue.returnSlot() }
         if change.after.phase == .queued {
@@ -200,7 +200,7 @@ extension Operation {
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
-            let claim =
+            let permitRequest =
                 before.has(.hasEndObservers) ? beforeLeaving { attemptController?.end(self) } : nil
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
@@ -212,9 +212,9 @@ extension Operation {
                 if before.has(.failed), let scope = queue.scope {
                     beforeLeaving { notifyFailure(to: scope, of: queue) }
                 }
-                queue.leave(self, gaveBackSlot: before.has(.holdsSlot))
+                queue.leave(self, releasesSlot: before.has(.holdsSlot))
             }
-            claim?.serveOthers()
+            permitRequest?.grantOthers()
             let completionBlock = before.has(.hasEndObservers) ? notifyEndObservers() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []

@@ -45,8 +45,8 @@ enum Waiter: Sendable {
     case thread(Latch)
     case task(CheckedContinuation<Void, Never>)
     case timed(TimedWait)
-    /// A capacity waiter, which is resumed with whether it has a place.
-    case room(CheckedContinuation<Bool, Never>)
+    /// A capacity waiter, which is resumed with true when it has a reservation.
+    case capacity(CheckedContinuation<Bool, Never>)
     /// A function that is called, with no lock held, on the thread that brought about the end.
     case handler(@Sendable () -> Void)
 
@@ -55,7 +55,7 @@ enum Waiter: Sendable {
         case .thread(let gate): gate.open()
         case .task(let continuation): continuation.resume()
         case .timed(let wait): wait.end(inTime: true)
-        case .room(let continuation): continuation.resume(returning: true)
+        case .capacity(let continuation): continuation.resume(returning: true)
         case .handler(let handler): handler()
         }
     }

@@ -334,8 +334,8 @@ extension OperationQueue {
     }
 
     /// Removes a finished operation that is in no batch.
-    func leave(_ operation: Operation, gaveBackSlot: Bool) {
-        let departure = eventOffering({ $0.leave(operation, gaveBackSlot: gaveBackSlot) })
+    func leave(_ operation: Operation, releasesSlot: Bool) {
+        let departure = eventOffering({ $0.leave(operation, releasesSlot: releasesSlot) })
         Unmanaged.passUnretained(operation).release()
         complete(departure)
     }

@@ -135,22 +135,22 @@ struct OperationRing: ~Copyable {
     /// - Parameter move: called with the old and the new place of each operation, in order, if the
     ///   operations are moved.
     /// - Complexity: O(capacity), amortised over as many additions.
-    mutating func makeRoom(move: (Reference, Int, Int) -> Void) {
-        let packs = count * 2 <= capacity
-        var roomier = OperationRing(capacity: packs ? capacity : 2 * capacity)
-        roomier.head = packs ? tail - count : head
-        roomier.tail = roomier.head
+    mutating func growOrCompact(move: (Reference, Int, Int) -> Void) {
+        let compacts = count * 2 <= capacity
+        var replacement = OperationRing(capacity: compacts ? capacity : 2 * capacity)
+        replacement.head = compacts ? tail - count : head
+        replacement.tail = replacement.head
         for sequence in head..<tail {
             guard let operation = slots[slot(sequence)] else {
-                if !packs { roomier.tail += 1 }
+                if !compacts { replacement.tail += 1 }
                 continue
             }
-            let place = roomier.append(operation)
+            let place = replacement.append(operation)
             for lane in 0..<Self.laneCount where isReady(sequence, lane: lane) {
-                roomier.setReady(place, lane: lane)
+                replacement.setReady(place, lane: lane)
             }
-            if packs { move(operation, sequence, place) }
+            if compacts { move(operation, sequence, place) }
         }
-        self = roomier
+        self = replacement
     }
 }

@@ -104,8 +104,8 @@ extension QueueState {
                 || (unbatchableCount > 0
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
-                if !hasUnits(first) {
-                    if order.isStrict { holdsBackRest(first) }
+                if !acquiresPermits(first) {
+                    if order.isStrict { blockRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1
                     // The remaining operations are left to the next offer, because other threads

@@ -37,7 +37,7 @@ extension QueueState {
                 batch.hasMisleadingTime = true
                 if batch.hasRest { typicalNanoseconds = Self.unknownNanoseconds }
             }
-            giveBackRest(of: batch)
+            returnRest(of: batch)
             holdsSlot = batch.handOverSlot()
         }
         if keepingRest { batch.hasSuspended = true }

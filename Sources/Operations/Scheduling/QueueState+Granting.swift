@@ -5,18 +5,22 @@ extension QueueState {
     /// The number of refusals in one hold of the lock.
     static var refusalsAtOnce: Int { 64 }
 
-    /// Takes the permits for an operation that is about to be claimed. If there are not enough, the
-    /// operation goes back to `waiting` and enters the permit queues, and the result is false.
-    func hasUnits(_ operation: Reference) -> Bool {
+    /// Acquires the permits for an operation that is about to be claimed. If there are not enough,
+    /// the operation goes back to `waiting` and enters the permit queues, and the result is false.
+    func acquiresPermits(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
-            guard let claim = operation.attemptController?.claim else { return true }
-            return claim.ask { operation.exchange { $0.permitsRefused() } != nil }
+            guard let permitRequest = operation.attemptController?.permitRequest else {
+                return true
+            }
+            return permitRequest.acquireOrEnqueue {
+                operation.exchange { $0.permitsRefused() } != nil
+            }
         }
     }
 
     /// Keeps later operations from starting in a strict order while the operation that was to start
     /// next waits for permits.
-    mutating func holdsBackRest(_ operation: Reference) {
+    mutating func blockRest(_ operation: Reference) {
         order.moveBack(to: operation._withUnsafeGuaranteedRef { $0.place })
     }
 

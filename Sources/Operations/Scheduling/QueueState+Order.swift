@@ -23,7 +23,7 @@ extension QueueState {
         // The monitor thread does not watch a dispatch queue's thread, where the rest of a batch
         // could get stuck.
         if case .dispatch = executor { return false }
-        return (order.isDefault || (order.isStrict && width == 1)) && !room.isUsed
+        return (order.isDefault || (order.isStrict && width == 1)) && !capacityQueue.isUsed
             && !rescheduled.hasDeadlines
     }
 
@@ -150,7 +150,7 @@ extension QueueState {
     /// - Complexity: O(n log n).
     mutating func arrange(order setting: OperationQueueOrder, ageingSpan span: Int64?) {
         guard setting != order.setting || span != order.ageingSpan else { return }
-        giveBackAll()
+        returnAllRests()
         var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {
             guard let state = ring[place]?._withUnsafeGuaranteedRef({ $0.status }) else { continue }
@@ -167,8 +167,8 @@ extension QueueState {
     }
 
     /// Takes back the operations that workers have claimed and not begun.
-    mutating func giveBackAll() {
-        for batch in batches { giveBackRest(of: batch) }
+    mutating func returnAllRests() {
+        for batch in batches { returnRest(of: batch) }
     }
 
     /// Gives an unfinished operation of the queue a deadline.

@@ -26,7 +26,7 @@ struct QueueState: ~Copyable {
     var unbatchableCount = 0
     /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
     var order = ReadyOrder.priority
-    var room = CapacityQueue()
+    var capacityQueue = CapacityQueue()
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
     /// The lowest lane from which a batch may hold operations that have not begun.
@@ -164,7 +164,7 @@ struct QueueState: ~Copyable {
                 $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
-        if ring.isFull { makeRoom() }
+        if ring.isFull { growOrCompactRing() }
         let reference = Unmanaged.passRetained(operation)
         let place = ring.append(reference)
         operation.sequence.store(place, ordering: .relaxed)
@@ -185,9 +185,9 @@ struct QueueState: ~Copyable {
         return state
     }
 
-    private mutating func makeRoom() {
+    private mutating func growOrCompactRing() {
         var places: [(old: Int, new: Int)] = []
-        ring.makeRoom { operation, old, new in
+        ring.growOrCompact { operation, old, new in
             operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
             places.append((old, new))
         }
@@ -282,7 +282,7 @@ struct QueueState: ~Copyable {
             idleCount += 1
             departure.waiters = waiters.takeAll()
         }
-        if room.isWaitedFor { admit(with: &departure) }
+        if capacityQueue.isWaitedFor { admit(with: &departure) }
         if unbatchableCount > 0 || !usesFastPath { departure.hesitating = takeHesitating() }
         return departure
     }
@@ -337,12 +337,12 @@ struct QueueState: ~Copyable {
     }
 
     /// Removes a single operation that has finished, in whatever way it finished.
-    mutating func leave(_ operation: Operation, gaveBackSlot: Bool) -> Departure {
+    mutating func leave(_ operation: Operation, releasesSlot: Bool) -> Departure {
         let (place, state) = (operation.place, operation.status)
         if !clear(place, state: state) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
         remove(operation)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
-        if gaveBackSlot { running -= 1 }
+        if releasesSlot { running -= 1 }
         if !state.has(.fastPath) { unbatchableCount -= 1 }
         if state.has(.barrier) {
             barriers.remove(unsafeDowncast(operation, to: Barrier.self).ticket)
@@ -353,7 +353,7 @@ struct QueueState: ~Copyable {
     /// Takes back the operation that the worker took last, because it has a dependency again, and
     /// the rest as well.
     mutating func putBackLast(_ batch: Batch) {
-        giveBackRest(of: batch)
+        returnRest(of: batch)
         batch.dropLast()._withUnsafeGuaranteedRef { refile($0) }
     }
 
@@ -362,7 +362,7 @@ struct QueueState: ~Copyable {
     /// the batch, and is retained for the worker.
     mutating func detachLast(from batch: Batch) -> Reference? {
         guard notifiesEach else { return nil }
-        giveBackRest(of: batch)
+        returnRest(of: batch)
         let operation = batch.dropLast().retain()
         operation._withUnsafeGuaranteedRef { _ = $0.exchange { $0.detachedFromBatch() } }
         return operation
@@ -373,13 +373,13 @@ struct QueueState: ~Copyable {
     /// waiters.
     mutating func reclaimRest(of batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
         guard batches.contains(where: { $0 === batch }) else { return ([], []) }
-        giveBackRest(of: batch)
+        returnRest(of: batch)
         let finished = batch.foldFinished()
         for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
-        return (finished, room.isWaitedFor ? admittedWaiters() : [])
+        return (finished, capacityQueue.isWaitedFor ? admittedWaiters() : [])
     }
 
-    mutating func giveBackRest(of batch: Batch) {
+    mutating func returnRest(of batch: Batch) {
         var rest: [Reference] = []
         batch.cutRest { rest.append($0) }
         for operation in rest { operation._withUnsafeGuaranteedRef { refile($0) } }
@@ -413,7 +413,7 @@ struct QueueState: ~Copyable {
             observations?.record(QueueProperties.isSuspended, isSuspended)
         case .width(let width):
             self.width = width
-            if order.isStrict { giveBackAll() }
+            if order.isStrict { returnAllRests() }
             observations?.record(QueueProperties.width, width)
         }
         hasChanges = observations != nil
@@ -437,7 +437,7 @@ struct QueueState: ~Copyable {
     /// at once.
     var hasCompetingWork: Bool {
         readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || order.isStrict
-            || room.isUsed
+            || capacityQueue.isUsed
     }
 
     /// Recalls the operations in batches that have not begun, because the order must be considered

@@ -60,7 +60,7 @@ final class FeedWindow: Sendable {
 
     /// Waits until there is capacity for another operation; returns false if no more are to be
     /// added.
-    private func hasRoom(isolation: isolated (any Actor)?) async -> Bool {
+    private func hasCapacity(isolation: isolated (any Actor)?) async -> Bool {
         await waitUntilLeft(atMost: limit - 1, isolation: isolation)
         return state.withLock { $0.ending == nil }
     }
@@ -162,7 +162,7 @@ final class FeedWindow: Sendable {
                 _ = isolation
                 do {
                     var iterator = elements.makeAsyncIterator()
-                    while await hasRoom(isolation: isolation),
+                    while await hasCapacity(isolation: isolation),
                         let element = try await iterator.next(isolation: isolation)
                     {
                         let (operation, tell) = make(element)

@@ -44,10 +44,10 @@ extension OperationQueue {
         // No other operation joins this one while it waits for capacity: it may give up, and is in
         // no queue.
         if let other = joined(by: operation, isAdded: false) { return other }
-        let place = try await reserveRoom(below: limit)
+        let reservation = try await acquireCapacity(below: limit)
         if let other = joined(by: operation) { return other }
         giveQuality(to: operation)
-        place.add(operation)
+        reservation.add(operation)
         return operation
     }
 }

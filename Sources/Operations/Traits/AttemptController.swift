@@ -31,7 +31,7 @@ final class AttemptController: Sendable {
         var time = TimeSource.continuous
         var random = RandomSource.system
         var keys: QueueKeys?
-        var claim: PermitRequest?
+        var permitRequest: PermitRequest?
         var deadline: Duration?
         var hasPassedDeadline = false
         /// When the first run of a periodic operation was due.
@@ -58,7 +58,7 @@ final class AttemptController: Sendable {
     // MARK: Inspection
 
     var time: TimeSource { state.withLock { $0.time } }
-    var claim: PermitRequest? { state.withLock { $0.claim } }
+    var permitRequest: PermitRequest? { state.withLock { $0.permitRequest } }
     var attempt: Int { state.withLock { $0.attempt } }
     var hasBegun: Bool { state.withLock { $0.serial > 0 } }
     var hasPassedDeadline: Bool { state.withLock { $0.hasPassedDeadline } }
@@ -77,14 +77,14 @@ final class AttemptController: Sendable {
     /// already.
     func arrives(
         at now: Duration, by time: TimeSource, random: RandomSource, keys: QueueKeys?,
-        claim: PermitRequest?
+        permitRequest: PermitRequest?
     ) -> Bool {
         state.withLock { state in
             guard !state.hasEnded else { return false }
             state.time = time
             state.random = random
             state.keys = keys
-            state.claim = claim
+            state.permitRequest = permitRequest
             state.firstTick = now + (plan.delay ?? .zero)
             return true
         }
@@ -98,7 +98,7 @@ final class AttemptController: Sendable {
     /// - Returns: the ended permit request; other requests are to be served when the operation has
     ///   left.
     func end(_ operation: Operation) -> PermitRequest? {
-        let (timers, claim, keys, hold) = state.withLock { state in
+        let (timers, permitRequest, keys, hold) = state.withLock { state in
             state.hasEnded = true
             state.isBodyRunning = false
             state.holdNumber += 1
@@ -109,15 +109,15 @@ final class AttemptController: Sendable {
                 state.hold = nil
             }
             return (
-                [state.holdTimer, state.timeoutTimer, state.deadlineTimer], state.claim,
+                [state.holdTimer, state.timeoutTimer, state.deadlineTimer], state.permitRequest,
                 state.keys, state.hold
             )
         }
         for timer in timers { timer?.cancel() }
-        claim?.end()
+        permitRequest?.end()
         if let keys { operation.leave(keys, plan) }
         withExtendedLifetime(hold) {}
-        return claim
+        return permitRequest
     }
 
     // MARK: Holding back

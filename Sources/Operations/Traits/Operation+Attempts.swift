@@ -20,9 +20,9 @@ extension Operation {
             enter(keys, plan)
             costs += keys.costs(of: plan)
         }
-        let claim = costs.isEmpty ? nil : PermitRequest(costs, for: self)
+        let permitRequest = costs.isEmpty ? nil : PermitRequest(costs, for: self)
         let isChange = run.arrives(
-            at: now, by: time, random: queue.random, keys: keys, claim: claim)
+            at: now, by: time, random: queue.random, keys: keys, permitRequest: permitRequest)
         guard isChange else {
             if let keys { leave(keys, plan) }
             return
@@ -108,7 +108,7 @@ extension Operation {
         let delay = max(.zero, hold.end - run.time.now())
         if queue.isWatched { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
-        run.claim?.giveBack(keepsTicket: false)
+        run.permitRequest?.release(keepsTicket: false)
         perform(change)
         self.hold(run, number, for: hold.end - run.time.now())
         return true

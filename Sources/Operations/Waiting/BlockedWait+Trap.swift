@@ -15,14 +15,14 @@ extension BlockedWait {
     /// Tasks that feed another queue wait for capacity often. The wait is only searched if the
     /// caller belongs to the same queue, or if a wait inside an operation of that queue could close
     /// a circle with this wait.
-    static func task(forRoomIn queue: OperationQueue, below limit: Int) -> BlockedWait? {
+    static func task(forCapacityIn queue: OperationQueue, below limit: Int) -> BlockedWait? {
         guard let operation = TaskContext.operation else { return nil }
         // A timeout or deadline cancels the task, and with it the wait.
         if let plan = operation.attemptController?.plan, plan.timeout != nil || plan.deadline != nil
         {
             return nil
         }
-        let wait = begin(.room(queue, below: limit), inside: [operation])
+        let wait = begin(.capacity(queue, below: limit), inside: [operation])
         let isSearched = TaskContext.queue === queue || isWaitedInside(queue)
         if isSearched, TaskContext.queue?.driver == nil { wait?.check() }
         return wait
@@ -59,15 +59,15 @@ extension BlockedWait {
             parts.append(
                 "\(waiter.label) (executing\(place)) waits for all operations of \(queue.label), "
                     + "one of which is \(first.label)")
-        case .room(let queue, let limit) where steps.isEmpty && first === waiter:
+        case .capacity(let queue, let limit) where steps.isEmpty && first === waiter:
             return "\(waiter) waits for fewer than \(limit) operations in its own \(queue.label), "
                 + "where no fewer than that wait for this, itself included, and would never finish: "
-                + "\(remedy(forRoomIn: queue)), or remove this wait"
-        case .room(let queue, let limit):
+                + "\(remedy(forCapacityIn: queue)), or remove this wait"
+        case .capacity(let queue, let limit):
             parts.append(
                 "\(waiter.label) (executing\(place)) waits for fewer than \(limit) operations in "
                     + "\(queue.label), one of which is \(first.label)")
-            remedies.append(remedy(forRoomIn: queue))
+            remedies.append(remedy(forCapacityIn: queue))
         }
         for step in steps {
             parts.append(sentence(of: step))
@@ -77,7 +77,7 @@ extension BlockedWait {
                     "give \(queue.label) a larger maxConcurrentOperationCount",
                 ]
             }
-            if case .units(let budget) = step.obstacle.kind {
+            if case .permits(let budget) = step.obstacle.kind {
                 remedies = [
                     budget.isOfKey
                         ? "wait outside of what has that key" : "give \(budget.label) more units"
@@ -88,7 +88,7 @@ extension BlockedWait {
             parts.append("\(waiter.label) was started inside of \(last.label)")
         }
         remedies.append("remove this wait")
-        if case .room = target {
+        if case .capacity = target {
         } else {
             remedies.append(
                 "let what comes after it be an operation that depends on \(first.label)")
@@ -100,7 +100,7 @@ extension BlockedWait {
         return "\(chain), so none of them would ever finish: \(remedies.joined(separator: ", or "))"
     }
 
-    private static func remedy(forRoomIn queue: OperationQueue) -> String {
+    private static func remedy(forCapacityIn queue: OperationQueue) -> String {
         "let the operations of \(queue.label) add to another queue"
     }
 
@@ -114,14 +114,15 @@ extension BlockedWait {
         case .waitForQueue(let queue):
             return "\(name) waits for all operations of \(queue.label), "
                 + "one of which is \(step.next.label)"
-        case .waitForRoom(let queue):
-            return "\(name) waits for room in \(queue.label), one of the operations of which is "
+        case .waitForCapacity(let queue):
+            return
+                "\(name) waits for capacity in \(queue.label), one of the operations of which is "
                 + "\(step.next.label)"
-        case .units(let budget):
+        case .permits(let budget):
             let holders = step.obstacle.operations.map(\.label).sorted()
             return "\(name) cannot start while \(holders.joined(separator: " and ")) "
                 + "\(holders.count == 1 ? "holds" : "hold") what it needs of \(budget.label)"
-        case .line(let budget):
+        case .permitQueue(let budget):
             return "\(name) stands in line for \(budget.label) behind \(step.next.label)"
         case .slots(let queue):
             let holders = step.obstacle.operations.map(\.label).sorted()

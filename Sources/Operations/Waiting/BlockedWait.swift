@@ -14,7 +14,7 @@ struct BlockedWait: Sendable {
         /// All of these operations.
         case operations([Operation])
         /// Fewer unfinished operations in the queue than `below`.
-        case room(OperationQueue, below: Int)
+        case capacity(OperationQueue, below: Int)
 
         static func queue(_ queue: OperationQueue) -> Target {
             .queue(queue, end: queue.snapshot { $0.end })
@@ -25,7 +25,7 @@ struct BlockedWait: Sendable {
             case .operation(let operation): operation.status.phase == .finished
             case .queue(let queue, _): queue.snapshot { $0.isEmpty }
             case .operations(let operations): operations.allSatisfy { $0.status.phase == .finished }
-            case .room(let queue, let limit): queue.snapshot { $0.operationCount < limit }
+            case .capacity(let queue, let limit): queue.snapshot { $0.operationCount < limit }
             }
         }
     }
@@ -105,7 +105,8 @@ struct BlockedWait: Sendable {
     var mayHoldBackOthers: Bool { inside.contains { Self.mayHoldBackOthers($0) } }
 
     private static func mayHoldBackOthers(_ operation: Operation) -> Bool {
-        if operation.status.has(.hasSuccessors) || operation.attemptController?.claim != nil {
+        if operation.status.has(.hasSuccessors) || operation.attemptController?.permitRequest != nil
+        {
             return true
         }
         let isWaitedFor = registry.withLock { registry in
@@ -182,7 +183,7 @@ struct BlockedWait: Sendable {
             case .operation(let operation): count(operation, difference)
             case .operations(let operations):
                 for operation in operations { count(operation, difference) }
-            case .queue(let queue, _), .room(let queue, _):
+            case .queue(let queue, _), .capacity(let queue, _):
                 let id = Unmanaged.passUnretained(queue).toOpaque()
                 let sum = waitedForQueues[id, default: 0] + difference
                 waitedForQueues[id] = sum == 0 ? nil : sum

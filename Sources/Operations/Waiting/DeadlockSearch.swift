@@ -25,12 +25,12 @@ struct DeadlockSearch {
             case dependency
             case wait
             case waitForQueue(OperationQueue)
-            case waitForRoom(OperationQueue)
+            case waitForCapacity(OperationQueue)
             case slots(OperationQueue)
             /// Other operations hold too many of the permits.
-            case units(ConcurrencyBudget)
+            case permits(ConcurrencyBudget)
             /// Another operation precedes this one in the queue for permits.
-            case line(ConcurrencyBudget)
+            case permitQueue(ConcurrencyBudget)
             case barrier(OperationQueue)
             /// A strict order requires another operation to start first.
             case order(OperationQueue)
@@ -46,8 +46,8 @@ struct DeadlockSearch {
         /// Whether the obstacle is an edge: a circle that consists of edges only does not count.
         fileprivate var isEdge: Bool {
             switch kind {
-            case .dependency, .order, .line: true
-            case .wait, .waitForQueue, .waitForRoom, .slots, .units, .barrier: false
+            case .dependency, .order, .permitQueue: true
+            case .wait, .waitForQueue, .waitForCapacity, .slots, .permits, .barrier: false
             }
         }
 
@@ -173,8 +173,8 @@ struct DeadlockSearch {
         case .operations(let operations):
             operations.filter { $0.status.phase != .finished }.prefix(limit)
                 .map { Obstacle(.wait, [$0]) }
-        case .room(let queue, let below):
-            obstacles(in: queue, ofRoomBelow: below)
+        case .capacity(let queue, let below):
+            obstacles(in: queue, ofCapacityBelow: below)
         }
     }
 
@@ -193,7 +193,9 @@ struct DeadlockSearch {
                     .filter { $0.status.phase != .finished }
                     .map { Obstacle(.dependency, [$0]) }
             }
-            if let claim = operation.attemptController?.claim, let needs = claim.needs {
+            if let permitRequest = operation.attemptController?.permitRequest,
+                let needs = permitRequest.needs
+            {
                 return needs.flatMap { obstacles(of: $0) }
             }
             guard state.phase == .queued, let queue = operation.retainedQueue() else { return [] }
@@ -201,24 +203,26 @@ struct DeadlockSearch {
         }
     }
 
-    private static func obstacles(in queue: OperationQueue, ofRoomBelow count: Int) -> [Obstacle] {
+    private static func obstacles(in queue: OperationQueue, ofCapacityBelow count: Int)
+        -> [Obstacle]
+    {
         let operations = queue.snapshot { $0.operations() }
-        // With fewer operations the queue has capacity, or will have it when a reserved place is
-        // returned.
+        // With fewer operations the queue has capacity, or will have it when a reservation is
+        // released.
         guard operations.count >= count else { return [] }
-        return [Obstacle(.waitForRoom(queue), operations, atLeast: count)]
+        return [Obstacle(.waitForCapacity(queue), operations, atLeast: count)]
     }
 
     /// Returns the obstacles between an operation and its permits: the operations that hold permits
     /// and wait, and the operation that precedes it in the permit queue.
     private static func obstacles(of need: PermitRequest.Need) -> [Obstacle] {
         let holders = BlockedWait.allOperations.compactMap { operation in
-            operation.attemptController?.claim.map { (operation, $0.held(of: need.budget)) }
+            operation.attemptController?.permitRequest.map { (operation, $0.held(of: need.budget)) }
         }.filter { $0.1 > 0 }
-        return need.before.map { [Obstacle(.line(need.budget), [$0])] } ?? []
+        return need.before.map { [Obstacle(.permitQueue(need.budget), [$0])] } ?? []
             + [
                 Obstacle(
-                    .units(need.budget), holders.map(\.0), weights: holders.map(\.1),
+                    .permits(need.budget), holders.map(\.0), weights: holders.map(\.1),
                     atLeast: need.mostHeldByOthers + 1)
             ]
     }

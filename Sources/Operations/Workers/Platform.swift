@@ -342,7 +342,7 @@ var affinityCount: Int? {
     #else
     typealias Function = @convention(c) (pid_t, Int, UnsafeMutableRawPointer) -> Int32
     guard let function = extraFunction("sched_getaffinity", as: Function.self) else { return nil }
-    // Room for 65,536 processors, more than kernels are built for.
+    // Enough for 65,536 processors, more than kernels are built for.
     var bits = [UInt64](repeating: 0, count: 1024)
     let size = bits.count * MemoryLayout<UInt64>.size
     let result = bits.withUnsafeMutableBytes { bytes in

@@ -44,7 +44,7 @@ final class ThreadContext: @unchecked Sendable {
     var runners: [AsyncRunner] = []
     /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
     static let mostRunners = 32
-    var hasRoomForRunner: Bool { runners.count < Self.mostRunners }
+    var hasCapacityForRunner: Bool { runners.count < Self.mostRunners }
     /// Set while the next job for the workers is kept in ``job``, see `PoolExecutor.firstJob(of:)`.
     var keepsJob = false
     var job: UnownedJob?

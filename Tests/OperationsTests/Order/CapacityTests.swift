@@ -10,7 +10,7 @@ import Testing
 struct CapacityTests {
     /// Suspends until the queue has `count` capacity waiters.
     private func waiterCount(of queue: OperationQueue, reaches count: Int) async {
-        while queue.snapshot({ $0.room.waiterCount }) != count { await Task.yield() }
+        while queue.snapshot({ $0.capacityQueue.waiterCount }) != count { await Task.yield() }
     }
 
     /// A task that waits for capacity, records its admission, and uses its place for an operation.
@@ -19,7 +19,7 @@ struct CapacityTests {
     ) -> Task<Void, any Error> {
         Task {
             do {
-                let place = try await queue.reserveRoom(below: limit)
+                let place = try await queue.acquireCapacity(below: limit)
                 recorder.record(name)
                 place.add(BlockOperation {})
             } catch {
@@ -30,16 +30,18 @@ struct CapacityTests {
     }
 
     private func isQuiet(_ queue: OperationQueue) -> Bool {
-        queue.snapshot { $0.room.waiterCount == 0 && $0.room.placeCount == 0 }
+        queue.snapshot {
+            $0.capacityQueue.waiterCount == 0 && $0.capacityQueue.reservationCount == 0
+        }
     }
 
     @Test func nothingWaitsBelowLimit() async throws {
         let queue = suspendedQueue()
-        try await queue.waitForRoom(below: 1)
+        try await queue.waitForCapacity(below: 1)
         queue.addOperation {}
-        try await queue.waitForRoom(below: 2)
+        try await queue.waitForCapacity(below: 2)
         queue.addBarrierBlock {}
-        try await queue.waitForRoom(below: 2)
+        try await queue.waitForCapacity(below: 2)
         #expect(isQuiet(queue))
         queue.cancelAllOperations()
     }
@@ -57,7 +59,10 @@ struct CapacityTests {
         }
         operations[1].cancel()
         await operations[1].waitUntilFinished()
-        #expect(queue.snapshot { $0.room.waiterCount == 3 && $0.room.placeCount == 0 })
+        #expect(
+            queue.snapshot {
+                $0.capacityQueue.waiterCount == 3 && $0.capacityQueue.reservationCount == 0
+            })
         queue.isSuspended = false
         for waiter in waiters { try await waiter.value }
         // The first two are admitted together, and each task records that when it resumes.
@@ -70,7 +75,7 @@ struct CapacityTests {
     @Test func placeCountsUntilReturned() async throws {
         let (queue, recorder) = (OperationQueue(), Recorder<String>())
         func hold(_ body: () async -> Void) async throws {
-            let place = try await queue.reserveRoom(below: 1)
+            let place = try await queue.acquireCapacity(below: 1)
             await body()
             _ = place.queue
         }
@@ -106,7 +111,7 @@ struct CapacityTests {
         let queue = OperationQueue()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            try await queue.waitForRoom(below: 1)
+            try await queue.waitForCapacity(below: 1)
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -136,7 +141,7 @@ struct CapacityTests {
             queue.isSuspended = false
             #expect(await began.arrives())
             let isOneBatch = queue.snapshot { $0.batches.first?.taken.count == 2 }
-            try await queue.waitForRoom(below: 2)
+            try await queue.waitForCapacity(below: 2)
             proceed.send()
             await queue.drain()
             if isOneBatch { return }
@@ -148,7 +153,7 @@ struct CapacityTests {
     @Test(arguments: [true, false])
     func finishedOperationOfBatchFreesCapacity(isFirstWait: Bool) async throws {
         let (queue, recorder) = (batchingQueue(), Recorder<String>())
-        if !isFirstWait { try await queue.waitForRoom(below: 1) }
+        if !isFirstWait { try await queue.waitForCapacity(below: 1) }
         let (began, proceed) = (Signal(), Signal())
         for _ in 0..<2 {
             queue.addOperation {
@@ -172,7 +177,7 @@ struct CapacityTests {
     @Test(arguments: [true, false])
     func followerInBatchDoesNotDelayCapacity(isFirstWait: Bool) async throws {
         let (queue, recorder) = (batchingQueue(), Recorder<String>())
-        if !isFirstWait { try await queue.waitForRoom(below: 1) }
+        if !isFirstWait { try await queue.waitForCapacity(below: 1) }
         let (began, proceed) = (Signal(), Signal())
         let chain = (0..<2).map { _ in
             BlockOperation {
@@ -212,7 +217,7 @@ struct CapacityTests {
             for _ in 0..<producers {
                 group.addTask {
                     for _ in 0..<share {
-                        let place = try await queue.reserveRoom(below: limit)
+                        let place = try await queue.acquireCapacity(below: limit)
                         let token = Token()
                         occupancy.enter()
                         place.add(
@@ -241,7 +246,7 @@ struct CapacityTests {
             for index in 0..<count {
                 let task = Task {
                     do {
-                        let place = try await queue.reserveRoom(below: 1 + index % 3)
+                        let place = try await queue.acquireCapacity(below: 1 + index % 3)
                         admitted.increment()
                         if index % 2 == 0 { place.add(BlockOperation {}) }
                     } catch {

@@ -216,7 +216,7 @@ private final class DrivenQueue {
         case .none, .refused: return false
         case .single(let operation):
             end(operation.takeUnretainedValue())
-            _ = state.leave(operation.takeUnretainedValue(), gaveBackSlot: true)
+            _ = state.leave(operation.takeUnretainedValue(), releasesSlot: true)
             // The worker's reference.
             operation.release()
             reference = operation

@@ -102,7 +102,7 @@ struct QualityOfServiceTests {
         queue.cancelAllOperations()
     }
 
-    @Test func promotionsStayWithTheirOperationsWhenTheQueueMakesRoom() {
+    @Test func promotionsStayWithTheirOperationsWhenTheRingGrowsOrIsCompacted() {
         let queue = suspendedQueue()
         let kept = (0..<4).map { _ in operation(.background) }
         let others = (0..<400).map { _ in operation(.background) }

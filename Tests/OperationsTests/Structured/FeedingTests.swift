@@ -154,6 +154,7 @@ struct FeedingTests {
             queue.name = "Q"
             _ = try await queue.add(within: 0) { 1 }
         }
-        expect(single, says: "queue 'Q' never has room within 0 operations: nothing would ever be")
+        expect(
+            single, says: "queue 'Q' never has capacity below 0 operations: nothing would ever be")
     }
 }

@@ -64,7 +64,7 @@ struct SuspensionTests {
             state.detachCurrent(from: batch, keepingRest: true).takeUnretainedValue()
         }
 
-        func giveBackRest() { state.giveBackRest(of: batch) }
+        func returnRest() { state.returnRest(of: batch) }
 
         func retire(nanoseconds: UInt64) { _ = state.retire(batch, nanoseconds: nanoseconds) }
 
@@ -72,7 +72,7 @@ struct SuspensionTests {
         func end(_ operation: Operation) {
             let holdsSlot = operation.status.has(.holdsSlot)
             _ = operation.exchange { $0.finished() }
-            _ = state.leave(operation, gaveBackSlot: holdsSlot)
+            _ = state.leave(operation, releasesSlot: holdsSlot)
             // Release the references of the task and of the ring.
             for _ in 0..<2 { Unmanaged.passUnretained(operation).release() }
         }
@@ -129,7 +129,7 @@ struct SuspensionTests {
     @Test func claimsRespectTheSlotsOfSuspendedBodies() {
         let claimed = Claimed(count: 40, width: 5)
         claimed.suspendCurrent()
-        claimed.giveBackRest()
+        claimed.returnRest()
         claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
         let next = Batch()

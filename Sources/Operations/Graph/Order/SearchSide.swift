@@ -192,9 +192,9 @@ struct SearchSide {
             // way move too: as many of them as leave enough free labels among all of them for later
             // moves. (Bender, Cole, Demaine, Farach-Colton, Zito, "Two simplified algorithms for
             // maintaining order in a list", 2002: the longer a range, the emptier it has to be.)
-            let isRoomy = exponent == 0 || Double(groups) <= Self.capacity(ofRange: exponent)
+            let isSparse = exponent == 0 || Double(groups) <= Self.capacity(ofRange: exponent)
             if let spacing = spacing(for: groups, from: start, isWidened: exponent > 0),
-                isRoomy || bound == nil
+                isSparse || bound == nil
             {
                 spread(visited, from: start, spacing)
                 return true

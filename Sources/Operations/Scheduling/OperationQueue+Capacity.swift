@@ -1,0 +1,98 @@
+import Synchronization
+
+extension OperationQueue {
+    /// Suspends until fewer than `limit` operations of the queue are unfinished, not counting
+    /// barriers.
+    ///
+    /// Callers are served in the order in which they came, whatever their limits are. By the time
+    /// this method returns, other callers may have added operations; ``acquireCapacity(below:)``
+    /// reserves capacity for the caller instead. From the first wait for capacity on, the queue
+    /// hands operations to its workers one by one, which costs some of its speed.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before or during the wait.
+    /// - Precondition: `limit` is more than 0.
+    package final func waitForCapacity(below limit: Int) async throws {
+        _ = try await acquireCapacity(below: limit)
+    }
+
+    /// Waits as ``waitForCapacity(below:)`` does, and reserves capacity for one operation.
+    ///
+    /// Reservations count as operations. However many callers wait, those that add their operations
+    /// with ``CapacityReservation/add(_:)`` never bring the queue above `limit` operations.
+    package final func acquireCapacity(below limit: Int) async throws -> CapacityReservation {
+        guard limit > 0 else {
+            misuse(
+                "\(label) never has capacity below \(limit) operations: nothing would ever be added; "
+                    + "use 1 or more")
+        }
+        try Task.checkCancellation()
+        if !snapshot({ $0.capacityQueue.isUsed }) { eventOffering { $0.beginLeavingOneByOne() } }
+        if event({ $0.reserveCapacityAtOnce(below: limit) }) {
+            return CapacityReservation(queue: self)
+        }
+        let wait = BlockedWait.task(forCapacityIn: self, below: limit)
+        defer { wait?.end() }
+        let number = capacityWaiterNumbers.wrappingAdd(1, ordering: .relaxed).newValue
+        let isAdmitted = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waitForCapacity(below: limit, number: number, continuation)
+                // The cancellation handler may have run before the waiter was in the queue.
+                if Task.isCancelled { cancelCapacityWait(number) }
+            }
+        } onCancel: {
+            cancelCapacityWait(number)
+        }
+        guard isAdmitted else { throw CancellationError() }
+        return CapacityReservation(queue: self)
+    }
+
+    private func waitForCapacity(
+        below limit: Int, number: Int, _ continuation: CheckedContinuation<Bool, Never>
+    ) {
+        let hasCapacity = event { state in
+            if state.reserveCapacityAtOnce(below: limit) { return true }
+            state.capacityQueue.append(continuation, number: number, limit: limit)
+            return false
+        }
+        if hasCapacity { continuation.resume(returning: true) }
+    }
+
+    /// Removes a capacity waiter whose task was cancelled.
+    private func cancelCapacityWait(_ number: Int) {
+        let (continuation, admitted) = event { state in
+            let continuation = state.capacityQueue.remove(number)
+            // The waiters behind this one may allow more operations, so they may be admitted now.
+            return (continuation, state.capacityQueue.isWaitedFor ? state.admittedWaiters() : [])
+        }
+        continuation?.resume(returning: false)
+        for waiter in admitted { waiter.wake() }
+    }
+
+    fileprivate func releaseReservation() {
+        let admitted = event { state in
+            state.capacityQueue.reservationReleased()
+            return state.capacityQueue.isWaitedFor ? state.admittedWaiters() : []
+        }
+        for waiter in admitted { waiter.wake() }
+    }
+}
+
+private let capacityWaiterNumbers = Atomic<Int>(0)
+
+/// Capacity for one operation in a queue, reserved until this value ends or an operation was added
+/// with it.
+package struct CapacityReservation: ~Copyable, Sendable {
+    package let queue: OperationQueue
+
+    fileprivate init(queue: OperationQueue) { self.queue = queue }
+
+    deinit { queue.releaseReservation() }
+
+    /// Adds an operation, and then releases the reservation.
+    ///
+    /// In between, the operation counts twice, so there are never too many. A caller may add one
+    /// operation in any other way instead, if this value lives until then.
+    package consuming func add(_ operation: consuming Operation) {
+        queue.addOperation(operation)
+    }
+}
