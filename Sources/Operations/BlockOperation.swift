@@ -102,8 +102,8 @@ private final class SharedWork: Sendable {
                         let context = ThreadContext.current
                         if let queue, !context.prepare(for: operation, in: queue) { return }
                         context.inside(operation, of: queue) {
-                            if let witness = operation.witness {
-                                witness.perform { takeBlocks() }
+                            if let observer = operation.operationObserver {
+                                observer.perform { takeBlocks() }
                             } else {
                                 takeBlocks()
                             }

@@ -49,7 +49,7 @@ extension Operation {
         } else if property.id == OperationProperties.isReady.id {
             transition { $0.readinessAnnounced() }
         }
-        announce(property, isSaid: true)
+        announce(property, isUnconditional: true)
     }
 
     /// Reads `isFinished`, `isReady` and `isExecuting` anew: each may depend on the changed

@@ -213,12 +213,12 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if status.phase != .finished, ThreadContext.isInside(self) {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
-        let gate = Latch()
-        guard addWaiter(.thread(gate)) else { return }
+        let latch = Latch()
+        guard addWaiter(.thread(latch)) else { return }
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label)
         promoteForWait()
-        gate.waitOnWorker(for: .operation(self))
+        latch.waitOnWorker(for: .operation(self))
     }
 
     /// Suspends the calling task until the operation has finished.

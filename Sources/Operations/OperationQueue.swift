@@ -212,7 +212,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
                 settings.name = newValue
                 existingObservations?.record(QueueProperties.name, newValue ?? unnamed)
             }
-            existingObservations?.tell()
+            existingObservations?.notifyObservers()
         }
     }
 
@@ -286,7 +286,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
                 existingObservations?.record(QueueProperties.qualityOfService, newValue)
             }
             setQualityRank(newValue.rank)
-            existingObservations?.tell()
+            existingObservations?.notifyObservers()
         }
     }
 
@@ -355,12 +355,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     )
     open func waitUntilAllOperationsAreFinished() {
         if isOverForCaller() { return }
-        let gate = Latch()
-        guard addWaiter(.thread(gate)) else { return }
+        let latch = Latch()
+        guard addWaiter(.thread(latch)) else { return }
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
         promoteAllForWait()
-        gate.waitOnWorker(for: .queue(self))
+        latch.waitOnWorker(for: .queue(self))
     }
 
     /// Suspends the calling task until the queue is empty.

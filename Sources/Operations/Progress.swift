@@ -117,7 +117,7 @@ open class Progress: @unchecked Sendable {
         case .isAncestor:
             misuse("\(child) is \(self) or above it and cannot be its child: add another progress")
         case .adopted(let isCancelled):
-            if let news = child.state.withLock({ $0.changeForParent() }) { child.spread(news) }
+            if let change = child.state.withLock({ $0.changeForParent() }) { child.spread(change) }
             if isCancelled { child.cancel() }
         }
     }

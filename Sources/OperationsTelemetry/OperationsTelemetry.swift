@@ -7,9 +7,9 @@
 //
 //   OperationQueue.reportTelemetry      the call that users make
 //            │ observes
-//   Listening/QueueTelemetry            one for each call; knows the three backends
+//   Observing/QueueTelemetry            one for each call; knows the three backends
 //            │ makes one for each operation that is added
-//   Listening/OperationTelemetry        counts the operation once, and has its span
+//   Observing/OperationTelemetry        counts the operation once, and has its span
 //            │
 //   Metrics/  Logs/  Traces/            the reports to each backend, and the names used there
 //

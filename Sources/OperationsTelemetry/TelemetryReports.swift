@@ -5,10 +5,10 @@ import Operations
 /// This object does not retain the queue, and the caller need not retain this object.
 public final class TelemetryReports: Sendable {
     private let telemetry: QueueTelemetry
-    private let listening: QueueObservation
+    private let observation: QueueObservation
 
-    init(_ telemetry: QueueTelemetry, _ listening: QueueObservation) {
-        (self.telemetry, self.listening) = (telemetry, listening)
+    init(_ telemetry: QueueTelemetry, _ observation: QueueObservation) {
+        (self.telemetry, self.observation) = (telemetry, observation)
     }
 
     /// Ends the reports.
@@ -17,7 +17,7 @@ public final class TelemetryReports: Sendable {
     /// that says so, and the queue's share of the gauges is subtracted. A second call changes
     /// nothing.
     public func end() {
-        listening.end()
-        telemetry.listeningEnded()
+        observation.end()
+        telemetry.observationEnded()
     }
 }

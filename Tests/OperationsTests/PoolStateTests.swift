@@ -12,19 +12,19 @@ struct PoolStateTests {
     /// Makes a worker that has taken an item.
     private func activeWorker(_ pool: inout PoolState, _ item: WorkItem = .block {}) -> WorkerID {
         _ = pool.submitted(item)
-        _ = pool.monitorTakesOrders()
+        _ = pool.monitorTakesThreadRequests()
         let worker = pool.workerStarted()
         pool.workerArrives()
-        #expect(pool.workerAsked(worker) != nil)
+        #expect(pool.workerRequestedItem(worker) != nil)
         return worker
     }
 
     @Test func firstItemOrdersThread() {
         var pool = pool()
         #expect(pool.submitted(item).wakesMonitor)
-        let orders = pool.monitorTakesOrders()
+        let orders = pool.monitorTakesThreadRequests()
         #expect(orders == 1)
-        let again = pool.monitorTakesOrders()
+        let again = pool.monitorTakesThreadRequests()
         #expect(again == 0)
     }
 
@@ -58,11 +58,11 @@ struct PoolStateTests {
         let again = pool.submitted(item)
         #expect(!again.wakesMonitor, "the monitor thread is already awake")
         let third = pool.workerStarted()
-        let refused = pool.workerAsked(third)
+        let refused = pool.workerRequestedItem(third)
         #expect(refused == nil)
         let made = pool.workerWillBlock(workers[0])
         #expect(made.wakesMonitor || made.wakes != nil)
-        let taken = pool.workerAsked(third)
+        let taken = pool.workerRequestedItem(third)
         #expect(taken != nil)
     }
 
@@ -101,7 +101,7 @@ struct PoolStateTests {
     @Test func refusedThreadIsNotCounted() {
         var pool = pool()
         _ = pool.submitted(item)
-        _ = pool.monitorTakesOrders()
+        _ = pool.monitorTakesThreadRequests()
         let remaining = pool.threadRefused().remaining
         #expect(remaining == 0)
         let action = pool.submitted(item)
@@ -129,7 +129,7 @@ struct PoolStateTests {
         #expect(action.wakesMonitor, "a thread is created for the item")
         let third = pool.workerStarted()
         pool.workerArrives()
-        let taken = pool.workerAsked(third)
+        let taken = pool.workerRequestedItem(third)
         #expect(taken?.0.urgency == .interactive)
         #expect(pool.isOverLimit, "the other workers take no more items")
     }
@@ -140,13 +140,13 @@ struct PoolStateTests {
         _ = pool.submitted(item(.background))
         _ = pool.submitted(item(.usual))
         let third = pool.workerStarted()
-        let refused = pool.workerAsked(third)
+        let refused = pool.workerRequestedItem(third)
         #expect(refused == nil)
         pool.workerDone(workers[0])
-        let first = pool.workerAsked(workers[0])
+        let first = pool.workerRequestedItem(workers[0])
         #expect(first?.0.urgency == .usual, "the urgent item goes first, though submitted later")
         pool.workerDone(workers[0])
-        let second = pool.workerAsked(workers[0])
+        let second = pool.workerRequestedItem(workers[0])
         #expect(second?.0.urgency == .background)
     }
 
@@ -169,13 +169,13 @@ struct PoolStateTests {
         let worker = activeWorker(&pool, item(.usual))
         _ = pool.workerWillBlock(worker)
         #expect(pool.submitted(item(.usual)).wakesMonitor)
-        #expect(pool.monitorTakesOrders() == 1)
+        #expect(pool.monitorTakesThreadRequests() == 1)
         let refused = pool.threadRefused()
         #expect(refused.remaining == 1)
         #expect(!refused.1.wakesMonitor, "not at once: the monitor thread would do nothing else")
         #expect(pool.monitorBeginsToWatch() == .closely)
         #expect(pool.monitorCounted(asleep: 0, cores: 2).wakesMonitor)
-        #expect(pool.monitorTakesOrders() == 1)
+        #expect(pool.monitorTakesThreadRequests() == 1)
     }
 
     /// A thread is ordered. Before the system refuses it, the only worker does that work and parks.
@@ -184,12 +184,12 @@ struct PoolStateTests {
         let worker = activeWorker(&pool)
         #expect(pool.submitted(item).wakesMonitor)
         pool.workerDone(worker)
-        #expect(pool.workerAsked(worker) != nil)
+        #expect(pool.workerRequestedItem(worker) != nil)
         pool.workerDone(worker)
-        #expect(pool.workerAsked(worker) == nil)
+        #expect(pool.workerRequestedItem(worker) == nil)
         pool.workerParks(worker)
         #expect(pool.submitted(item).wakes == nil, "the thread that is being created takes it")
-        #expect(pool.monitorTakesOrders() == 1)
+        #expect(pool.monitorTakesThreadRequests() == 1)
         #expect(pool.threadRefused().1.wakes == worker)
     }
 
@@ -200,10 +200,10 @@ struct PoolStateTests {
         _ = pool.workerDidUnblock(workers[0])
         _ = pool.submitted(item(.interactive))
         let third = pool.workerStarted()
-        #expect(pool.workerAsked(third) != nil)
+        #expect(pool.workerRequestedItem(third) != nil)
         _ = pool.submitted(item(.background))
         pool.workerDone(third)
-        #expect(pool.workerAsked(third) == nil)
+        #expect(pool.workerRequestedItem(third) == nil)
     }
 
     // MARK: Ageing
@@ -216,7 +216,7 @@ struct PoolStateTests {
         let worker = pool.workerStarted()
         pool.workerArrives()
         return (0..<turns).compactMap { _ in
-            guard let (taken, _) = pool.workerAsked(worker) else { return nil }
+            guard let (taken, _) = pool.workerRequestedItem(worker) else { return nil }
             pool.workerDone(worker)
             _ = pool.submitted(taken)
             return taken.urgency
@@ -255,7 +255,7 @@ struct PoolStateTests {
         var computing: [WorkerID] = []
         func take() -> Urgency? {
             _ = pool.submitted(item(.interactive))
-            guard let (taken, _) = pool.workerAsked(workers[0]) else { return nil }
+            guard let (taken, _) = pool.workerRequestedItem(workers[0]) else { return nil }
             if taken.urgency == .interactive {
                 pool.workerDone(workers[0])
             } else {
@@ -283,11 +283,11 @@ struct PoolStateTests {
         for _ in 0..<100 {
             pool.workerDone(worker)
             _ = pool.submitted(item(.interactive))
-            #expect(pool.workerAsked(worker)?.0.urgency == .interactive)
+            #expect(pool.workerRequestedItem(worker)?.0.urgency == .interactive)
         }
         pool.workerDone(worker)
         _ = pool.submitted(item(.background))
         _ = pool.submitted(item(.interactive))
-        #expect(pool.workerAsked(worker)?.0.urgency == .interactive)
+        #expect(pool.workerRequestedItem(worker)?.0.urgency == .interactive)
     }
 }

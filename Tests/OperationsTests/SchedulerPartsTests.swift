@@ -44,12 +44,12 @@ struct SchedulerPartsTests {
         let operation = BlockOperation {}
         _ = state.add(operation, to: queue)
         let (first, second) = (Batch(), Batch())
-        guard case .batch = state.executorAsked(first, cores: 1) else {
+        guard case .batch = state.executorRequestedWork(first, cores: 1) else {
             Issue.record("nothing was claimed")
             return
         }
         #expect(state.reclaimRest(of: first).finished.isEmpty)
-        guard case .batch = state.executorAsked(second, cores: 1) else {
+        guard case .batch = state.executorRequestedWork(second, cores: 1) else {
             Issue.record("the reclaimed operation was not claimed again")
             return
         }
@@ -220,7 +220,7 @@ struct SchedulerPartsTests {
                 }
                 group.addTask {
                     var reclaimed = 0
-                    batch.cutRest { _ in reclaimed += 1 }
+                    batch.reclaimRest { _ in reclaimed += 1 }
                     counts.record(reclaimed)
                 }
             }

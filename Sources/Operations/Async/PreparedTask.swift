@@ -8,7 +8,7 @@
 final class PreparedTask: ImmediateTask, @unchecked Sendable {
     typealias Work = nonisolated(nonsending) @Sendable () async -> Void
 
-    private struct Told {
+    private struct Assignment {
         /// The work; nil if the task has to end.
         let work: Work?
         let isLast: Bool
@@ -17,8 +17,8 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     private struct State {
         /// The first job of the task, until there is work.
         var job: UnownedJob?
-        var waiting: UnsafeContinuation<Told, Never>?
-        var told: Told?
+        var waiting: UnsafeContinuation<Assignment, Never>?
+        var assignment: Assignment?
         var isClosed = false
     }
 
@@ -39,11 +39,11 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
         let loop: @Sendable () async -> Void = { [self] in
             while true {
                 // Usually the work is set before the task begins.
-                var told = state.withLock { $0.told.take() }
-                if told == nil { told = await wait() }
-                guard let told, let work = told.work else { return }
+                var assignment = state.withLock { $0.assignment.take() }
+                if assignment == nil { assignment = await wait() }
+                guard let assignment, let work = assignment.work else { return }
                 await work()
-                if told.isLast { return }
+                if assignment.isLast { return }
             }
         }
         guard let bodyExecutor else {
@@ -65,28 +65,28 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     /// The task runs on the calling thread up to its first suspension. Of a task for drivers, that
     /// holds for the first call.
     func run(isLast: Bool = true, _ work: Work?) {
-        let told = Told(work: work, isLast: isLast || work == nil)
-        let (job, waiting): (UnownedJob?, UnsafeContinuation<Told, Never>?) = state.withLock {
+        let assignment = Assignment(work: work, isLast: isLast || work == nil)
+        let (job, waiting): (UnownedJob?, UnsafeContinuation<Assignment, Never>?) = state.withLock {
             state in
             guard !state.isClosed else { return (nil, nil) }
-            state.isClosed = told.isLast
-            if state.waiting == nil { state.told = told }
+            state.isClosed = assignment.isLast
+            if state.waiting == nil { state.assignment = assignment }
             return (state.job.take(), state.waiting.take())
         }
         if let job { return executor.run(job) }
         guard let waiting else { return }
-        if bodyExecutor != nil { return waiting.resume(returning: told) }
-        executor.runHere { waiting.resume(returning: told) }
+        if bodyExecutor != nil { return waiting.resume(returning: assignment) }
+        executor.runHere { waiting.resume(returning: assignment) }
     }
 
-    nonisolated(nonsending) private func wait() async -> Told {
+    nonisolated(nonsending) private func wait() async -> Assignment {
         await withUnsafeContinuation { continuation in
-            let told: Told? = state.withLock { state in
-                let told = state.told.take()
-                if told == nil { state.waiting = continuation }
-                return told
+            let assignment: Assignment? = state.withLock { state in
+                let assignment = state.assignment.take()
+                if assignment == nil { state.waiting = continuation }
+                return assignment
             }
-            if let told { continuation.resume(returning: told) }
+            if let assignment { continuation.resume(returning: assignment) }
         }
     }
 }

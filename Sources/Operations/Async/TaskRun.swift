@@ -37,14 +37,14 @@ final class TaskRun: Sendable {
         // Read the urgency after the body is published: a promotion from here on finds the body.
         executor.begins(with: operation.urgency)
         let priority = operation.taskPriority
-        let witness = operation.witness
+        let observer = operation.operationObserver
         let wholeWork: @Sendable () async -> Void = {
             await TaskContext.$body.withValue(body) {
                 body.begin()
                 // An earlier cancellation found no task to cancel.
                 if operation.isCancelled { body.cancel(operation) }
-                if let witness {
-                    await witness.perform(work)
+                if let observer {
+                    await observer.perform(work)
                 } else {
                     await work()
                 }

@@ -13,23 +13,23 @@ struct Diagnosis {
         switch state.phase {
         case .finished: reasons = [Self.end(of: operation)]
         case .starting, .executing:
-            look(atRunning: operation, state)
+            diagnose(running: operation, state)
             if state.isCancelled {
                 // An explanation does not mark the failure as observed.
                 reasons.append(.askedToStop(because: "\(operation.reasonAndFailures.reason)"))
             }
         case .created, .waiting, .checkingReadiness, .queued:
             if state.isInQueue {
-                look(atEnqueued: operation, state)
+                diagnose(enqueued: operation, state)
             } else {
-                look(atFree: operation, state)
+                diagnose(free: operation, state)
             }
         }
     }
 
     // MARK: Phases
 
-    private mutating func look(atRunning operation: Operation, _ state: LifecycleState) {
+    private mutating func diagnose(running operation: Operation, _ state: LifecycleState) {
         let targets = BlockedWait.targets(in: operation).filter { !$0.isOver }
         guard targets.isEmpty else {
             reasons = [.waitsInside(for: targets.flatMap(\.labels))]
@@ -53,7 +53,7 @@ struct Diagnosis {
     }
 
     /// Diagnoses an operation that is in no queue.
-    private mutating func look(atFree operation: Operation, _ state: LifecycleState) {
+    private mutating func diagnose(free operation: Operation, _ state: LifecycleState) {
         // A subclass that keeps its own state may have been started by hand.
         if operation.isExecuting {
             reasons = [.executing(atMost: nil, queue: nil)]
@@ -64,29 +64,29 @@ struct Diagnosis {
             next.append(group)
         } else {
             reasons = [.notStarted]
-            if state.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
+            if state.unfinishedDependencies > 0 { diagnoseDependencies(of: operation) }
         }
     }
 
-    private mutating func look(atEnqueued operation: Operation, _ state: LifecycleState) {
+    private mutating func diagnose(enqueued operation: Operation, _ state: LifecycleState) {
         guard let queue = operation.retainedQueue() else {
             // The operation has finished meanwhile.
             reasons = [Self.end(of: operation)]
             return
         }
         if state.has(.cancelled), operation.needsSlotToLeave(state) {
-            look(at: operation, in: queue)
+            diagnose(ready: operation, in: queue)
         } else if state.isStopped {
             reasons = [.leaving(queue: queue.label)]
         } else if state.has(.onHold) {
-            look(atHeld: operation)
-            if state.unfinishedDependencies > 0 { lookAtDependencies(of: operation) }
+            diagnose(held: operation)
+            if state.unfinishedDependencies > 0 { diagnoseDependencies(of: operation) }
         } else if state.unfinishedDependencies > 0, !state.has(.insists) {
-            lookAtDependencies(of: operation)
+            diagnoseDependencies(of: operation)
         } else if state.phase != .queued, !operation.isReady {
             reasons = [.isReadyOverride]
         } else {
-            look(at: operation, in: queue)
+            diagnose(ready: operation, in: queue)
         }
     }
 
@@ -103,7 +103,7 @@ struct Diagnosis {
         return .finished(wasCancelled: state.isCancelled)
     }
 
-    private mutating func lookAtDependencies(of operation: Operation) {
+    private mutating func diagnoseDependencies(of operation: Operation) {
         let unfinished = operation.listedDependencies.filter { $0.status.phase != .finished }
         next += unfinished
         let conditions = operation.conditions
@@ -115,7 +115,7 @@ struct Diagnosis {
         reasons.append(.dependencies(names))
     }
 
-    private mutating func look(atHeld operation: Operation) {
+    private mutating func diagnose(held operation: Operation) {
         guard let run = operation.attemptController else { return }
         if let (hold, time) = run.remainingHold {
             switch hold {
@@ -141,7 +141,7 @@ struct Diagnosis {
 
     // MARK: Ready ones
 
-    private mutating func look(at operation: Operation, in queue: OperationQueue) {
+    private mutating func diagnose(ready operation: Operation, in queue: OperationQueue) {
         struct Seen {
             let isSuspended: Bool
             let width: Int

@@ -51,9 +51,9 @@ struct Explainer {
     private mutating func enter(_ operation: Operation) {
         seen.insert(ObjectIdentifier(operation))
         onTrail.insert(ObjectIdentifier(operation))
-        let look = Diagnosis(operation)
-        trail.append(Stop(operation: operation, rest: look.next[...]))
-        for reason in look.reasons where saysSomething(reason, depth: trail.count) {
+        let diagnosis = Diagnosis(operation)
+        trail.append(Stop(operation: operation, rest: diagnosis.next[...]))
+        for reason in diagnosis.reasons where saysSomething(reason, depth: trail.count) {
             guard causes.count < Self.causeLimit else {
                 omitted += 1
                 continue

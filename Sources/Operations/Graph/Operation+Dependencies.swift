@@ -94,7 +94,7 @@ extension Operation {
         if let becameReady { perform(becameReady) }
         notifyObservers()
         // A refused edge is part of no standing cycle.
-        if removed > 0, refused == nil { lookAtStandingCycles() }
+        if removed > 0, refused == nil { recheckStandingCycles() }
     }
 
     /// The dependencies in the order in which they were added, without duplicates.
@@ -128,19 +128,21 @@ extension Operation {
     @inline(__always)
     func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> DeferredNotifications? {
         guard let edges = edges.load(ordering: .relaxed) else { return nil }
-        var told: DeferredNotifications?
+        var deferred: DeferredNotifications?
         let hasConditions = status.has(.hasConditions)
         while let edge = Edges.popSuccessor(edges) {
             let dependent = edge.dependent
             if hasConditions, !edge.condition.isMet(by: status.outcome) {
-                reject(edge, &told)
+                reject(edge, &deferred)
                 continue
             }
             // The dependent handles the failure.
             if hasConditions, edge.condition == .failure { observeFailure() }
-            if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&told) }) { ready(dependent) }
+            if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&deferred) }) {
+                ready(dependent)
+            }
         }
-        return told
+        return deferred
     }
 
     /// Defers the cancellation of a dependent whose condition is not met.
@@ -148,11 +150,11 @@ extension Operation {
     /// The dependent is cancelled once no lock is held, and its count of dependencies is lowered
     /// only then. So no other event makes the dependent ready before.
     @inline(never)
-    private func reject(_ edge: Edges.EdgePointer, _ told: inout DeferredNotifications?) {
+    private func reject(_ edge: Edges.EdgePointer, _ deferred: inout DeferredNotifications?) {
         let condition = edge.condition
         guard let dependent = Self.reference(toDependent: edge.dependent) else { return }
-        let list = told ?? DeferredNotifications()
-        told = list
+        let list = deferred ?? DeferredNotifications()
+        deferred = list
         list.rejections.append(UnmetCondition(dependent: dependent, by: self, on: condition))
     }
 

@@ -25,7 +25,7 @@ struct GraphCollector {
         }
         var next = 0
         while next < found.count {
-            look(next)
+            expand(next)
             next += 1
         }
     }
@@ -45,7 +45,7 @@ struct GraphCollector {
         found.append(Found(operation: operation, queue: queue, state: operation.status))
     }
 
-    private mutating func look(_ index: Int) {
+    private mutating func expand(_ index: Int) {
         let operation = found[index].operation
         // A finished operation waits for nothing any more.
         guard found[index].state.phase != .finished else { return }

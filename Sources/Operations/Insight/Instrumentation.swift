@@ -16,10 +16,10 @@ struct Instrumentation: OptionSet, Sendable {
     /// ``OperationQueue/measuresOperations`` is set.
     static var meter: Instrumentation { Instrumentation(rawValue: 4) }
     /// A `QueueObserver` is set.
-    static var listener: Instrumentation { Instrumentation(rawValue: 8) }
+    static var observer: Instrumentation { Instrumentation(rawValue: 8) }
 
     /// The features for which the times of operations are recorded.
-    static var watched: Instrumentation { [.timeline, .meter, .listener] }
+    static var watched: Instrumentation { [.timeline, .meter, .observer] }
 }
 
 extension OperationQueue {
@@ -85,5 +85,5 @@ final class QueueInsight: Sendable {
     /// that timeline in the low half; 0 for none.
     let recording = Atomic<UInt64>(0)
     let meter = OperationMeter()
-    let listener = Locked<(any QueueObserver)?>(nil)
+    let observer = Locked<(any QueueObserver)?>(nil)
 }

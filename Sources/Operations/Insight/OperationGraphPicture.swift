@@ -78,10 +78,10 @@ public struct OperationGraphPicture: Sendable {
 
     /// - Parameter limit: the largest number of operations in the picture.
     init(of queue: OperationQueue, limit: Int = GraphCollector.limit) {
-        let survey = GraphCollector(of: queue, limit: limit)
+        let collector = GraphCollector(of: queue, limit: limit)
         var queues = [queue]
         var numbers = [ObjectIdentifier(queue): 0]
-        nodes = survey.found.map { found in
+        nodes = collector.found.map { found in
             if let queue = found.queue, numbers[ObjectIdentifier(queue)] == nil {
                 numbers[ObjectIdentifier(queue)] = queues.count
                 queues.append(queue)
@@ -92,18 +92,18 @@ public struct OperationGraphPicture: Sendable {
                 isBarrier: found.state.has(.barrier))
         }
         self.queues = queues.map(\.label)
-        omittedCount = survey.omitted
-        edges = survey.found.enumerated().flatMap { index, found in
+        omittedCount = collector.omitted
+        edges = collector.found.enumerated().flatMap { index, found in
             let conditions = found.dependencies.isEmpty ? [:] : found.operation.conditions
             let others: [(Operation, EdgeKind)] =
                 found.dependencies.map {
                     ($0, .dependency(conditions[ObjectIdentifier($0)] ?? .always))
                 } + found.waits.map { ($0, .wait) }
             return others.compactMap { other, kind in
-                survey.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
+                collector.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
             }
         }
-        let isOver = survey.found.map { $0.state.phase == .finished }
+        let isOver = collector.found.map { $0.state.phase == .finished }
         criticalPath = Self.longestChain(edges, among: isOver.map { !$0 })
         markCriticalPath()
     }

@@ -4,7 +4,7 @@ import Synchronization
 // this for other queues.
 
 extension OperationQueue {
-    private var careNow: Instrumentation {
+    private var currentInstrumentation: Instrumentation {
         Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
     }
 
@@ -14,8 +14,8 @@ extension OperationQueue {
         insight.load(ordering: .acquiring)?._withUnsafeGuaranteedRef(body)
     }
 
-    private var listener: (any QueueObserver)? {
-        existingInsight?.listener.withLock { $0 }
+    private var queueObserver: (any QueueObserver)? {
+        existingInsight?.observer.withLock { $0 }
     }
 
     // MARK: Additions and readiness
@@ -28,7 +28,9 @@ extension OperationQueue {
             let mark = operation.lastMark
             ThreadContext.withCurrent { $0.notes.lastAdded = (operation.identity, mark) }
         }
-        if careNow.contains(.listener), let listener { tell(listener, of: operation) }
+        if currentInstrumentation.contains(.observer), let queueObserver {
+            addObserver(from: queueObserver, to: operation)
+        }
     }
 
     @inline(never)
@@ -37,17 +39,17 @@ extension OperationQueue {
         for operation in operations {
             operation._withUnsafeGuaranteedRef { _ = recordAddition(of: $0, at: now) }
         }
-        guard careNow.contains(.listener), let listener else { return }
+        guard currentInstrumentation.contains(.observer), let queueObserver else { return }
         for operation in operations {
-            tell(listener, of: operation.takeUnretainedValue())
+            addObserver(from: queueObserver, to: operation.takeUnretainedValue())
         }
     }
 
-    private func tell(_ listener: any QueueObserver, of operation: Operation) {
+    private func addObserver(from queueObserver: any QueueObserver, to operation: Operation) {
         guard operation.status.phase == .created,
-            let witness = listener.witness(of: operation, in: self)
+            let observer = queueObserver.observer(of: operation, in: self)
         else { return }
-        operation.accept(witness)
+        operation.accept(observer)
     }
 
     /// Returns whether the addition makes the operation ready.
@@ -105,7 +107,8 @@ extension OperationQueue {
     private func recordWait(
         of operation: Operation, since before: PhaseTimestamp, until now: UInt64
     ) {
-        guard !before.isNothing, careNow.contains(.timeline), now > before.time else { return }
+        guard !before.isNothing, currentInstrumentation.contains(.timeline), now > before.time
+        else { return }
         withInsight { insight in
             insight.record { event in
                 event.kind = .waited
@@ -125,7 +128,7 @@ extension OperationQueue {
         if state.has(.cancelled) { return }
         let now = recordTime()
         let mark = recordStart(of: operation, at: now)
-        let instrumentation = careNow
+        let instrumentation = currentInstrumentation
         guard instrumentation.contains(.timeline) else { return }
         let name = operation.name
         let dependencies = operation.identitiesOfDependencies(state)
@@ -149,15 +152,15 @@ extension OperationQueue {
     fileprivate func recordStart(of operation: Operation, at now: UInt64) -> PhaseTimestamp {
         let mark = operation.lastMark
         operation.mark(PhaseTimestamp(.started, now))
-        let instrumentation = careNow
+        let instrumentation = currentInstrumentation
         if instrumentation.contains(.meter), !operation.status.has(.barrier) {
             withInsight { insight in
                 if let waiting = mark.waiting(until: now) { insight.meter.waited(waiting) }
             }
         }
-        if instrumentation.contains(.listener), let witness = operation.witness {
+        if instrumentation.contains(.observer), let observer = operation.operationObserver {
             let waiting = mark.waiting(until: now).map { Duration.nanoseconds(Int64($0)) }
-            witness.operationStarted(operation, waiting: waiting)
+            observer.operationStarted(operation, waiting: waiting)
         }
         return mark
     }
@@ -170,7 +173,7 @@ extension OperationQueue {
         // Replaces the mark in one step: if the operation is cancelled and ends at this moment, its
         // end finds one mark or the other.
         guard operation.replaceMark(mark, by: PhaseTimestamp(.added, now)) else { return }
-        let instrumentation = careNow
+        let instrumentation = currentInstrumentation
         if instrumentation.contains(.timeline), mark.kind == .started {
             withInsight { insight in
                 insight.record { event in
@@ -182,9 +185,11 @@ extension OperationQueue {
                 }
             }
         }
-        guard instrumentation.contains(.listener), let witness = operation.witness else { return }
+        guard instrumentation.contains(.observer), let observer = operation.operationObserver else {
+            return
+        }
         let running = mark.kind == .started ? now - min(now, mark.time) : nil
-        witness.operationReturned(
+        observer.operationReturned(
             operation,
             OperationAttempt(
                 running: running.map { .nanoseconds(Int64($0)) }, error: error, delay: delay))
@@ -206,7 +211,7 @@ extension OperationQueue {
         guard !operation.takeMark().isNothing else { return }
         let now = recordTime()
         let outcome = operation.outcome(operation.status)
-        let instrumentation = careNow
+        let instrumentation = currentInstrumentation
         if instrumentation.contains(.timeline) {
             withInsight { insight in
                 insight.record { event in
@@ -229,7 +234,7 @@ extension OperationQueue {
         let mark = operation.takeMark()
         guard !mark.isNothing else { return }
         let now = recordTime()
-        let instrumentation = careNow
+        let instrumentation = currentInstrumentation
         let outcome: OperationOutcome =
             operation.status.outcome == .failed ? .failed : .cancelled
         if instrumentation.contains(.timeline) {
@@ -255,8 +260,8 @@ extension OperationQueue {
         if instrumentation.contains(.meter), !operation.status.has(.barrier) {
             withInsight { $0.meter.ended(outcome, running: running) }
         }
-        if instrumentation.contains(.listener), let witness = operation.witness {
-            witness.operationEnded(
+        if instrumentation.contains(.observer), let observer = operation.operationObserver {
+            observer.operationEnded(
                 operation,
                 operation.end(outcome, running: running.map { .nanoseconds(Int64($0)) }))
         }
@@ -279,8 +284,8 @@ extension Operation {
         let start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
         let mark = queue.recordStart(of: self, at: start)
         if instrumentation.contains(.timeline) { queue.recordThread(of: self, from: start) }
-        if instrumentation.contains(.listener), let witness {
-            witness.perform { runUnwatched(state, instrumentation, in: queue) }
+        if instrumentation.contains(.observer), let operationObserver {
+            operationObserver.perform { runUnwatched(state, instrumentation, in: queue) }
         } else {
             runUnwatched(state, instrumentation, in: queue)
         }

@@ -91,8 +91,8 @@ extension OperationQueue {
     /// When in doubt, the queue is not stuck: an operation whose overridden `isReady` returns false
     /// may be about to return true.
     var isStuck: Bool {
-        let survey = GraphCollector(of: self)
-        return survey.omitted == 0 && !survey.found.contains { $0.canGoOn }
+        let collector = GraphCollector(of: self)
+        return collector.omitted == 0 && !collector.found.contains { $0.canGoOn }
     }
 }
 

@@ -1,16 +1,17 @@
 /// Receives what happens to the operations of a queue, as it happens, for telemetry that cannot
 /// wait for a timeline or for statistics.
 ///
-/// A queue observer gives each operation that is added an operation observer (its *witness*), which
-/// receives all later events. Operations that are in the queue when listening begins have none.
+/// A queue observer gives each operation that is added an operation observer, which
+/// receives all later events. Operations that are in the queue when the observation begins have
+/// none.
 package protocol QueueObserver: AnyObject, Sendable {
     /// Returns the observer of an operation that is about to be added to the queue; nil for none.
     ///
     /// Called on the thread, and in the task, that adds the operation.
-    func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
+    func observer(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
     /// Called when the observer was removed, or replaced by another one: it gets no further
     /// operations.
-    func listeningEnded()
+    func observationEnded()
 }
 
 /// Receives the events of one operation.
@@ -20,12 +21,12 @@ package protocol QueueObserver: AnyObject, Sendable {
 /// operation retains its observer, which must not retain the operation.
 ///
 /// The order of calls is: added; then any number of times started and returned; then ended. An
-/// operation may also end without having started. `listeningEnded()` may overlap with any other
+/// operation may also end without having started. `observationEnded()` may overlap with any other
 /// call. After that the observer receives no more calls, unless another queue observer has taken
 /// over: then it may still receive the events of its operation, and must ignore them.
 package protocol OperationObserver: AnyObject, Sendable {
     /// The queue observer that made this observer.
-    var listener: any QueueObserver { get }
+    var queueObserver: any QueueObserver { get }
     /// Called when this has become the observer of the operation.
     func operationAdded()
     /// Called when an attempt begins on this thread.
@@ -47,7 +48,7 @@ package protocol OperationObserver: AnyObject, Sendable {
     /// Called when the operation has ended.
     func operationEnded(_ operation: Operation, _ end: OperationEnd)
     /// Called when the queue observer was removed or replaced.
-    func listeningEnded()
+    func observationEnded()
 }
 
 /// An attempt of an operation that will be followed by another one.
@@ -74,40 +75,43 @@ package struct OperationEnd: Sendable {
 
 extension OperationQueue {
     /// Sets the observer of the queue from now on, in place of the previous one.
-    package final func listen(_ listener: any QueueObserver) -> QueueObservation {
-        let previous = ownInsight.listener.withLock { current in
-            defer { current = listener }
+    package final func setObserver(_ observer: any QueueObserver) -> QueueObservation {
+        let previous = ownInsight.observer.withLock { current in
+            defer { current = observer }
             return current
         }
-        beginWatching(.listener)
+        beginWatching(.observer)
         if let previous {
-            previous.listeningEnded()
-            Self.endListening(of: previous, to: snapshot { $0.operations(includingBarriers: true) })
+            previous.observationEnded()
+            Self.endObservation(
+                by: previous, of: snapshot { $0.operations(includingBarriers: true) })
         }
-        return QueueObservation(entry: QueueRegistry.entry(of: self), listener: listener)
+        return QueueObservation(entry: QueueRegistry.entry(of: self), observer: observer)
     }
 
     /// Removes the observer. Returns false if it is not the queue's observer.
-    fileprivate func forget(_ listener: any QueueObserver) -> Bool {
+    fileprivate func removeObserver(_ observer: any QueueObserver) -> Bool {
         guard let insight = existingInsight else { return false }
-        let isOurs = insight.listener.withLock { current in
-            guard current === listener else { return false }
+        let isOurs = insight.observer.withLock { current in
+            guard current === observer else { return false }
             current = nil
             return true
         }
         guard isOurs else { return false }
-        end(.listener)
+        end(.observer)
         // Another observer may have been set meanwhile.
-        if insight.listener.withLock({ $0 != nil }) { begin(.listener) }
+        if insight.observer.withLock({ $0 != nil }) { begin(.observer) }
         return true
     }
 
-    fileprivate static func endListening(
-        of listener: any QueueObserver, to operations: [Operation]
+    fileprivate static func endObservation(
+        by queueObserver: any QueueObserver, of operations: [Operation]
     ) {
         for operation in operations {
-            guard let witness = operation.witness, witness.listener === listener else { continue }
-            witness.listeningEnded()
+            guard let observer = operation.operationObserver,
+                observer.queueObserver === queueObserver
+            else { continue }
+            observer.observationEnded()
         }
     }
 }
@@ -115,46 +119,48 @@ extension OperationQueue {
 /// The registration of a queue observer. It retains the observer, but not the queue.
 package struct QueueObservation: Sendable {
     fileprivate let entry: QueueRegistry.Entry
-    fileprivate let listener: any QueueObserver
+    fileprivate let observer: any QueueObserver
 
     /// Ends the observation, if the observer has not been replaced.
     ///
     /// Calls that have begun run to their end. On return the queue observer, and the observers of
-    /// the operations in the queue, have received `listeningEnded()`.
+    /// the operations in the queue, have received `observationEnded()`.
     package func end() {
         var isOurs = false
         var operations: [Operation] = []
         entry.withQueue { queue in
-            isOurs = queue.forget(listener)
+            isOurs = queue.removeObserver(observer)
             if isOurs { operations = queue.snapshot { $0.operations(includingBarriers: true) } }
         }
         guard isOurs else { return }
-        listener.listeningEnded()
-        OperationQueue.endListening(of: listener, to: operations)
+        observer.observationEnded()
+        OperationQueue.endObservation(by: observer, of: operations)
     }
 }
 
 extension Operation {
     /// The observer of the operation; usually nil.
-    package final var witness: (any OperationObserver)? { existingExtras?.witness }
+    package final var operationObserver: (any OperationObserver)? {
+        existingExtras?.operationObserver
+    }
 
     /// Sets the observer, just before the operation is added to the queue that has a queue
     /// observer.
-    final func accept(_ witness: any OperationObserver) {
+    final func accept(_ observer: any OperationObserver) {
         let isAccepted = withExtras { extras in
             // If two threads add the operation at the same time, one of the two additions will be
             // refused.
-            guard status.phase == .created, extras.witness == nil else { return false }
-            extras.witness = witness
+            guard status.phase == .created, extras.operationObserver == nil else { return false }
+            extras.operationObserver = observer
             return true
         }
-        if isAccepted { witness.operationAdded() }
+        if isAccepted { observer.operationAdded() }
     }
 
     /// Notifies the observer that a deadline or timeout has passed.
     final func notifyOutOfTime(_ error: any Error) {
-        guard let queue = retainedQueue(), queue.traces(for: .listener) else { return }
-        witness?.operationRanOutOfTime(self, error)
+        guard let queue = retainedQueue(), queue.traces(for: .observer) else { return }
+        operationObserver?.operationRanOutOfTime(self, error)
     }
 
     /// Returns how the operation has ended. The failure does not count as observed by this.

@@ -28,7 +28,7 @@ extension Operation {
     /// *checkingReadiness* on the caller's behalf.
     final func enter(_ keys: QueueKeys, _ plan: OperationOptions) {
         if let key = plan.joinedKey, let other = keys.join(key, with: self) {
-            return cancelSurely(because: .duplicate(of: other.label))
+            return forceCancel(because: .duplicate(of: other.label))
         }
         if let key = plan.latestKey {
             let previous = keys.latest.change(key) { entry -> Operation? in

@@ -111,20 +111,20 @@ extension Operation {
         if state.has(.locked) {
             var others: [Unmanaged<Operation>] = []
             var forgotten = References()
-            let told = releaseSuccessors { dependent in
+            let deferred = releaseSuccessors { dependent in
                 if next == nil { next = dependent } else { others.append(dependent) }
             }
             forgetOldDependencies(&forgotten)
             lifecycle.unlock()
             // User code that is notified here may wait for the operation that would follow.
             if let only = next,
-                told != nil || !others.isEmpty || !queue.continues(batch, with: only)
+                deferred != nil || !others.isEmpty || !queue.continues(batch, with: only)
             {
                 Self.makeReady(only)
                 next = nil
             }
             if !others.isEmpty { Self.makeReady(others) }
-            told?.tell()
+            deferred?.send()
             forgotten.release()
         }
         if let completionBlock {

@@ -18,7 +18,7 @@ extension Operation {
     /// Puts a fast-path operation that the caller moved to `queued` into the ready list. No other
     /// thread can finish the operation, so its queue stays alive.
     func enqueueReady() {
-        ownQueue()._withUnsafeGuaranteedRef { $0.file(self) }
+        ownQueue()._withUnsafeGuaranteedRef { $0.insertReady(self) }
     }
 
     /// Asks whether the operation is ready and, if so, enqueues it. The operation is in
@@ -38,7 +38,7 @@ extension Operation {
                 if change.after.phase == .checkingReadiness { continue }
                 // A subclass may report at any moment that the operation is over, and the queue may
                 // go with it. The caller's reference keeps the queue alive.
-                queue.file(self)
+                queue.insertReady(self)
                 return
             }
             // The operation is put on that list first. If an event of the queue finds it there
@@ -56,7 +56,7 @@ extension Operation {
 
     /// Reconsiders a `queued` operation to which a dependency was added.
     func reconsiderReady() {
-        retainedQueue()?.unfile(self)
+        retainedQueue()?.reconsiderReady(self)
         // An override of `isReady` that does not call `super` may still return true.
         if !status.has(.fastPath) { transition { $0.readinessAnnounced() } }
     }
@@ -93,16 +93,16 @@ extension Operation {
                 attempt = (run, run.beginsAttempt())
             }
         }
-        var witness: (any OperationObserver)?
+        var observer: (any OperationObserver)?
         if queue.isWatched {
             queue.recordStart(of: self)
-            if queue.traces(for: .listener) { witness = self.witness }
+            if queue.traces(for: .observer) { observer = operationObserver }
         }
         // The timeout starts after the start was recorded: no observer hears of a timeout before it
         // hears of the start.
         if let attempt { startTimeout(of: attempt.run, attempt: attempt.serial) }
         context.inside(self, of: queue) {
-            if let witness { witness.perform { start() } } else { start() }
+            if let observer { observer.perform { start() } } else { start() }
         }
         // A subclass may have finished inside `start()` without announcing it.
         finishIfReported()
@@ -116,7 +116,7 @@ extension Operation {
         guard let change = exchange({ $0.returnedToQueue() }) else { return }
         if change.actions.contains(.returnSlot) { queue.returnSlot() }
         if change.after.phase == .queued {
-            queue.file(self)
+            queue.insertReady(self)
         } else {
             // The end of what the operation waits for will make it ready. An override of `isReady`
             // that does not call `super` may return true before that.
@@ -155,7 +155,7 @@ extension Operation {
         // Another thread is about to call the operation's `cancel()`, and the operation must not
         // end before such a call.
         case .created where refused.awaitsCancel:
-            cancelSurely()
+            forceCancel()
             return beginExecuting()
         case .created, .starting:
             willEndUnbegun()
@@ -172,7 +172,7 @@ extension Operation {
 
     /// Calls `cancel()`. An override may not call `super`, so the operation is then marked as
     /// cancelled in any case.
-    final func cancelSurely() {
+    final func forceCancel() {
         cancel()
         markCancelled()
     }
@@ -219,12 +219,12 @@ extension Operation {
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []
                 var forgotten = References()
-                let told = withLock {
+                let deferred = withLock {
                     defer { forgetOldDependencies(&forgotten) }
                     return releaseSuccessors { ready.append($0) }
                 }
                 Self.makeReady(ready)
-                told?.tell()
+                deferred?.send()
                 forgotten.release()
             }
             if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
@@ -277,9 +277,9 @@ extension Operation {
         lifecycle.unlock()
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
-        for cycle in cycles { cycle.lookAgain() }
+        for cycle in cycles { cycle.recheck() }
         observations?.release()
-        observations?.tell()
+        observations?.notifyObservers()
         return block
     }
 
@@ -317,7 +317,7 @@ extension Operation {
             }
             let group = rest[rest.startIndex..<(count ?? rest.endIndex)]
             rest = rest[group.endIndex...]
-            queue._withUnsafeGuaranteedRef { $0.file(group) }
+            queue._withUnsafeGuaranteedRef { $0.insertReady(group) }
         }
     }
 }

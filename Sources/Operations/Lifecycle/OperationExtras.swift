@@ -29,7 +29,7 @@ final class OperationExtras {
     weak var group: GroupOperation?
     /// The observer that is notified of the operation. Set before the operation is added, and then
     /// kept.
-    var witness: (any OperationObserver)?
+    var operationObserver: (any OperationObserver)?
 }
 
 /// A function that is called when an operation is cancelled.
@@ -52,7 +52,7 @@ enum Waiter: Sendable {
 
     func wake() {
         switch self {
-        case .thread(let gate): gate.open()
+        case .thread(let latch): latch.open()
         case .task(let continuation): continuation.resume()
         case .timed(let wait): wait.end(inTime: true)
         case .capacity(let continuation): continuation.resume(returning: true)

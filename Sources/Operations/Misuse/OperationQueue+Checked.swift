@@ -26,13 +26,13 @@ extension OperationQueue {
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
         try scope?.willAdd(operations)
         defer { scope?.didAdd(operations, to: self) }
-        try promise(operations)
+        try reserve(operations)
         add(operations, reserved: true)
     }
 
     /// Reserves the operations, so that no other thread can start them or add them elsewhere until
     /// they are added here. If one of them cannot be reserved, none is.
-    func promise(_ operations: [Operation]) throws(OperationMisuse) {
+    func reserve(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
             try operation.checkCosts()

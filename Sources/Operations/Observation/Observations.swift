@@ -3,8 +3,8 @@
 /// Changes are **recorded** in the hold of the lock in which they are made, so records have the
 /// order of the changes. Records are **resolved**, in that order, to the changes that observers
 /// get: this step reads properties that a subclass may override. Resolved changes are **delivered**
-/// by one thread at a time. A thread that has made a change calls `tell()` once it holds no lock;
-/// `tell()` resolves and delivers.
+/// by one thread at a time. A thread that has made a change calls `notifyObservers()` once it holds
+/// no lock; `notifyObservers()` resolves and delivers.
 ///
 /// The lock comes last in the lock order, and no user code is called with it held.
 ///
@@ -59,25 +59,28 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
 
     /// Records that a property may have changed.
     ///
-    /// - Parameter isSaid: whether observers are notified whatever the property's value is.
-    func announce(_ id: Int, isSaid: Bool) {
-        lock.withLock { announceLocked(id, isSaid: isSaid) }
+    /// - Parameter isUnconditional: whether observers are notified whatever the property's value
+    ///   is.
+    func announce(_ id: Int, isUnconditional: Bool) {
+        lock.withLock { announceLocked(id, isUnconditional: isUnconditional) }
     }
 
-    /// Does the same as ``announce(_:isSaid:)``. The lock is held.
+    /// Does the same as ``announce(_:isUnconditional:)``. The lock is held.
     ///
-    /// - Parameter isSaidNext: whether a subclass may announce the same change a little later: then
-    ///   observers are notified once.
-    func announceLocked(_ id: Int, isSaid: Bool = false, isSaidNext: Bool = false) {
+    /// - Parameter expectsAnnouncement: whether a subclass may announce the same change a little
+    ///   later: then observers are notified once.
+    func announceLocked(_ id: Int, isUnconditional: Bool = false, expectsAnnouncement: Bool = false)
+    {
         versions[id] += 1
         guard let channel = channels[id] else { return }
-        channel.announce(isSaidNext ? .early : isSaid ? .said : .possible)
+        channel.announce(
+            expectsAnnouncement ? .early : isUnconditional ? .unconditional : .possible)
         recorded.append(channel)
     }
 
     /// Expects that a subclass announces the change of a property that is recorded next, so that
     /// observers are notified of it only once. The lock is held.
-    func expectAnnouncementLocked(_ id: Int) { channels[id]?.isSaidNext = true }
+    func expectAnnouncementLocked(_ id: Int) { channels[id]?.expectsAnnouncement = true }
 
     /// Holds back all changes recorded from here on until `release()`. The lock is held.
     func holdLocked() { if limit == nil { limit = recorded.count } }
@@ -90,13 +93,13 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         channels[property.id].map { unsafeDowncast($0, to: TypedChannel<Object, Value>.self) }
     }
 
-    // MARK: Telling
+    // MARK: Notifying
 
     /// Notifies observers of the recorded changes.
     ///
     /// By the time this method returns, the observers have been notified, or another thread, or a
     /// caller further up on this thread, is about to notify them.
-    func tell() {
+    func notifyObservers() {
         guard let object else { return }
         resolve(object)
         let isOurs = lock.withLock {

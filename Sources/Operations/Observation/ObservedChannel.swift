@@ -10,13 +10,13 @@ class ObservedChannel<Object: AnyObject> {
         case early
         /// A subclass announces that the property has changed. Observers are notified in any case,
         /// as by key-value observing on Apple's systems.
-        case said
+        case unconditional
     }
 
     let id: Int
     /// Whether observers have been notified, or are about to be notified, of the change that a
     /// subclass announces next.
-    var isSaidNext = false
+    var expectsAnnouncement = false
 
     init(id: Int) { self.id = id }
 
@@ -77,7 +77,7 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
     }
 
     override func reading(of object: Object) -> (() -> Void)? {
-        guard property.isAsked else { return nil }
+        guard property.isRead else { return nil }
         let value = object[keyPath: property.keyPath]
         return { [self] in reading = value }
     }
@@ -95,9 +95,9 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
         case .none: return nil
         case .announced(let announcement):
             value = reading ?? latest
-            if announcement == .said {
-                isNotified = !isSaidNext
-                isSaidNext = false
+            if announcement == .unconditional {
+                isNotified = !expectsAnnouncement
+                expectsAnnouncement = false
             }
         case .value(let recorded):
             value = isOverridden ? reading ?? recorded : recorded
@@ -109,7 +109,7 @@ final class TypedChannel<Object: AnyObject, Value: Sendable>: ObservedChannel<Ob
             garbage.append(value)
             return nil
         }
-        if case .announced(.early) = record { isSaidNext = true }
+        if case .announced(.early) = record { expectsAnnouncement = true }
         defer {
             current = value
             if isOverridden { latest = value }
@@ -135,6 +135,6 @@ private final class TypedDelivery<Object: AnyObject, Value>: ObservedDelivery<Ob
     }
 
     override func deliver(to object: Object) {
-        for observer in observers { observer.tell(object, old: old, new: new) }
+        for observer in observers { observer.notify(object, old: old, new: new) }
     }
 }

@@ -13,7 +13,7 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
     let keyPath: any KeyPath<Object, Value> & Sendable
     /// Whether subclasses may override the property. If so, the property is read when it may have
     /// changed, and the value read is the one that observers get.
-    var isAsked = true
+    var isRead = true
     /// Whether observers are notified of each change of the class's own value, even if an override
     /// returns the same value before and after it.
     var notifiesEach = false
@@ -25,10 +25,10 @@ struct ObservedProperty<Object: AnyObject, Value: Sendable>: AnyObservedProperty
 extension ObservedProperty where Value: Equatable {
     init(
         _ id: Int, _ keys: String..., at keyPath: any KeyPath<Object, Value> & Sendable,
-        isAsked: Bool = true, notifiesEach: Bool = false
+        isRead: Bool = true, notifiesEach: Bool = false
     ) {
         self.init(
-            id: id, keys: keys, keyPath: keyPath, isAsked: isAsked, notifiesEach: notifiesEach
+            id: id, keys: keys, keyPath: keyPath, isRead: isRead, notifiesEach: notifiesEach
         ) { $0 == $1 }
     }
 }

@@ -41,7 +41,7 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
         }
     }
 
-    func tell(_ object: Object, old: Value, new: Value) {
+    func notify(_ object: Object, old: Value, new: Value) {
         let mustWait = lock.withLock {
             guard backlog != nil else { return false }
             backlog?.append((old, new))

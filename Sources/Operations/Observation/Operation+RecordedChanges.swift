@@ -58,22 +58,23 @@ extension Operation {
     @inline(never)
     final func notifyObservers() {
         // When the last observer goes, the flag is cleared.
-        if status.has(.observed) { existingObservations.tell() }
+        if status.has(.observed) { existingObservations.notifyObservers() }
     }
 
     /// Records the announcement of a property, and notifies observers.
     ///
-    /// - Parameter isSaid: whether a subclass has made the announcement, so that observers are
-    ///   notified whatever the value is.
-    final func announce(_ property: any AnyObservedProperty, isSaid: Bool = false) {
+    /// - Parameter isUnconditional: whether a subclass has made the announcement, so that observers
+    ///   are notified whatever the value is.
+    final func announce(_ property: any AnyObservedProperty, isUnconditional: Bool = false) {
         guard status.has(.observed) else { return }
         let observations = existingObservations
-        observations.announce(property.id, isSaid: isSaid)
+        observations.announce(property.id, isUnconditional: isUnconditional)
         // `isConcurrent` is the older name of `isAsynchronous` and has the same value.
         if property.id == OperationProperties.isAsynchronous.id {
-            observations.announce(OperationProperties.isConcurrent.id, isSaid: isSaid)
+            observations.announce(
+                OperationProperties.isConcurrent.id, isUnconditional: isUnconditional)
         }
-        observations.tell()
+        observations.notifyObservers()
     }
 
     /// Announces the properties that an override of `isFinished` affects, when the default
@@ -99,9 +100,9 @@ final class DeferredNotifications {
     var observations: [Observations<Operation>] = []
     var rejections: [UnmetCondition] = []
 
-    func tell() {
-        for observations in observations { observations.tell() }
-        for rejection in rejections { rejection.tell() }
+    func send() {
+        for observations in observations { observations.notifyObservers() }
+        for rejection in rejections { rejection.cancelDependent() }
     }
 }
 
@@ -117,7 +118,7 @@ extension Observations where Object == Operation {
             // any more; that announcement comes first. Observers are not notified twice of what the
             // subclass announces then, or has just announced of its end.
             if before.phase != .executing {
-                announceLocked(OperationProperties.isExecuting.id, isSaidNext: true)
+                announceLocked(OperationProperties.isExecuting.id, expectsAnnouncement: true)
             }
             expectAnnouncementLocked(OperationProperties.isFinished.id)
         }
@@ -129,7 +130,7 @@ extension Observations where Object == Operation {
         // As on Apple's systems: a cancelled operation could be started now in any case, in order
         // to end.
         if !before.has(.cancelled), after.has(.cancelled), before.isReady, !before.isAtWork {
-            announceLocked(OperationProperties.isReady.id, isSaid: true)
+            announceLocked(OperationProperties.isReady.id, isUnconditional: true)
         }
         record(
             OperationProperties.isExecuting, before.phase == .executing, after.phase == .executing)

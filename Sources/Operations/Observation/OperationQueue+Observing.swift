@@ -114,8 +114,8 @@ enum QueueProperties {
 
     /// The changes of these two properties are recorded exactly, and the recorded values count:
     /// reading the property takes longer than a change.
-    static let operations = Property(0, "operations", at: \.operations, isAsked: false)
-    static let operationCount = Property(1, "operationCount", at: \.operationCount, isAsked: false)
+    static let operations = Property(0, "operations", at: \.operations, isRead: false)
+    static let operationCount = Property(1, "operationCount", at: \.operationCount, isRead: false)
     static let width = Property(
         2, "maxConcurrentOperationCount", at: \.maxConcurrentOperationCount)
     static let isSuspended = Property(3, "isSuspended", "suspended", at: \.isSuspended)

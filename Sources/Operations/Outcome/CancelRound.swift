@@ -26,7 +26,7 @@ final class CancelRound: @unchecked Sendable {
         while next < operations.count {
             let operation = operations[next]
             next += 1
-            operation.cancelSurely()
+            operation.forceCancel()
         }
     }
 

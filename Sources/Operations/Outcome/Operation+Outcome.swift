@@ -76,9 +76,9 @@ extension Operation {
         cancel()
     }
 
-    final func cancelSurely(because reason: CancellationReason, failure: FailureRecord? = nil) {
+    final func forceCancel(because reason: CancellationReason, failure: FailureRecord? = nil) {
         note(reason, failure)
-        cancelSurely()
+        forceCancel()
     }
 
     /// Records why the operation is about to be cancelled; the first reason counts.
@@ -162,6 +162,6 @@ extension Operation {
             return extras.cancelHandlers
         }
         for handler in handlers { handler.call() }
-        lookAtStandingCycles()
+        recheckStandingCycles()
     }
 }

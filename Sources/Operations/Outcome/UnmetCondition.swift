@@ -15,7 +15,7 @@ struct UnmetCondition {
         self.condition = condition
     }
 
-    func tell() {
+    func cancelDependent() {
         dependent.cancel(becauseOf: dependency, state: state, on: condition)
         dependent.transition { $0.dependencyFinished() }
     }
@@ -31,7 +31,7 @@ extension Operation {
     ) {
         guard !status.isAtWork else { return }
         let (reason, failure) = dependency.reasonForDependents(state, condition)
-        cancelSurely(because: reason, failure: failure)
+        forceCancel(because: reason, failure: failure)
     }
 
     private func reasonForDependents(

@@ -48,7 +48,7 @@ extension Progress {
         while true {
             for continuation in ripple.waiting { continuation.resume() }
             ripple.onChange?()
-            ripple.observations?.tell()
+            ripple.observations?.notifyObservers()
             guard let parent = ripple.parent else { return }
             let (id, report) = (ObjectIdentifier(child), ripple.report)
             guard let next = parent.state.withLock({ $0.childReported(id, report) }) else { return }

@@ -67,7 +67,7 @@ struct QualityOfServiceState: Sendable, Equatable {
     // MARK: Conclusions
 
     /// Whether a quality was specified for the operation itself, and not only for other operations.
-    private var isSaid: Bool { ownRank > 0 || isGivenByQueue }
+    private var isSpecified: Bool { ownRank > 0 || isGivenByQueue }
 
     /// The rank that determines the niceness of the operation's thread.
     ///
@@ -76,7 +76,7 @@ struct QualityOfServiceState: Sendable, Equatable {
     /// promotion must not make anything slower.
     var rankInForce: Int {
         let rank = effectiveRank
-        return isSaid || Self.nicenessOffset(ofRank: rank) <= 0 ? rank : 0
+        return isSpecified || Self.nicenessOffset(ofRank: rank) <= 0 ? rank : 0
     }
 
     /// Whether the thread may have to be changed for the operation.

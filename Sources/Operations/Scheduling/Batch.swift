@@ -22,7 +22,7 @@ final class Batch: @unchecked Sendable {
     private(set) var holdsSlot = false
     /// The number of operations at the beginning that have left the queue, or the batch, already.
     /// Changed under the queue's lock while the batch is registered there.
-    private let folded = Atomic<Int>(0)
+    private let departedCount = Atomic<Int>(0)
     /// The lowest urgency that the batch may hold. The pool counts the worker as running something
     /// of this urgency.
     private(set) var urgency = Urgency.usual
@@ -75,14 +75,15 @@ final class Batch: @unchecked Sendable {
         (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
         let count = fill(entries)
-        folded.store(0, ordering: .relaxed)
+        departedCount.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: count).word, ordering: .releasing)
     }
 
     /// The operations that the owner has taken, running or finished, that have not left the queue.
     var taken: UnsafeBufferPointer<Unmanaged<Operation>> {
-        let folded = folded.load(ordering: .relaxed)
-        return UnsafeBufferPointer(start: entries + folded, count: position.next - folded)
+        let departedCount = departedCount.load(ordering: .relaxed)
+        return UnsafeBufferPointer(
+            start: entries + departedCount, count: position.next - departedCount)
     }
 
     /// The number of operations that the worker has begun, including those that were detached.
@@ -97,9 +98,9 @@ final class Batch: @unchecked Sendable {
 
     /// Removes and returns the taken operations that the owner no longer touches. They leave the
     /// queue now.
-    func foldFinished() -> [Unmanaged<Operation>] {
+    func removeFinished() -> [Unmanaged<Operation>] {
         let finished = Array(taken.dropLast(Self.inUse))
-        folded.wrappingAdd(finished.count, ordering: .relaxed)
+        departedCount.wrappingAdd(finished.count, ordering: .relaxed)
         return finished
     }
 
@@ -108,7 +109,7 @@ final class Batch: @unchecked Sendable {
     private static let inUse = 2
 
     /// Reclaims the operations that were not taken and passes each to `body`.
-    func cutRest(_ body: (Unmanaged<Operation>) -> Void) {
+    func reclaimRest(_ body: (Unmanaged<Operation>) -> Void) {
         while true {
             let position = self.position
             guard position.next < position.end else { return }
@@ -128,7 +129,7 @@ final class Batch: @unchecked Sendable {
 
     /// Empties the batch when it is over. Its operations are no longer accessed through it.
     func clear() {
-        folded.store(0, ordering: .relaxed)
+        departedCount.store(0, ordering: .relaxed)
         cursor.store(0, ordering: .releasing)
     }
 
@@ -143,13 +144,13 @@ final class Batch: @unchecked Sendable {
     /// Takes out the operation that the owner took last and has begun. Operations that were not
     /// taken stay. Called by the owner, under the queue's lock.
     func takeOutLast() -> Unmanaged<Operation> {
-        let (first, last) = (folded.load(ordering: .relaxed), position.next - 1)
+        let (first, last) = (departedCount.load(ordering: .relaxed), position.next - 1)
         let operation = entries[last]
         // The owner goes on with the rest and touches no other operation that it has taken, so they
         // may be swapped.
         entries[last] = entries[first]
         entries[first] = operation
-        folded.store(first + 1, ordering: .relaxed)
+        departedCount.store(first + 1, ordering: .relaxed)
         return operation
     }
 
@@ -165,8 +166,9 @@ final class Batch: @unchecked Sendable {
     /// keeps no finished operation.
     var progress: Int? {
         let position = position
-        let isFolded = position.next - folded.load(ordering: .relaxed) <= Self.inUse
-        return max(position.next, 1) < position.end || !isFolded ? position.next : nil
+        let areFinishedRemoved =
+            position.next - departedCount.load(ordering: .relaxed) <= Self.inUse
+        return max(position.next, 1) < position.end || !areFinishedRemoved ? position.next : nil
     }
 
     // MARK: The owner

@@ -22,16 +22,16 @@ extension OperationQueue {
     @inline(__always)
     func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
         typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
-        let (result, offer, news): Outcome = event { state in
+        let (result, offer, changes): Outcome = event { state in
             let result = body(&state)
-            let news = state.takeChanges()
-            guard let urgency = state.offer() else { return (result, nil, news) }
+            let changes = state.takeChanges()
+            guard let urgency = state.offer() else { return (result, nil, changes) }
             let offer = QueueOffer(
                 queue: .passRetained(self), executor: state.executor, urgency: urgency)
-            return (result, offer, news)
+            return (result, offer, changes)
         }
         offer?.accept()
-        if let news { news.tell() }
+        if let changes { changes.notifyObservers() }
         return result
     }
 
@@ -147,22 +147,22 @@ extension OperationQueue {
 
     // MARK: Ready lists
 
-    func file(_ operation: Operation) {
+    func insertReady(_ operation: Operation) {
         if isWatched { recordReady(operation) }
-        eventOffering({ $0.file(operation) })
+        eventOffering({ $0.insertReady(operation) })
     }
 
-    func file(_ operations: ArraySlice<Unmanaged<Operation>>) {
+    func insertReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
         if isWatched { recordReady(operations) }
         eventOffering({ state in
             for operation in operations {
-                operation._withUnsafeGuaranteedRef { state.file($0) }
+                operation._withUnsafeGuaranteedRef { state.insertReady($0) }
             }
         })
     }
 
-    func unfile(_ operation: Operation) {
-        event { $0.unfile(operation) }
+    func reconsiderReady(_ operation: Operation) {
+        event { $0.reconsiderReady(operation) }
     }
 
     func moveCancelled(_ operation: Operation) {
@@ -196,7 +196,7 @@ extension OperationQueue {
             state.changed(change)
             return state.takeHesitating()
         }
-        askAgain(hesitating)
+        reevaluateReadiness(of: hesitating)
     }
 
     // MARK: Overrides of `isReady`
@@ -212,7 +212,7 @@ extension OperationQueue {
         event { $0.recordHesitation(of: operation) && $0.eventNumber != number }
     }
 
-    private func askAgain(_ hesitating: [QueueState.Reference]) {
+    private func reevaluateReadiness(of hesitating: [QueueState.Reference]) {
         for operation in hesitating { operation.takeRetainedValue().reevaluateReadiness() }
     }
 
@@ -225,7 +225,7 @@ extension OperationQueue {
         _ batch: Batch, for executor: QueueExecutor = .workers, offered urgency: Urgency = .usual
     ) -> QueueState.Work {
         eventOffering({
-            $0.executorAsked(
+            $0.executorRequestedWork(
                 batch, for: executor, offered: urgency, cores: WorkerPool.shared.cores)
         })
     }
@@ -342,7 +342,7 @@ extension OperationQueue {
 
     private func complete(_ departure: QueueState.Departure) {
         for waiter in departure.waiters { waiter.wake() }
-        if !departure.hesitating.isEmpty { askAgain(departure.hesitating) }
+        if !departure.hesitating.isEmpty { reevaluateReadiness(of: departure.hesitating) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }
     }
 

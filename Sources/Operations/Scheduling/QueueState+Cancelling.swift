@@ -6,7 +6,7 @@ extension QueueState {
     mutating func cancel(_ operation: Operation) {
         let state = operation.status
         guard state.phase == .queued, !operation.needsSlotToLeave(state),
-            clear(operation.place, state: state)
+            removeReady(operation.place, state: state)
         else { return }
         ring.setReady(operation.place, lane: OperationRing.cancelledLane)
     }
@@ -45,7 +45,7 @@ extension QueueState {
         // no lane is held by another thread or a batch.
         let isOurs =
             change.before.phase == .waiting
-            || (change.before.phase == .queued && clear(place, state: change.after))
+            || (change.before.phase == .queued && removeReady(place, state: change.after))
         if isOurs { ring.setReady(place, lane: OperationRing.cancelledLane) }
         return true
     }

@@ -39,7 +39,7 @@ extension QueueState {
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
-            _ = clearOutOfOrder(place)
+            _ = removeReadyOutOfOrder(place)
         }
         if order.isStrict { order.advance(to: place + 1) }
         readyCount -= 1
@@ -63,12 +63,12 @@ extension QueueState {
     }
 
     /// Claims work for an executor that took the queue's reference.
-    mutating func executorAsked(
-        _ batch: Batch, for asker: QueueExecutor = .workers, offered urgency: Urgency = .usual,
+    mutating func executorRequestedWork(
+        _ batch: Batch, for claimant: QueueExecutor = .workers, offered urgency: Urgency = .usual,
         cores: Int
     ) -> Work {
         // The queue was given another executor while the reference was on its way.
-        guard executor.isSame(as: asker) else { return .none }
+        guard executor.isSame(as: claimant) else { return .none }
         offered.remove(urgency)
         return claim(batch, atLeast: urgency, cores: cores)
     }
@@ -104,7 +104,7 @@ extension QueueState {
                 || (unbatchableCount > 0
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
-                if !acquiresPermits(first) {
+                if !acquirePermits(first) {
                     if order.isStrict { blockRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1

@@ -7,7 +7,7 @@ extension QueueState {
 
     /// Acquires the permits for an operation that is about to be claimed. If there are not enough,
     /// the operation goes back to `waiting` and enters the permit queues, and the result is false.
-    func acquiresPermits(_ operation: Reference) -> Bool {
+    func acquirePermits(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             guard let permitRequest = operation.attemptController?.permitRequest else {
                 return true

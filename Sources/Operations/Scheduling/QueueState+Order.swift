@@ -42,7 +42,9 @@ extension QueueState {
     ///
     /// - Parameter time: the time since which the operation has been ready; nil for now.
     @inline(never)
-    mutating func fileOutOfOrder(_ place: Int, state: LifecycleState, readySince time: Int64?) {
+    mutating func insertReadyOutOfOrder(
+        _ place: Int, state: LifecycleState, readySince time: Int64?
+    ) {
         if order.isAgeing {
             rescheduled.setReady(place, lane: state.lane, since: time ?? now(), in: order)
         } else if state.has(.rescheduled) {
@@ -56,7 +58,7 @@ extension QueueState {
 
     /// Removes a ready operation that is not in its lane. Returns false if it is not there.
     @inline(never)
-    mutating func clearOutOfOrder(_ place: Int) -> Bool {
+    mutating func removeReadyOutOfOrder(_ place: Int) -> Bool {
         !rescheduled.isEmpty && rescheduled.clearReady(place)
     }
 
@@ -155,13 +157,15 @@ extension QueueState {
         for place in ring.head..<ring.tail {
             guard let state = ring[place]?._withUnsafeGuaranteedRef({ $0.status }) else { continue }
             let since = rescheduled.readySince(place)
-            if clear(place, state: state) { ready.append((place, since)) }
+            if removeReady(place, state: state) { ready.append((place, since)) }
             // Without ageing, the operation goes by its place.
             if !state.has(.rescheduled) { rescheduled.forget(place) }
         }
         order = ReadyOrder(setting, ageingSpan: span, cursor: ring.head)
         for (place, since) in ready {
-            ring[place]?._withUnsafeGuaranteedRef { file($0, place: place, readySince: since) }
+            ring[place]?._withUnsafeGuaranteedRef {
+                insertReady($0, place: place, readySince: since)
+            }
         }
         recallBatches()
     }
@@ -178,10 +182,10 @@ extension QueueState {
         guard state.phase != .starting, state.phase != .executing else { return }
         operation.lifecycle.insert(.rescheduled)
         let since = rescheduled.readySince(place)
-        let wasReady = clear(place, state: state)
+        let wasReady = removeReady(place, state: state)
         rescheduled.setDeadline(deadline, at: place)
         if wasReady {
-            file(operation, place: place, readySince: since)
+            insertReady(operation, place: place, readySince: since)
         } else if state.phase == .queued {
             // A batch may hold the operation.
             recallBatches()

@@ -180,7 +180,7 @@ struct QueueState: ~Copyable {
             }
         }
         if state.has(.rescheduled) { takeOver(operation, at: place) }
-        if state.phase == .queued { file(operation, place: place) }
+        if state.phase == .queued { insertReady(operation, place: place) }
         promoteAhead(of: place, to: state.quality.effectiveRank)
         return state
     }
@@ -200,12 +200,14 @@ struct QueueState: ~Copyable {
 
     /// Puts a `queued` operation into the ready list of its lane, or moves it back to `waiting` if
     /// it is no longer ready.
-    mutating func file(_ operation: Operation) { file(operation, place: operation.place) }
+    mutating func insertReady(_ operation: Operation) {
+        insertReady(operation, place: operation.place)
+    }
 
     /// - Parameter readySince: the time since which the operation has been ready without a break;
     ///   nil for an operation that has become ready now. Only ageing uses the time.
     @inline(__always)
-    mutating func file(_ operation: Operation, place: Int, readySince: Int64? = nil) {
+    mutating func insertReady(_ operation: Operation, place: Int, readySince: Int64? = nil) {
         if order.isStrict { order.moveBack(to: place) }
         var state = operation.status
         while !state.isReady, !state.has(.insists) {
@@ -220,7 +222,7 @@ struct QueueState: ~Copyable {
             return
         }
         if !order.isDefault || state.has(.rescheduled) {
-            fileOutOfOrder(place, state: state, readySince: readySince)
+            insertReadyOutOfOrder(place, state: state, readySince: readySince)
         } else {
             ring.setReady(place, lane: state.lane)
         }
@@ -230,10 +232,10 @@ struct QueueState: ~Copyable {
 
     /// Removes an operation from its ready list. Returns false if it was in none, because a thread
     /// or a batch holds it.
-    mutating func clear(_ place: Int, state: LifecycleState) -> Bool {
+    mutating func removeReady(_ place: Int, state: LifecycleState) -> Bool {
         if ring.isReady(place, lane: state.lane) {
             ring.clearReady(place, lane: state.lane)
-        } else if !clearOutOfOrder(place) {
+        } else if !removeReadyOutOfOrder(place) {
             return false
         }
         readyCount -= 1
@@ -241,21 +243,22 @@ struct QueueState: ~Copyable {
     }
 
     /// Reconsiders a `queued` operation after a dependency was added to it.
-    mutating func unfile(_ operation: Operation) {
+    mutating func reconsiderReady(_ operation: Operation) {
         let state = operation.status
-        guard state.phase == .queued, !state.isReady, clear(operation.place, state: state) else {
+        guard state.phase == .queued, !state.isReady, removeReady(operation.place, state: state)
+        else {
             return
         }
-        file(operation)
+        insertReady(operation)
     }
 
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
-        let wasReady = clear(place, state: operation.status)
+        let wasReady = removeReady(place, state: operation.status)
         _ = operation.exchange { $0.priorityChanged(to: priority, inQueue: true) }
         rescheduled.move(place, number: ring.tail)
         if wasReady {
-            file(operation)
+            insertReady(operation)
         } else if operation.status.phase == .queued {
             // A batch may hold the operation in the turn that it had by its old priority.
             recallBatches()
@@ -339,7 +342,9 @@ struct QueueState: ~Copyable {
     /// Removes a single operation that has finished, in whatever way it finished.
     mutating func leave(_ operation: Operation, releasesSlot: Bool) -> Departure {
         let (place, state) = (operation.place, operation.status)
-        if !clear(place, state: state) { ring.clearReady(place, lane: OperationRing.cancelledLane) }
+        if !removeReady(place, state: state) {
+            ring.clearReady(place, lane: OperationRing.cancelledLane)
+        }
         remove(operation)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if releasesSlot { running -= 1 }
@@ -354,7 +359,7 @@ struct QueueState: ~Copyable {
     /// the rest as well.
     mutating func putBackLast(_ batch: Batch) {
         returnRest(of: batch)
-        batch.dropLast()._withUnsafeGuaranteedRef { refile($0) }
+        batch.dropLast()._withUnsafeGuaranteedRef { reinsertReady($0) }
     }
 
     /// Detaches the operation that the worker took last and is about to finish, if observers must
@@ -374,22 +379,22 @@ struct QueueState: ~Copyable {
     mutating func reclaimRest(of batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
         guard batches.contains(where: { $0 === batch }) else { return ([], []) }
         returnRest(of: batch)
-        let finished = batch.foldFinished()
+        let finished = batch.removeFinished()
         for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
         return (finished, capacityQueue.isWaitedFor ? admittedWaiters() : [])
     }
 
     mutating func returnRest(of batch: Batch) {
         var rest: [Reference] = []
-        batch.cutRest { rest.append($0) }
-        for operation in rest { operation._withUnsafeGuaranteedRef { refile($0) } }
+        batch.reclaimRest { rest.append($0) }
+        for operation in rest { operation._withUnsafeGuaranteedRef { reinsertReady($0) } }
     }
 
     /// Puts an operation that was claimed and has not begun back into its ready list. If the
     /// operation is still ready, it keeps the time since which it has been ready.
-    private mutating func refile(_ operation: Operation) {
+    private mutating func reinsertReady(_ operation: Operation) {
         let place = operation.place
-        file(operation, place: place, readySince: rescheduled.readySince(place))
+        insertReady(operation, place: place, readySince: rescheduled.readySince(place))
     }
 
     /// Returns the slot of a claimed operation that turned out not to be ready.
@@ -446,11 +451,11 @@ struct QueueState: ~Copyable {
         if !batches.isEmpty { recallEpoch &+= 1 }
     }
 
-    /// Whether a thread waits at `gate` for the queue to become empty, and the queue has not been
+    /// Whether a thread waits at `latch` for the queue to become empty, and the queue has not been
     /// empty since.
-    func isAwaited(by gate: Latch) -> Bool {
+    func isAwaited(by latch: Latch) -> Bool {
         waiters.elements.contains {
-            if case .thread(let other) = $0 { other === gate } else { false }
+            if case .thread(let other) = $0 { other === latch } else { false }
         }
     }
 

@@ -86,10 +86,10 @@ final class FeedWindow: Sendable {
 
     /// Adds an operation to the queue, unless the feeding has ended.
     ///
-    /// - Parameter tell: called with the output of an operation that has succeeded, while the
+    /// - Parameter onSuccess: called with the output of an operation that has succeeded, while the
     ///   window still waits for that operation.
     private func add<Output>(
-        _ operation: TypedOperation<Output>, _ tell: (@Sendable (Output) -> Void)?
+        _ operation: TypedOperation<Output>, _ onSuccess: (@Sendable (Output) -> Void)?
     ) {
         let number: Int? = state.withLock { state in
             guard state.ending == nil else { return nil }
@@ -100,18 +100,19 @@ final class FeedWindow: Sendable {
         guard let number else { return }
         _ = operation.addWaiter(
             // The operation itself calls the handler, if anything does, so it is alive then.
-            .handler { [unowned operation] in self.ended(operation, number, tell) })
+            .handler { [unowned operation] in self.ended(operation, number, onSuccess) })
         queue.addOperation(operation)
     }
 
     // MARK: Ends
 
     private func ended<Output>(
-        _ operation: TypedOperation<Output>, _ number: Int, _ tell: (@Sendable (Output) -> Void)?
+        _ operation: TypedOperation<Output>, _ number: Int,
+        _ onSuccess: (@Sendable (Output) -> Void)?
     ) {
         do {
             let output = try operation.result
-            tell?(output)
+            onSuccess?(output)
         } catch {
             let reason: CancellationReason =
                 (error as? OperationCancellation)?.reason
@@ -165,8 +166,8 @@ final class FeedWindow: Sendable {
                     while await hasCapacity(isolation: isolation),
                         let element = try await iterator.next(isolation: isolation)
                     {
-                        let (operation, tell) = make(element)
-                        add(operation, tell)
+                        let (operation, onSuccess) = make(element)
+                        add(operation, onSuccess)
                     }
                 } catch {
                     end(.sequence(error))

@@ -44,7 +44,7 @@ final class QueueScope: Sendable {
         guard let ending else { return }
         // The operation never begins.
         for operation in operations where operation.status.phase == .created {
-            operation.cancelSurely(because: ending.reason)
+            operation.forceCancel(because: ending.reason)
         }
     }
 
@@ -55,7 +55,7 @@ final class QueueScope: Sendable {
         }
         guard let ending else { return }
         for operation in operations where operation.wasAdded(to: queue) {
-            operation.cancelSurely(because: ending.reason)
+            operation.forceCancel(because: ending.reason)
         }
     }
 

@@ -64,10 +64,10 @@ struct BlockedWait: Sendable {
     /// Returns the same wait, extended to the operations that have been added to its queue up to
     /// now, if the wait is still going on.
     ///
-    /// - Parameter gate: The latch for which the thread waits.
-    func extended(_ gate: Latch) -> BlockedWait {
+    /// - Parameter latch: The latch for which the thread waits.
+    func extended(_ latch: Latch) -> BlockedWait {
         guard case .queue(let queue, _) = target,
-            let end = queue.snapshot({ $0.isAwaited(by: gate) ? $0.end : nil })
+            let end = queue.snapshot({ $0.isAwaited(by: latch) ? $0.end : nil })
         else { return self }
         let target = Target.queue(queue, end: end)
         Self.registry.withLock { $0.replace(number, with: target, inside: inside) }

@@ -26,11 +26,11 @@ extension Operation {
     /// - Returns: Whether the operation has finished.
     @available(*, noasync, message: "write: await operation.finished(within: …)")
     public final func waitUntilFinished(timeout: Duration) -> Bool {
-        let gate = Latch()
-        guard let ticket = register(.thread(gate)) else { return true }
+        let latch = Latch()
+        guard let ticket = register(.thread(latch)) else { return true }
         CancelRound.willBlock()
         promoteForWait()
-        if gate.waitOnWorker(atMost: timeout) { return true }
+        if latch.waitOnWorker(atMost: timeout) { return true }
         removeWaiter(ticket)
         return false
     }
@@ -63,11 +63,11 @@ extension OperationQueue {
     @available(*, noasync, message: "write: await queue.finished(within: …)")
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         if isOverForCaller(isTimed: true) { return true }
-        let gate = Latch()
-        guard let ticket = register(.thread(gate)) else { return true }
+        let latch = Latch()
+        guard let ticket = register(.thread(latch)) else { return true }
         CancelRound.willBlock()
         promoteAllForWait()
-        if gate.waitOnWorker(atMost: timeout) { return true }
+        if latch.waitOnWorker(atMost: timeout) { return true }
         removeWaiter(ticket)
         return false
     }

@@ -189,7 +189,7 @@ struct PoolState {
 
     /// Returns an item for a free worker, and the action that the worker must perform for other
     /// workers before it begins.
-    mutating func workerAsked(_ worker: WorkerID) -> (WorkItem, Action)? {
+    mutating func workerRequestedItem(_ worker: WorkerID) -> (WorkItem, Action)? {
         guard mayTakeWork, let highest = highestPending else { return nil }
         let urgency = nextUrgency(insteadOf: highest)
         guard let item = items[urgency.rawValue].popFirst() else { return nil }
@@ -287,7 +287,7 @@ struct PoolState {
         }
     }
 
-    mutating func monitorTakesOrders() -> Int {
+    mutating func monitorTakesThreadRequests() -> Int {
         defer { threadsWanted = 0 }
         return threadsWanted
     }

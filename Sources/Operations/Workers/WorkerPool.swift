@@ -155,7 +155,9 @@ final class WorkerPool: @unchecked Sendable {
                 if wasActive { state.workerDone(worker.id) }
                 if hasArrived { state.workerArrives() }
                 if hasSearched { state.workerEndsSearch() }
-                if let (item, action) = state.workerAsked(worker.id) { return .work(item, action) }
+                if let (item, action) = state.workerRequestedItem(worker.id) {
+                    return .work(item, action)
+                }
                 if !hasSearched, state.workerSearches() { return .search }
                 state.workerParks(worker.id)
                 return .park
@@ -219,8 +221,8 @@ final class WorkerPool: @unchecked Sendable {
         var lastCount: UInt64 = 0
         var watch: (memory: WorkerWatch, lastLook: UInt64)?
         while true {
-            let orders = event { $0.monitorTakesOrders() }
-            for _ in 0..<orders where !startThread({ self.work() }) { threadWasRefused() }
+            let threadRequests = event { $0.monitorTakesThreadRequests() }
+            for _ in 0..<threadRequests where !startThread({ self.work() }) { threadWasRefused() }
             let pause = event { $0.monitorBeginsToWatch() }
             let now = continuousNanoseconds()
             // Two looks are always a whole pause apart, even if the monitor thread is woken in

@@ -19,17 +19,17 @@ final class MeterShare: Sendable {
         while now != Self.closed {
             let (exchanged, original) = share.weakCompareExchange(
                 expected: now, desired: now + change, ordering: .relaxed)
-            if exchanged { return tell(change) }
+            if exchanged { return forward(change) }
             now = original
         }
     }
 
     func close() {
         let rest = share.exchange(Self.closed, ordering: .relaxed)
-        if rest != Self.closed { tell(-rest) }
+        if rest != Self.closed { forward(-rest) }
     }
 
-    private func tell(_ change: Int) {
+    private func forward(_ change: Int) {
         if change > 0 { meter.increment(by: Double(change)) }
         if change < 0 { meter.decrement(by: Double(-change)) }
     }

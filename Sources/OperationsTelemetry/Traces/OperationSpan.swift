@@ -28,7 +28,8 @@ struct OperationSpan: Sendable {
             if let waiting { attributes["operation.waiting.duration"] = waiting.inSeconds }
         }
         for dependency in operation.listedDependencies.prefix(Self.linkLimit) {
-            guard let context = (dependency.witness as? OperationTelemetry)?.lastContext else {
+            guard let context = (dependency.operationObserver as? OperationTelemetry)?.lastContext
+            else {
                 continue
             }
             span.addLink(SpanLink(context: context, attributes: [:]))

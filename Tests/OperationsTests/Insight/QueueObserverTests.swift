@@ -15,25 +15,25 @@ struct QueueObserverTests {
     private final class RecordingQueueObserver: QueueObserver {
         let recorder = Recorder<String>()
 
-        func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
+        func observer(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
         {
             operation.name.map { RecordingOperationObserver($0, self) }
         }
-        func listeningEnded() { recorder.record("over") }
+        func observationEnded() { recorder.record("over") }
     }
 
     private final class RecordingOperationObserver: OperationObserver {
         let name: String
-        let queueObserver: RecordingQueueObserver
+        let owner: RecordingQueueObserver
 
-        init(_ name: String, _ listener: RecordingQueueObserver) {
+        init(_ name: String, _ owner: RecordingQueueObserver) {
             self.name = name
-            queueObserver = listener
+            self.owner = owner
         }
 
-        private func record(_ event: String) { queueObserver.recorder.record("\(name) \(event)") }
+        private func record(_ event: String) { owner.recorder.record("\(name) \(event)") }
 
-        var listener: any QueueObserver { queueObserver }
+        var queueObserver: any QueueObserver { owner }
         func operationAdded() { record("added") }
         func operationStarted(_ operation: Operation, waiting: Duration?) {
             record(waiting == nil ? "started" : "started after a wait")
@@ -52,7 +52,7 @@ struct QueueObserverTests {
             let why = end.error.map { ", \($0)" } ?? end.reason.map { ", \($0)" } ?? ""
             record("\(end.outcome)\(why)\(end.running == nil ? ", never ran" : "")")
         }
-        func listeningEnded() { record("over") }
+        func observationEnded() { record("over") }
     }
 
     private struct Broken: Error, CustomStringConvertible {
@@ -60,9 +60,9 @@ struct QueueObserverTests {
     }
 
     @Test func observerReceivesEventsOfEachOperation() async {
-        let listener = RecordingQueueObserver()
+        let observer = RecordingQueueObserver()
         let queue = serialQueue()
-        let listening = queue.listen(listener)
+        let observation = queue.setObserver(observer)
         for (name, operation) in [("block", BlockOperation {}), ("other", Operation())] {
             operation.name = name
             await queue.addOperations([operation], waitUntilFinished: true)
@@ -72,12 +72,12 @@ struct QueueObserverTests {
         let cancelled = queue.add("cancelled") {}
         cancelled.cancel(because: "nobody wants it")
         await queue.drain()
-        listening.end()
+        observation.end()
         queue.isSuspended = false
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         _ = try? await queue.add("later") {}.value
         #expect(
-            listener.recorder.events == [
+            observer.recorder.events == [
                 "block added", "block started after a wait", "block finished",
                 "other added", "other started after a wait", "other finished",
                 "cancelled added", "cancelled cancelled, nobody wants it, never ran",
@@ -86,9 +86,9 @@ struct QueueObserverTests {
     }
 
     @Test func observerReceivesEventsOfEachAttempt() async {
-        let listener = RecordingQueueObserver()
+        let observer = RecordingQueueObserver()
         let queue = OperationQueue()
-        _ = queue.listen(listener)
+        _ = queue.setObserver(observer)
         let attempts = Tally()
         let operation = queue.add("flaky", .retry(3, backoff: .constant(.milliseconds(1)))) {
             if attempts.increment() < 3 { throw Broken() }
@@ -96,7 +96,7 @@ struct QueueObserverTests {
         await operation.finished()
         await queue.drain()
         #expect(
-            listener.recorder.events == [
+            observer.recorder.events == [
                 "flaky added", "flaky started after a wait", "flaky returned: broken",
                 "flaky started after a wait", "flaky returned: broken",
                 "flaky started after a wait", "flaky finished",
@@ -104,9 +104,9 @@ struct QueueObserverTests {
     }
 
     @Test func expiryIsReportedBeforeEnd() async {
-        let (listener, clock) = (RecordingQueueObserver(), ManualClock())
+        let (observer, clock) = (RecordingQueueObserver(), ManualClock())
         let queue = OperationQueue(clock)
-        _ = queue.listen(listener)
+        _ = queue.setObserver(observer)
         let began = Signal()
         let slow = queue.add("slow", .timeout(.milliseconds(5))) {
             began.send()
@@ -117,7 +117,7 @@ struct QueueObserverTests {
         await slow.finished()
         #expect(slow.error is OperationTimeout)
         await queue.drain()
-        let events = listener.recorder.events
+        let events = observer.recorder.events
         #expect(events.dropLast().last == "slow ran out of time")
         #expect(events.last == "slow failed, 'slow' took longer than 5 ms")
     }
@@ -131,9 +131,9 @@ struct QueueObserverTests {
             override func main() { seen.record("\(name ?? "") \(Marker.value)") }
         }
         let seen = Recorder<String>()
-        let listener = RecordingQueueObserver()
+        let observer = RecordingQueueObserver()
         let add: @Sendable (OperationQueue) -> Void = { queue in
-            _ = queue.listen(listener)
+            _ = queue.setObserver(observer)
             queue.add("block") { seen.record("block \(Marker.value)") }
             queue.add("async") {
                 seen.record("async \(Marker.value)")
@@ -184,11 +184,11 @@ struct QueueObserverTests {
     @Test func newObserverReplacesPreviousOne() async {
         let (first, second) = (RecordingQueueObserver(), RecordingQueueObserver())
         let queue = suspendedQueue()
-        let listening = queue.listen(first)
+        let observation = queue.setObserver(first)
         queue.add("early") {}
-        _ = queue.listen(second)
+        _ = queue.setObserver(second)
         // The first observer has already been replaced.
-        listening.end()
+        observation.end()
         queue.add("late") {}
         queue.isSuspended = false
         await queue.drain()
@@ -198,23 +198,23 @@ struct QueueObserverTests {
     }
 
     @Test func observationRetainsNeitherQueueNorOperation() async {
-        weak var listener: RecordingQueueObserver?
+        weak var observer: RecordingQueueObserver?
         weak var operation: Operation?
         weak var queue: OperationQueue?
-        let listening: QueueObservation
+        let observation: QueueObservation
         do {
-            let queueObserver = RecordingQueueObserver()
+            let added = RecordingQueueObserver()
             let own = OperationQueue()
-            listening = own.listen(queueObserver)
-            let added = own.add("kept by nobody") {}
-            (listener, operation, queue) = (queueObserver, added, own)
-            await added.finished()
+            observation = own.setObserver(added)
+            let last = own.add("kept by nobody") {}
+            (observer, operation, queue) = (added, last, own)
+            await last.finished()
             await own.drain()
         }
         while operation != nil || queue != nil { await Task.yield() }
-        #expect(listener != nil)
+        #expect(observer != nil)
         // The queue is gone: there is nothing to end.
-        listening.end()
-        #expect(listener?.recorder.events.contains("over") == false)
+        observation.end()
+        #expect(observer?.recorder.events.contains("over") == false)
     }
 }

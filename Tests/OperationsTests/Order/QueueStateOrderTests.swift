@@ -195,12 +195,12 @@ private final class DrivenQueue {
         operations[name] = barrier
         _ = state.add(barrier, to: queue)
         _ = barrier.exchange { $0.becameReady(wasReady: true) }
-        state.file(barrier)
+        state.insertReady(barrier)
     }
 
     private func giveBack() {
         let batch = Batch()
-        guard case .batch = state.executorAsked(batch, cores: 1) else {
+        guard case .batch = state.executorRequestedWork(batch, cores: 1) else {
             Issue.record("nothing was claimed")
             return
         }
@@ -212,7 +212,7 @@ private final class DrivenQueue {
     func run() -> Bool {
         let batch = Batch()
         let reference: Unmanaged<Operation>
-        switch state.executorAsked(batch, cores: 1) {
+        switch state.executorRequestedWork(batch, cores: 1) {
         case .none, .refused: return false
         case .single(let operation):
             end(operation.takeUnretainedValue())

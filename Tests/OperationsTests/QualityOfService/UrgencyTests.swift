@@ -274,7 +274,7 @@ struct UrgencyTests {
         last.qualityOfService = .background
         for operation in [first, last] { _ = state.add(operation, to: queue) }
         #expect(state.offer() == .usual)
-        guard case .batch = state.executorAsked(Batch(), offered: .usual, cores: 1) else {
+        guard case .batch = state.executorRequestedWork(Batch(), offered: .usual, cores: 1) else {
             Issue.record("the first was not claimed")
             return
         }

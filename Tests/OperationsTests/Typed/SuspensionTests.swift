@@ -46,7 +46,7 @@ struct SuspensionTests {
         var typicalNanoseconds: UInt64 { state.typicalNanoseconds }
         var isEmpty: Bool { state.isEmpty }
 
-        func claim(_ batch: Batch) { _ = state.executorAsked(batch, cores: 1) }
+        func claim(_ batch: Batch) { _ = state.executorRequestedWork(batch, cores: 1) }
 
         func startNext() {
             guard let next = batch.takeNext() else {

@@ -58,7 +58,7 @@ extension OperationQueue {
         let operations = graph.operations
         do {
             // From here on no other thread can start the operations or add them elsewhere.
-            try promise(operations)
+            try reserve(operations)
         } catch {
             try graph.validate()
             throw .alreadyEnqueued(operations.first { $0.status.phase != .created }?.label ?? "it")

@@ -105,7 +105,7 @@ struct SearchSide {
                         left -= 1
                         steps += 1
                         if edge.isUnchecked { return true }
-                        end = look(
+                        end = examine(
                             at: OperationAddress(edge.dependent), from: visit, other, absorbs)
                         return end == nil
                     }
@@ -117,7 +117,7 @@ struct SearchSide {
                     guard let dependency = edge.pointee.dependency, !edge.isUnchecked else {
                         return true
                     }
-                    end = look(at: OperationAddress(dependency), from: visit, other, absorbs)
+                    end = examine(at: OperationAddress(dependency), from: visit, other, absorbs)
                     return end == nil
                 }
             }
@@ -133,7 +133,7 @@ struct SearchSide {
 
     /// Visits a neighbour that is within the limit. Returns nil unless that ends the walk. The lock
     /// of `visit` is held, so the neighbour's memory is valid.
-    private mutating func look(
+    private mutating func examine(
         at operation: OperationAddress, from visit: Visit.Pointer, _ other: VisitList,
         _ absorbs: Bool
     ) -> End? {

@@ -24,7 +24,7 @@ final class StandingCycle: Sendable {
         let isNew = standing.enter(cycle)
         OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
         // The cycle may have been broken before all members knew of it.
-        if isNew { standing.lookAgain() }
+        if isNew { standing.recheck() }
     }
 
     /// Registers the cycle with its members. Returns false if the same edge is already known to
@@ -53,7 +53,7 @@ final class StandingCycle: Sendable {
 
     /// Checks whether the cycle still stands, after a member has been cancelled, has finished or
     /// has lost a dependency. No lock is held.
-    func lookAgain() {
+    func recheck() {
         let operations = members.compactMap(\.operation)
         let areAllThere = operations.count == members.count
         if areAllThere, Self.stands(operations) { return }
@@ -78,8 +78,8 @@ final class StandingCycle: Sendable {
 
 extension Operation {
     /// Checks again the cycles that the operation was a member of.
-    func lookAtStandingCycles() {
+    func recheckStandingCycles() {
         guard existingExtras != nil else { return }
-        for cycle in withExtras({ $0.standingCycles }) { cycle.lookAgain() }
+        for cycle in withExtras({ $0.standingCycles }) { cycle.recheck() }
     }
 }

@@ -87,7 +87,7 @@ enum TopologicalOrder {
     /// Returns a cycle through a checked edge, if there is one, in the same form as
     /// ``cycle(closedBy:from:to:)`` does.
     static func cycle(through dependency: Operation, before dependent: Operation) -> [Operation]? {
-        search(.look, from: dependency, to: dependent)
+        search(.findCycle, from: dependency, to: dependent)
     }
 
     private enum Purpose {
@@ -95,7 +95,7 @@ enum TopologicalOrder {
         ///
         /// - Parameter keepsCycle: whether the edge stays even if it closes a cycle.
         case place(Edges.EdgePointer, keepsCycle: Bool)
-        case look
+        case findCycle
 
         var edge: Edges.EdgePointer? {
             if case .place(let edge, _) = self { edge } else { nil }
@@ -174,8 +174,8 @@ enum TopologicalOrder {
             case .paused: break
             case .contended: return contended
             case .met(let inner, let outer):
-                let way = Way(dependency, dependent, inner, outer)
-                return closed(way, purpose, &forward, backward.visits, isPatient)
+                let path = CyclePath(dependency, dependent, inner, outer)
+                return closed(path, purpose, &forward, backward.visits, isPatient)
             case .exhausted:
                 guard let edge = purpose.edge else { return .over(cycle: nil) }
                 guard backward.move(against: forward.visits, isPatient: isPatient) else {
@@ -190,8 +190,8 @@ enum TopologicalOrder {
             case .paused: budget *= 2
             case .contended: return contended
             case .met(let inner, let outer):
-                let way = Way(dependency, dependent, inner, outer)
-                return closed(way, purpose, &forward, backward.visits, isPatient)
+                let path = CyclePath(dependency, dependent, inner, outer)
+                return closed(path, purpose, &forward, backward.visits, isPatient)
             case .exhausted:
                 guard let edge = purpose.edge else { return .over(cycle: nil) }
                 guard forward.move(against: backward.visits, isPatient: isPatient) else {
@@ -206,10 +206,10 @@ enum TopologicalOrder {
     /// Handles two halves that have met: the edge closes a cycle if all of the cycle is there at
     /// this moment.
     private static func closed(
-        _ way: Way, _ purpose: Purpose, _ forward: inout SearchSide, _ backward: VisitList,
+        _ path: CyclePath, _ purpose: Purpose, _ forward: inout SearchSide, _ backward: VisitList,
         _ isPatient: Bool
     ) -> Outcome {
-        let (members, isWhole) = way.members()
+        let (members, isWhole) = path.members()
         guard isWhole else {
             // Without its closing edge there is nothing to search for.
             if members.isEmpty { return .over(cycle: nil) }
@@ -219,9 +219,9 @@ enum TopologicalOrder {
             guard forward.level(against: backward, isPatient: isPatient) else {
                 return .undone(isContended: true, retained: members)
             }
-            markChecked(edge, from: way.dependency, to: way.dependent)
+            markChecked(edge, from: path.dependency, to: path.dependent)
         }
-        return .over(cycle: [way.dependent] + members)
+        return .over(cycle: [path.dependent] + members)
     }
 
     /// Marks the edge as checked, because it agrees with the ranks from now on, unless another
@@ -239,7 +239,7 @@ enum TopologicalOrder {
     }
 
     /// The operations of a cycle that a search has found.
-    private struct Way {
+    private struct CyclePath {
         let dependency: Operation
         let dependent: Operation
         /// The members from the edge's dependency to its dependent, each after the operation that

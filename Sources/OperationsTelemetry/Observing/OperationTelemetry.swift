@@ -38,7 +38,7 @@ final class OperationTelemetry: OperationObserver {
         state.withLock { $0.span.take() }?.abandon()
     }
 
-    var listener: any QueueObserver { telemetry }
+    var queueObserver: any QueueObserver { telemetry }
 
     /// The context of the operation's current or last span; nil if it had none.
     var lastContext: ServiceContext? { state.withLock { $0.lastContext } }
@@ -83,7 +83,7 @@ final class OperationTelemetry: OperationObserver {
 
     func operationReturned(_ operation: Operation, _ attempt: OperationAttempt) {
         let isRetried = attempt.error != nil
-        let news: (number: Int, ended: OperationSpan?)? = state.withLock { state in
+        let returned: (number: Int, ended: OperationSpan?)? = state.withLock { state in
             guard state.phase == .executing else { return nil }
             state.phase = .pending
             let number = state.attempts
@@ -92,13 +92,13 @@ final class OperationTelemetry: OperationObserver {
             state.attempts = 0
             return (number, state.span.take())
         }
-        guard let news else { return }
+        guard let returned else { return }
         metrics?.attemptEnded(isRetried ? .retried : .finished, running: attempt.running)
         if isRetried {
-            inContext { telemetry.log?.returned(operation, attempt, number: news.number) }
-            state.withLock { $0.span }?.retried(attempt, number: news.number)
+            inContext { telemetry.log?.returned(operation, attempt, number: returned.number) }
+            state.withLock { $0.span }?.retried(attempt, number: returned.number)
         } else {
-            news.ended?.end(.finished, nil, attempts: news.number)
+            returned.ended?.end(.finished, nil, attempts: returned.number)
         }
     }
 
@@ -118,7 +118,7 @@ final class OperationTelemetry: OperationObserver {
         last.span?.end(outcome, end, attempts: last.attempts)
     }
 
-    func listeningEnded() {
+    func observationEnded() {
         let span = state.withLock { state in
             state.phase = .over
             return state.span.take()

@@ -50,16 +50,16 @@ final class QueueTelemetry: QueueObserver {
         if isLate { reports.end() }
     }
 
-    // MARK: Listening
+    // MARK: Observing
 
-    func witness(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)? {
+    func observer(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)? {
         if operation.isBarrier, tracer == nil { return nil }
         return OperationTelemetry(
             self, metrics: operation.isBarrier ? nil : metrics?.metrics(of: operation),
             parent: tracer == nil ? nil : ServiceContext.current ?? .topLevel)
     }
 
-    func listeningEnded() {
+    func observationEnded() {
         isOver.store(true, ordering: .releasing)
         metrics?.close()
         stalls.withLock { $0 }?.end()
