@@ -82,7 +82,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Releases the body of an operation that never ran. The thread that ends the operation calls
     /// this.
-    func dropWork() {}
+    func releaseBody() {}
 
     /// Performs the operation's work; override it. The default does nothing.
     ///

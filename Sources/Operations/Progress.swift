@@ -71,11 +71,11 @@ open class Progress: @unchecked Sendable {
     open var totalUnitCount: Int64 {
         get { state.withLock { $0.total } }
         set {
-            let ripple = state.withLock { state in
+            let propagation = state.withLock { state in
                 isActive.store(newValue != 0, ordering: .releasing)
                 return state.totalChanged(to: newValue)
             }
-            spread(ripple)
+            propagate(propagation)
         }
     }
 
@@ -85,7 +85,7 @@ open class Progress: @unchecked Sendable {
     /// is unknown.
     open var completedUnitCount: Int64 {
         get { state.withLock { $0.completed } }
-        set { spread(state.withLock { $0.completedChanged(to: newValue) }) }
+        set { propagate(state.withLock { $0.completedChanged(to: newValue) }) }
     }
 
     /// The part that is done, from 0 to 1, including the done part of unfinished children.
@@ -117,7 +117,9 @@ open class Progress: @unchecked Sendable {
         case .isAncestor:
             misuse("\(child) is \(self) or above it and cannot be its child: add another progress")
         case .adopted(let isCancelled):
-            if let change = child.state.withLock({ $0.changeForParent() }) { child.spread(change) }
+            if let change = child.state.withLock({ $0.changeForParent() }) {
+                child.propagate(change)
+            }
             if isCancelled { child.cancel() }
         }
     }
@@ -198,7 +200,7 @@ open class Progress: @unchecked Sendable {
     /// which is on its way down a tree of many levels, that holds when the outer call returns.
     open func cancel() {
         guard let cancellation = state.withLock({ $0.cancelRequested() }) else { return }
-        spread(cancellation)
+        propagate(cancellation)
     }
 
     /// A function called after ``cancel()``; at once if it is set after the cancellation.

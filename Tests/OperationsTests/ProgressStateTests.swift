@@ -29,7 +29,7 @@ struct ProgressStateTests {
         parent.childAdded(identity, units: 1)
         let cancelled = child.cancelRequested()
         #expect(cancelled != nil)
-        if let report = cancelled?.ripple.report {
+        if let report = cancelled?.propagation.report {
             let passedOn = parent.childReported(ObjectIdentifier(identity), report)
             #expect(passedOn == nil)
         }

@@ -31,14 +31,14 @@ final class AsyncBody: Sendable {
 
     /// Replaces the operation by the next one of the same task. Returns false if the task has been
     /// cancelled because of the previous operation.
-    func goOn(with operation: Operation) -> Bool {
+    func proceed(with operation: Operation) -> Bool {
         var ended: Operation? = operation
-        let mayGoOn = running.withLock { running in
+        let mayProceed = running.withLock { running in
             if !running.isCancelled { swap(&running.operation, &ended) }
             return !running.isCancelled
         }
         withExtendedLifetime(ended) {}
-        return mayGoOn
+        return mayProceed
     }
 
     func end() {

@@ -34,7 +34,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         let inherits = queue.tasks != nil
         let runner = (inherits ? nil : thread.runners.popLast()) ?? AsyncRunner(inherits: inherits)
         runner.work = Work(first: .passUnretained(first), batch: batch, queue: queue)
-        guard runner.run(on: thread, of: batch, in: queue, runner.go) else { return nil }
+        guard runner.run(on: thread, of: batch, in: queue, runner.resume) else { return nil }
         let next = runner.next.take()
         if runner.idle != nil, thread.activeWorker != nil, thread.hasCapacityForRunner {
             thread.runners.append(runner)
@@ -44,7 +44,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         return next
     }
 
-    private func go() {
+    private func resume() {
         executor.runHere {
             if let idle = idle.take() {
                 idle.resume(returning: true)
@@ -111,14 +111,14 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
                 current.takeRetainedValue().finish()
                 return false
             }
-            guard let following = goOn(after: current, work, body) else { return true }
+            guard let following = proceed(after: current, work, body) else { return true }
             current = following
         }
     }
 
     /// Ends an operation on the fast path and begins the next one. Returns nil if the next
     /// operation is left to the worker.
-    private func goOn(
+    private func proceed(
         after operation: Unmanaged<Operation>, _ work: Work, _ body: AsyncBody
     ) -> Unmanaged<Operation>? {
         let (batch, queue) = (work.batch, work.queue)
@@ -129,7 +129,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
             let thread = ThreadContext.current
             guard operation.status.has(.asynchronous), !operation.hasOwnTask,
                 operation.mayUseRunner(in: queue), !thread.hasUnusualNiceness,
-                !Task.isCancelled, body.goOn(with: operation)
+                !Task.isCancelled, body.proceed(with: operation)
             else { return nil }
             thread.operation = following
             guard let begun = operation.beginOnFastPath(batch, in: queue) else {

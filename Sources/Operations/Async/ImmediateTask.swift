@@ -20,12 +20,12 @@ class ImmediateTask: @unchecked Sendable {
     /// - Returns: False if the task was suspended. In that case the operation is no longer in the
     ///   batch, and the task ends the operation.
     final func run(
-        on thread: ThreadContext, of batch: Batch, in queue: OperationQueue, _ go: () -> Void
+        on thread: ThreadContext, of batch: Batch, in queue: OperationQueue, _ resume: () -> Void
     ) -> Bool {
         self.thread = .passUnretained(thread)
         isOver = false
         isDetached.store(false, ordering: .relaxed)
-        go()
+        resume()
         if isOver { return true }
         // The operation is retained for the task, which releases it.
         _ = queue.detachCurrent(from: batch, keepingRest: true)

@@ -49,8 +49,8 @@ extension OperationQueue {
         let (isSuspended, operations) = snapshot { state in
             (state.isSuspended, state.operations(includingBarriers: true))
         }
-        let words = operations.map(\.status)
-        let phases = zip(operations, words)
+        let states = operations.map(\.status)
+        let phases = zip(operations, states)
         let executing = phases.filter { $0.1.isAtWork }.map(\.0)
         let ready = phases.filter { $0.1.phase == .queued }.map(\.0)
         let waiting = phases.filter { $0.1.phase == .waiting || $0.1.phase == .checkingReadiness }

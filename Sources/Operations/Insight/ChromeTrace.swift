@@ -10,12 +10,12 @@
 struct ChromeTrace {
     private static let portion = 1 << 16
 
-    private let picture: TimelineTrace
+    private let trace: TimelineTrace
     private let tracks: TimelineTracks
 
-    init(_ picture: TimelineTrace) {
-        self.picture = picture
-        tracks = TimelineTracks(picture)
+    init(_ trace: TimelineTrace) {
+        self.trace = trace
+        tracks = TimelineTracks(trace)
     }
 
     /// - Parameter sink: receives the text in portions.
@@ -27,8 +27,8 @@ struct ChromeTrace {
         json.key("otherData")
         json.open("{")
         json.field("clock", "monotonic")
-        json.field("eventLimit", "\(picture.limit)")
-        json.field("droppedEvents", "\(picture.dropped)")
+        json.field("eventLimit", "\(trace.limit)")
+        json.field("droppedEvents", "\(trace.dropped)")
         json.close("}")
         json.key("traceEvents")
         json.open("[")
@@ -40,18 +40,18 @@ struct ChromeTrace {
             }
         }
         var number = 0
-        for life in picture.lives {
-            writeTimeBefore(life, &number, &json)
+        for span in trace.spans {
+            writeTimeBefore(span, &number, &json)
             try flush(&json, sink, isLast: false)
         }
-        for interval in picture.waiting {
-            let name = interval.life.map { picture.lives[$0].name }
+        for interval in trace.waiting {
+            let name = interval.span.map { trace.spans[$0].name }
             writeInterval(
                 "waiting", of: name, in: interval.queue, from: interval.from, to: interval.to,
                 &number, &json)
             try flush(&json, sink, isLast: false)
         }
-        for flow in picture.flows {
+        for flow in trace.flows {
             number += 1
             writeFlow(flow, number: number, &json)
             try flush(&json, sink, isLast: false)
@@ -130,12 +130,12 @@ struct ChromeTrace {
             begin(
                 open.isEmpty ? "X" : "B", name(of: slice), process: process.number,
                 thread: track.number, time: slice.from, &json)
-            json.field("cat", slice.life == nil ? "blocked" : "operation")
+            json.field("cat", slice.span == nil ? "blocked" : "operation")
             if open.isEmpty {
                 json.key("dur")
                 json.microseconds(slice.to - slice.from)
             }
-            if let life = slice.life { writeArguments(of: picture.lives[life], &json) }
+            if let span = slice.span { writeArguments(of: trace.spans[span], &json) }
             json.close("}")
             open.append(slice)
         }
@@ -143,18 +143,18 @@ struct ChromeTrace {
     }
 
     private func name(of slice: TimelineTracks.Slice) -> String {
-        slice.life.map { picture.lives[$0].name } ?? "blocked"
+        slice.span.map { trace.spans[$0].name } ?? "blocked"
     }
 
-    private func writeArguments(of life: TimelineTrace.TimelineSpan, _ json: inout JSONText) {
+    private func writeArguments(of span: TimelineTrace.TimelineSpan, _ json: inout JSONText) {
         json.key("args")
         json.open("{")
-        json.field("queue", picture.queues[life.queue])
-        json.field("priority", Operation.QueuePriority(lane: life.lane).text)
-        json.field("outcome", life.outcome.map { "\($0.text)" } ?? "running")
-        if life.ready > 0 {
+        json.field("queue", trace.queues[span.queue])
+        json.field("priority", Operation.QueuePriority(lane: span.lane).text)
+        json.field("outcome", span.outcome.map { "\($0.text)" } ?? "running")
+        if span.ready > 0 {
             json.key("ready for µs")
-            json.microseconds(life.beginning.distance(from: life.ready))
+            json.microseconds(span.beginning.distance(from: span.ready))
         }
         json.close("}")
     }
@@ -162,15 +162,15 @@ struct ChromeTrace {
     // MARK: Waiting
 
     private func writeTimeBefore(
-        _ life: TimelineTrace.TimelineSpan, _ number: inout Int, _ json: inout JSONText
+        _ span: TimelineTrace.TimelineSpan, _ number: inout Int, _ json: inout JSONText
     ) {
-        if life.ready > 0 {
+        if span.ready > 0 {
             writeInterval(
-                "ready", of: life.name, in: life.queue, from: life.ready, to: life.beginning,
+                "ready", of: span.name, in: span.queue, from: span.ready, to: span.beginning,
                 &number, &json)
-        } else if life.added > 0 {
+        } else if span.added > 0 {
             writeInterval(
-                "waiting", of: life.name, in: life.queue, from: life.added, to: life.beginning,
+                "waiting", of: span.name, in: span.queue, from: span.added, to: span.beginning,
                 &number, &json)
         }
     }
@@ -204,7 +204,7 @@ struct ChromeTrace {
 
     private func writeFlow(_ flow: (from: Int, to: Int), number: Int, _ json: inout JSONText) {
         guard let from = tracks.places[flow.from], let to = tracks.places[flow.to] else { return }
-        let (dependency, dependent) = (picture.lives[flow.from], picture.lives[flow.to])
+        let (dependency, dependent) = (trace.spans[flow.from], trace.spans[flow.to])
         // The end of a slice does not belong to the slice.
         let end = dependency.end > dependency.start ? dependency.end - 1 : dependency.end
         for (phase, place, time) in [("s", from, end), ("f", to, dependent.start)] {
@@ -219,10 +219,10 @@ struct ChromeTrace {
     }
 
     private func writeDropped(_ json: inout JSONText) {
-        guard picture.dropped > 0 else { return }
+        guard trace.dropped > 0 else { return }
         begin(
-            "i", "\(picture.dropped) events were dropped: the timeline's limit is \(picture.limit)",
-            process: tracks.program.number, thread: nil, time: picture.end, &json)
+            "i", "\(trace.dropped) events were dropped: the timeline's limit is \(trace.limit)",
+            process: tracks.program.number, thread: nil, time: trace.end, &json)
         json.field("s", "g")
         json.close("}")
     }
@@ -241,7 +241,7 @@ struct ChromeTrace {
         json.field("tid", thread ?? process)
         if let time {
             json.key("ts")
-            json.microseconds(time.distance(from: picture.start))
+            json.microseconds(time.distance(from: trace.start))
         }
     }
 }

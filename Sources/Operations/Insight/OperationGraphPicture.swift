@@ -87,7 +87,7 @@ public struct OperationGraphPicture: Sendable {
                 queues.append(queue)
             }
             return Node(
-                label: found.operation.pictureName, state: found.shownState,
+                label: found.operation.displayName, state: found.shownState,
                 queue: found.queue.flatMap { numbers[ObjectIdentifier($0)] },
                 isBarrier: found.state.has(.barrier))
         }
@@ -164,7 +164,7 @@ extension OperationQueue {
 
 extension Operation {
     /// The operation's name in pictures: its name, or its class.
-    var pictureName: String {
+    var displayName: String {
         if let name, !name.isEmpty { return name }
         return status.has(.barrier) ? "barrier" : "\(type(of: self))"
     }

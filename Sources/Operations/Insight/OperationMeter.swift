@@ -77,7 +77,7 @@ final class OperationMeter: @unchecked Sendable {
     private var ownShard: Shard? {
         guard let all = memory.load(ordering: .acquiring) else { return nil }
         var number = 0
-        ThreadContext.withCurrent { number = $0.notes.number }
+        ThreadContext.withCurrent { number = $0.traceBuffer.number }
         return Shard(all, number % Self.shardCount)
     }
 

@@ -26,7 +26,7 @@ extension OperationQueue {
         let isReady = recordAddition(of: operation, at: recordTime())
         if !isReady {
             let mark = operation.lastMark
-            ThreadContext.withCurrent { $0.notes.lastAdded = (operation.identity, mark) }
+            ThreadContext.withCurrent { $0.traceBuffer.lastAdded = (operation.identity, mark) }
         }
         if currentInstrumentation.contains(.observer), let queueObserver {
             addObserver(from: queueObserver, to: operation)
@@ -68,8 +68,9 @@ extension OperationQueue {
         let mark = operation.lastMark
         var wasJustAdded = false
         ThreadContext.withCurrent { context in
-            wasJustAdded = context.notes.lastAdded.map { $0 == (operation.identity, mark) } ?? false
-            context.notes.lastAdded = nil
+            wasJustAdded =
+                context.traceBuffer.lastAdded.map { $0 == (operation.identity, mark) } ?? false
+            context.traceBuffer.lastAdded = nil
         }
         // The operation became ready as part of its addition: reuse the timestamp of the addition
         // instead of reading the clock again.

@@ -47,7 +47,7 @@ extension OperationQueue {
     /// milliseconds if that is more. The queue is not retained.
     ///
     /// Reports need neither a worker nor a Dispatch thread, because the queue may be waiting for
-    /// exactly these. They have a thread of their own, which sleeps between two looks.
+    /// exactly these. They have a thread of their own, which sleeps between two samples.
     ///
     /// - Parameters:
     ///   - time: for how long no operation must have finished; at least a millisecond.
@@ -84,30 +84,30 @@ extension OperationQueue {
         let pause = Duration.nanoseconds(Int64(clamping: max(limit / 8, 10_000_000)))
         let entry = QueueRegistry.entry(of: self)
         var watch = StallWatch(limit: limit)
-        _ = watch.look(stallLook, at: now())
+        _ = watch.update(with: stallSample, at: now())
         let first = watch
         return OperationQueueStallReports(
             Task.detached(executorPreference: OwnThreadExecutor()) {
                 var watch = first
                 while (try? await pass(pause)) != nil, !Task.isCancelled {
-                    var look: StallWatch.Look?
-                    entry.withQueue { look = $0.stallLook }
+                    var sample: StallWatch.Sample?
+                    entry.withQueue { sample = $0.stallSample }
                     // The queue no longer exists.
-                    guard let look else { return }
-                    guard let duration = watch.look(look, at: now()) else { continue }
+                    guard let sample else { return }
+                    guard let duration = watch.update(with: sample, at: now()) else { continue }
                     guard let queue = entry.unfinishedQueue else { continue }
                     handler(
                         OperationQueueStall(
                             queue: queue.label,
                             duration: .nanoseconds(Int64(clamping: duration)),
-                            unfinishedCount: look.unfinished, explanation: queue.explain()))
+                            unfinishedCount: sample.unfinished, explanation: queue.explain()))
                 }
             })
     }
 
-    private var stallLook: StallWatch.Look {
+    private var stallSample: StallWatch.Sample {
         snapshot { state in
-            StallWatch.Look(
+            StallWatch.Sample(
                 finished: state.finishedCount + state.barriersAdded - state.barriers.count,
                 unfinished: state.operationCount + state.barriers.count,
                 isSuspended: state.isSuspended)
@@ -120,7 +120,7 @@ extension OperationQueue {
 private final class OwnThreadExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let hasThread = startThread(named: "Operations-look") {
+        let hasThread = startThread(named: "Operations-stall") {
             job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
         // If no thread can be made, late reports are better than none.

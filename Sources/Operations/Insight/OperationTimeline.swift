@@ -58,7 +58,7 @@ public final class OperationTimeline: Sendable {
     /// - Complexity: O(n log n).
     public func chromeTrace() -> String {
         var bytes: [UInt8] = []
-        ChromeTrace(core.picture()).write { bytes += $0 }
+        ChromeTrace(core.trace()).write { bytes += $0 }
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -68,8 +68,8 @@ public final class OperationTimeline: Sendable {
     public func write(to path: String) throws(WriteError) {
         do {
             let file = try ReplacedFile(path)
-            let picture = core.picture()
-            try ChromeTrace(picture).write { (bytes) throws(SystemError) in try file.write(bytes) }
+            let trace = core.trace()
+            try ChromeTrace(trace).write { (bytes) throws(SystemError) in try file.write(bytes) }
             try file.putInPlace()
         } catch {
             throw WriteError(path: path, reason: error.reason)
@@ -205,7 +205,7 @@ final class TimelineCore: Sendable {
     }
 
     /// Returns everything recorded so far.
-    func picture() -> TimelineTrace {
+    func trace() -> TimelineTrace {
         let runningNow = state.withLock { $0.end } == nil ? runningNow() : []
         let state = state.withLock { state in
             (queues: state.queues, buffers: state.buffers, end: state.end, running: state.running)
@@ -242,7 +242,7 @@ final class TimelineCore: Sendable {
                 found.append(
                     TimelineTrace.Running(
                         operation: operation.identity, thread: buffer.thread, queue: index,
-                        name: operation.pictureName, lane: state.lane,
+                        name: operation.displayName, lane: state.lane,
                         start: mark.time))
             }
         }

@@ -92,12 +92,12 @@ extension OperationQueue {
     /// may be about to return true.
     var isStuck: Bool {
         let collector = GraphCollector(of: self)
-        return collector.omitted == 0 && !collector.found.contains { $0.canGoOn }
+        return collector.omitted == 0 && !collector.found.contains { $0.canProceed }
     }
 }
 
 extension GraphCollector.Found {
-    fileprivate var canGoOn: Bool {
+    fileprivate var canProceed: Bool {
         if state.phase == .finished { return false }
         // The operation leaves when its deadline has passed.
         if operation.attemptController?.deadline != nil { return true }

@@ -1,8 +1,8 @@
-/// Decides from occasional looks at a queue whether the queue has stalled.
+/// Decides from occasional samples of a queue whether the queue has stalled.
 ///
 /// The watch reads neither the queue nor a clock: callers pass in what they saw, and when.
 struct StallWatch {
-    struct Look: Equatable {
+    struct Sample: Equatable {
         /// How many of all operations that the queue ever had have finished.
         var finished: Int
         var unfinished: Int
@@ -13,7 +13,7 @@ struct StallWatch {
     }
 
     private let limit: UInt64
-    private var last: Look?
+    private var last: Sample?
     /// The time since which no operation has finished although one should have.
     private var since: UInt64 = 0
     private var isReported = false
@@ -22,10 +22,10 @@ struct StallWatch {
     init(limit: UInt64) { self.limit = limit }
 
     /// Returns for how long the queue has been stalled, if that has to be reported now.
-    mutating func look(_ look: Look, at now: UInt64) -> UInt64? {
-        let isProgress = last?.finished != look.finished || last?.isIdle != look.isIdle
-        last = look
-        if isProgress || look.isIdle {
+    mutating func update(with sample: Sample, at now: UInt64) -> UInt64? {
+        let isProgress = last?.finished != sample.finished || last?.isIdle != sample.isIdle
+        last = sample
+        if isProgress || sample.isIdle {
             since = now
             isReported = false
             return nil

@@ -44,7 +44,8 @@ extension QueueInsight {
         let recording = recording.load(ordering: .relaxed)
         guard recording != 0 else { return }
         ThreadContext.withCurrent { context in
-            context.notes.withBuffer(of: UInt32(truncatingIfNeeded: recording >> 32)) { buffer in
+            context.traceBuffer.withBuffer(of: UInt32(truncatingIfNeeded: recording >> 32)) {
+                buffer in
                 buffer.append(queue: UInt16(truncatingIfNeeded: recording), name: name, fill)
             }
         }
@@ -55,7 +56,8 @@ extension QueueInsight {
         let recording = recording.load(ordering: .relaxed)
         guard recording != 0 else { return }
         ThreadContext.withCurrent { context in
-            context.notes.withBuffer(of: UInt32(truncatingIfNeeded: recording >> 32)) { buffer in
+            context.traceBuffer.withBuffer(of: UInt32(truncatingIfNeeded: recording >> 32)) {
+                buffer in
                 buffer.begins(operation, from: start)
             }
         }

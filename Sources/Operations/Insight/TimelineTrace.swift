@@ -1,4 +1,4 @@
-/// The recording of a timeline, put together: events of threads become the lives of operations.
+/// The recording of a timeline, put together: events of threads become the spans of operations.
 struct TimelineTrace {
     struct Thread {
         let number: Int
@@ -42,7 +42,7 @@ struct TimelineTrace {
     }
 
     struct Interval {
-        let life: Int?
+        let span: Int?
         let queue: Int
         let from: UInt64
         let to: UInt64
@@ -59,7 +59,7 @@ struct TimelineTrace {
     let limit: Int
     let queues: [String]
     let threads: [Thread]
-    private(set) var lives: [TimelineSpan] = []
+    private(set) var spans: [TimelineSpan] = []
     /// The intervals from the addition of operations until only their queue held them back.
     private(set) var waiting: [Interval] = []
     private(set) var waits: [Wait] = []
@@ -82,7 +82,7 @@ struct TimelineTrace {
         // The operation may have ended after the search for running operations.
         for running in running
         where begun[Key(operation: running.operation, start: running.start)] == nil {
-            lives.append(
+            spans.append(
                 TimelineSpan(
                     operation: running.operation, name: running.name, queue: running.queue,
                     lane: running.lane,
@@ -98,9 +98,9 @@ struct TimelineTrace {
 
     // MARK: Gathering
 
-    /// Builds `lives` and `waits` from the events.
+    /// Builds `spans` and `waits` from the events.
     ///
-    /// Returns the index in `lives` of each operation.
+    /// Returns the index in `spans` of each operation.
     private mutating func gather() -> [Key: Int] {
         var begun: [Key: Int] = [:]
         for thread in threads {
@@ -108,9 +108,9 @@ struct TimelineTrace {
             for event in thread.contents.events {
                 switch event.kind {
                 case .ran, .started, .startedTask, .dropped:
-                    let life = Self.life(event, on: thread, until: end)
-                    begun[Key(operation: life.operation, start: life.start)] = lives.count
-                    lives.append(life)
+                    let span = Self.span(event, on: thread, until: end)
+                    begun[Key(operation: span.operation, start: span.start)] = spans.count
+                    spans.append(span)
                 case .blocked:
                     waits.append(
                         Wait(thread: thread.number, from: event.first, to: event.second))
@@ -123,41 +123,41 @@ struct TimelineTrace {
             case .ended:
                 guard let index = begun[Key(operation: event.operation, start: event.first)]
                 else { continue }
-                lives[index].end = event.second
-                lives[index].outcome = event.outcome
-                lives[index].endThread = thread
+                spans[index].end = event.second
+                spans[index].outcome = event.outcome
+                spans[index].endThread = thread
             case .edge:
                 guard let index = begun[Key(operation: event.operation, start: event.first)]
                 else { continue }
-                lives[index].dependencies.append(event.dependency)
+                spans[index].dependencies.append(event.dependency)
             case .waited, .ran, .started, .startedTask, .dropped, .blocked: break
             }
         }
         return begun
     }
 
-    private static func life(
+    private static func span(
         _ event: TimelineEvent, on thread: Thread, until end: UInt64
     ) -> TimelineSpan {
-        var life = TimelineSpan(
+        var span = TimelineSpan(
             operation: event.operation, name: name(of: event, on: thread), queue: Int(event.queue),
             lane: Int(event.lane), added: event.first, ready: event.second)
-        if event.dependency != 0 { life.dependencies = [event.dependency] }
+        if event.dependency != 0 { span.dependencies = [event.dependency] }
         switch event.kind {
         case .dropped:
-            life.end = event.third
-            life.outcome = event.outcome
+            span.end = event.third
+            span.outcome = event.outcome
         case .ran:
-            (life.start, life.end) = (event.third, event.fourth)
-            life.outcome = event.outcome
-            (life.startThread, life.endThread) = (thread.number, thread.number)
+            (span.start, span.end) = (event.third, event.fourth)
+            span.outcome = event.outcome
+            (span.startThread, span.endThread) = (thread.number, thread.number)
         default:
             // A provisional end, until the end event is found.
-            (life.start, life.end) = (event.third, max(end, event.third))
-            (life.startThread, life.endThread) = (thread.number, thread.number)
-            life.isTask = event.kind == .startedTask
+            (span.start, span.end) = (event.third, max(end, event.third))
+            (span.startThread, span.endThread) = (thread.number, thread.number)
+            span.isTask = event.kind == .startedTask
         }
-        return life
+        return span
     }
 
     private static func name(of event: TimelineEvent, on thread: Thread) -> String {
@@ -176,31 +176,31 @@ struct TimelineTrace {
 
     private mutating func connect() {
         var byAddress: [UInt: [Int]] = [:]
-        for index in lives.indices where lives[index].operation != 0 {
-            byAddress[lives[index].operation, default: []].append(index)
+        for index in spans.indices where spans[index].operation != 0 {
+            byAddress[spans[index].operation, default: []].append(index)
         }
         for (address, indices) in byAddress where indices.count > 1 {
-            byAddress[address] = indices.sorted { lives[$0].beginning < lives[$1].beginning }
+            byAddress[address] = indices.sorted { spans[$0].beginning < spans[$1].beginning }
         }
         for (_, event) in raw where event.kind == .waited {
             // The first operation that had the address and began after the wait.
             let indices = byAddress[event.operation] ?? []
-            let place = indices.firstPlace { lives[$0].beginning >= event.second }
+            let place = indices.firstPlace { spans[$0].beginning >= event.second }
             waiting.append(
                 Interval(
-                    life: place < indices.count ? indices[place] : nil, queue: Int(event.queue),
+                    span: place < indices.count ? indices[place] : nil, queue: Int(event.queue),
                     from: event.first, to: event.second))
         }
-        for index in lives.indices {
-            for dependency in lives[index].dependencies {
+        for index in spans.indices {
+            for dependency in spans[index].dependencies {
                 // The last operation that had the address and began before the dependent did. The
                 // dependent retained its dependency until then, so no later operation can have had
                 // the address.
                 let indices = byAddress[dependency] ?? []
                 let place = indices.firstPlace {
-                    lives[$0].beginning > lives[index].beginning
+                    spans[$0].beginning > spans[index].beginning
                 }
-                guard place > 0, lives[indices[place - 1]].start > 0 else { continue }
+                guard place > 0, spans[indices[place - 1]].start > 0 else { continue }
                 flows.append((indices[place - 1], index))
             }
         }

@@ -10,8 +10,8 @@
 /// because a thread left the operation without our knowledge, goes to a lane, too.
 struct TimelineTracks {
     struct Slice {
-        /// The index in the trace's `lives`; nil for a time in which the thread was blocked.
-        let life: Int?
+        /// The index in the trace's `spans`; nil for a time in which the thread was blocked.
+        let span: Int?
         let from: UInt64
         let to: UInt64
     }
@@ -38,26 +38,26 @@ struct TimelineTracks {
     let program: Process
     /// The processes of the trace's queues, in the order of `queues`.
     let queues: [Process]
-    /// The places of the operations that ran, by index in the trace's `lives`.
+    /// The places of the operations that ran, by index in the trace's `spans`.
     let places: [Int: Place]
 
     var processes: [Process] { [program] + queues }
 
-    init(_ picture: TimelineTrace) {
+    init(_ trace: TimelineTrace) {
         var builder = Builder()
-        var (onThreads, inQueues) = Self.division(of: picture)
+        var (onThreads, inQueues) = Self.division(of: trace)
         var program = builder.process(Self.programName)
-        let threads = picture.threads.map { (order: Self.order(of: $0.name), thread: $0) }
+        let threads = trace.threads.map { (order: Self.order(of: $0.name), thread: $0) }
         for (_, thread) in threads.sorted(by: { $0.order < $1.order }) {
             let (nested, crossing) = Self.nest(onThreads.removeValue(forKey: thread.number) ?? [])
             builder.add(nested, named: thread.name, to: &program)
             for slice in crossing {
-                guard let life = slice.life else { continue }
-                inQueues[picture.lives[life].queue, default: []].append(slice)
+                guard let span = slice.span else { continue }
+                inQueues[trace.spans[span].queue, default: []].append(slice)
             }
         }
         self.program = program
-        queues = picture.queues.enumerated().map { index, label in
+        queues = trace.queues.enumerated().map { index, label in
             var process = builder.process(label)
             for (lane, slices) in Self.lanes(inQueues[index] ?? []).enumerated() {
                 builder.add(slices, named: "async \(lane + 1)", to: &process)
@@ -86,8 +86,8 @@ struct TimelineTracks {
             lastNumber += 1
             process.tracks.append(Track(number: lastNumber, name: name, slices: slices))
             for slice in slices {
-                guard let life = slice.life else { continue }
-                places[life] = Place(process: process.number, track: lastNumber)
+                guard let span = slice.span else { continue }
+                places[span] = Place(process: process.number, track: lastNumber)
             }
         }
     }
@@ -105,20 +105,20 @@ struct TimelineTracks {
 
     /// Distributes the slices: by thread number, or by queue number.
     private static func division(
-        of picture: TimelineTrace
+        of trace: TimelineTrace
     ) -> (onThreads: [Int: [Slice]], inQueues: [Int: [Slice]]) {
         var (onThreads, inQueues): ([Int: [Slice]], [Int: [Slice]]) = ([:], [:])
-        for (index, life) in picture.lives.enumerated() where life.start > 0 {
-            let slice = Slice(life: index, from: life.start, to: max(life.start, life.end))
-            if !life.isTask, let thread = life.startThread, life.endThread == thread {
+        for (index, span) in trace.spans.enumerated() where span.start > 0 {
+            let slice = Slice(span: index, from: span.start, to: max(span.start, span.end))
+            if !span.isTask, let thread = span.startThread, span.endThread == thread {
                 onThreads[thread, default: []].append(slice)
             } else {
-                inQueues[life.queue, default: []].append(slice)
+                inQueues[span.queue, default: []].append(slice)
             }
         }
-        for wait in picture.waits {
+        for wait in trace.waits {
             onThreads[wait.thread, default: []].append(
-                Slice(life: nil, from: wait.from, to: wait.to))
+                Slice(span: nil, from: wait.from, to: wait.to))
         }
         return (onThreads, inQueues)
     }

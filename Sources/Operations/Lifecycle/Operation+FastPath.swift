@@ -37,7 +37,7 @@ extension Operation {
     /// that claimed the operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
         if queue.isWatched { queue.recordDropped(self) }
-        dropWork()
+        releaseBody()
     }
 
     /// Begins the operation and returns its state; nil if a dependency was added at the last

@@ -90,7 +90,7 @@ extension Operation {
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
             if let run = existingExtras.attemptController, started?.isStopped == false {
-                attempt = (run, run.beginsAttempt())
+                attempt = (run, run.beginAttempt())
             }
         }
         var observer: (any OperationObserver)?
@@ -196,7 +196,7 @@ extension Operation {
             guard let before = exchange(whileUnlocked: true, { $0.finished() })?.before else {
                 return
             }
-            if before.phase != .executing { dropWork() }
+            if before.phase != .executing { releaseBody() }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?

@@ -1,6 +1,6 @@
 import Synchronization
 
-// How changes spread through the tree. Fractions go up: each step takes one lock, and a version
+// How changes propagate through the tree. Fractions go up: each step takes one lock, and a version
 // number keeps a late report from replacing a newer one. So once all threads that changed something
 // have returned, every ancestor is exact. Cancellations go down. No lock is held while another one
 // is taken, except for the lock of the edges, which is taken first.
@@ -42,23 +42,23 @@ extension Progress {
 
     /// Notifies the observers of this progress, then reports the change to the parent, and so on up
     /// to the root.
-    func spread(_ ripple: ProgressState.Ripple) {
-        var ripple = ripple
+    func propagate(_ propagation: ProgressState.Propagation) {
+        var propagation = propagation
         var child = self
         while true {
-            for continuation in ripple.waiting { continuation.resume() }
-            ripple.onChange?()
-            ripple.observations?.notifyObservers()
-            guard let parent = ripple.parent else { return }
-            let (id, report) = (ObjectIdentifier(child), ripple.report)
+            for continuation in propagation.waiting { continuation.resume() }
+            propagation.onChange?()
+            propagation.observations?.notifyObservers()
+            guard let parent = propagation.parent else { return }
+            let (id, report) = (ObjectIdentifier(child), propagation.report)
             guard let next = parent.state.withLock({ $0.childReported(id, report) }) else { return }
-            ripple = next
+            propagation = next
             child = parent
         }
     }
 
     func complete(units: Int64) {
-        spread(state.withLock { $0.completed(units: units) })
+        propagate(state.withLock { $0.completed(units: units) })
     }
 
     /// Counts one unit as completed, if the number of units has been set.
@@ -93,9 +93,9 @@ extension Progress {
     }()
 
     /// Lets a worker call the handler, spreads the change upwards, and cancels the children.
-    func spread(_ cancellation: ProgressState.Cancellation) {
+    func propagate(_ cancellation: ProgressState.Cancellation) {
         if cancellation.mustCall { callHandlers() }
-        spread(cancellation.ripple)
+        propagate(cancellation.propagation)
         guard !cancellation.children.isEmpty else { return }
         ThreadContext.nesting { for child in cancellation.children { child.cancel() } }
     }

@@ -1,7 +1,7 @@
 /// The state of one progress.
 ///
-/// Pure: the state takes no locks and calls nothing. Each method is one event; the ``Ripple`` that
-/// it returns is what the caller must spread after releasing the lock.
+/// Pure: the state takes no locks and calls nothing. Each method is one event; the ``Propagation``
+/// that it returns is what the caller must propagate after releasing the lock.
 struct ProgressState {
     typealias Handler = @Sendable () -> Void
 
@@ -64,7 +64,7 @@ extension ProgressState {
     }
 
     /// A change on its way up the tree.
-    struct Ripple: Sendable {
+    struct Propagation: Sendable {
         let report: Report
         let parent: Progress?
         let onChange: Handler?
@@ -73,38 +73,38 @@ extension ProgressState {
     }
 
     /// Records a change, and returns it for the way up.
-    mutating func ripple() -> Ripple {
+    mutating func propagation() -> Propagation {
         version += 1
         recordChange()
         let woken = Array(waiting.values)
         if !woken.isEmpty { waiting = [:] }
-        return Ripple(
+        return Propagation(
             report: report, parent: parent, onChange: onChange, waiting: woken,
             observations: observations)
     }
 
-    /// A ripple that only continues upwards, because nothing has changed in this progress.
-    private var unchanged: Ripple {
-        Ripple(report: report, parent: parent, onChange: nil, waiting: [], observations: nil)
+    /// A propagation that only continues upwards, because nothing has changed in this progress.
+    private var unchanged: Propagation {
+        Propagation(report: report, parent: parent, onChange: nil, waiting: [], observations: nil)
     }
 
     private var report: Report {
         Report(version: version, fraction: fraction, isFinished: isFinished)
     }
 
-    mutating func totalChanged(to total: Int64) -> Ripple {
+    mutating func totalChanged(to total: Int64) -> Propagation {
         let isChange = total != self.total
         self.total = total
-        return isChange ? ripple() : unchanged
+        return isChange ? propagation() : unchanged
     }
 
-    mutating func completedChanged(to completed: Int64) -> Ripple {
+    mutating func completedChanged(to completed: Int64) -> Propagation {
         let isChange = completed != self.completed
         self.completed = completed
-        return isChange ? ripple() : unchanged
+        return isChange ? propagation() : unchanged
     }
 
-    mutating func completed(units: Int64) -> Ripple {
+    mutating func completed(units: Int64) -> Propagation {
         completedChanged(to: completed.addingClamped(units))
     }
 
@@ -123,7 +123,7 @@ extension ProgressState {
 
     /// Returns the report for a new parent; nil if the report says what a parent assumes of a new
     /// child.
-    func changeForParent() -> Ripple? {
+    func changeForParent() -> Propagation? {
         guard fraction != 0 || isFinished else { return nil }
         return unchanged
     }
@@ -145,7 +145,7 @@ extension ProgressState {
     /// A report that is older than the latest one, or comes from a child that has finished, changes
     /// nothing here. The caller still continues upwards, because the thread that brought the newer
     /// report may not have got there yet.
-    mutating func childReported(_ id: ObjectIdentifier, _ report: Report) -> Ripple? {
+    mutating func childReported(_ id: ObjectIdentifier, _ report: Report) -> Propagation? {
         guard var child = children[id], report.version > child.version else {
             return unchanged
         }
@@ -157,12 +157,12 @@ extension ProgressState {
             completed = completed.addingClamped(child.units)
             // Rounding errors end with the last child.
             if children.isEmpty { unitsInChildren = 0 }
-            return ripple()
+            return propagation()
         }
         child.fraction = min(max(report.fraction, 0), 1)
         unitsInChildren += Double(child.units) * child.fraction
         children[id] = child
-        return fraction != before ? ripple() : nil
+        return fraction != before ? propagation() : nil
     }
 }
 
@@ -173,7 +173,7 @@ extension ProgressState {
     struct Cancellation: Sendable {
         let children: [Progress]
         let mustCall: Bool
-        let ripple: Ripple
+        let propagation: Propagation
     }
 
     /// Returns nil if the progress is cancelled already.
@@ -182,7 +182,7 @@ extension ProgressState {
         isCancelled = true
         return Cancellation(
             children: children.values.map(\.progress), mustCall: call(cancellationHandler),
-            ripple: ripple())
+            propagation: propagation())
     }
 
     /// A replaced handler, to be released without the lock, and whether the caller must start to

@@ -130,7 +130,7 @@ extension QueueState {
             // the operation, or has just gone on to the next one. In both cases the thread retires
             // the batch, and then looks at its niceness, after this lock is released.
             guard operation.status.phase == .executing, let thread = batch.thread,
-                thread.favour(with: niceness)
+                thread.lowerNiceness(to: niceness)
             else { continue }
             batch.wasReniced = true
             recallBatches()

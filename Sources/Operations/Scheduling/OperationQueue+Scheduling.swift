@@ -257,7 +257,7 @@ extension OperationQueue {
             var next = batch.takeNext()
             while let operation = next {
                 context.operation = operation
-                if context.hasUnusualNiceness, !context.isFit(for: operation) {
+                if context.hasUnusualNiceness, !context.adjustNiceness(for: operation) {
                     putBackLast(batch)
                     next = batch.takeNext()
                     continue
@@ -304,7 +304,7 @@ extension OperationQueue {
         batch.clear()
         if batch.wasReniced {
             batch.wasReniced = false
-            context.noticeNiceness()
+            context.refreshNiceness()
         }
     }
 

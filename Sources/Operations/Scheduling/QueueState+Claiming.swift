@@ -75,7 +75,8 @@ extension QueueState {
 
     mutating func claimCancelled(_ batch: Batch) -> Work? {
         while let first = takeCancelled() {
-            guard !givesEach, first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) else {
+            guard !claimsIndividually, first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) })
+            else {
                 if claimSingle(first, takesSlot: false) { return .single(first) }
                 continue
             }
@@ -100,7 +101,7 @@ extension QueueState {
         var refusals = 0
         while let (first, firstLane) = takeBest(atLeast: urgency) {
             let isSingle =
-                givesEach
+                claimsIndividually
                 || (unbatchableCount > 0
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {

@@ -14,7 +14,7 @@ extension QueueState {
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
         notifiesEach = true
-        givesEach = true
+        claimsIndividually = true
         for batch in batches {
             for operation in batch.taken
             where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
@@ -26,7 +26,7 @@ extension QueueState {
 
     mutating func endNotifyingEach() {
         notifiesEach = false
-        givesEach = hasDriver
+        claimsIndividually = hasDriver
         alreadyGone = []
     }
 

@@ -51,7 +51,7 @@ struct QueueState: ~Copyable {
     /// set there are no batches, so that each change is reported when it happens.
     var notifiesEach = false
     /// Whether operations are claimed one by one, because of `notifiesEach` or for a driver.
-    var givesEach = false
+    var claimsIndividually = false
     /// The operations that were claimed when they were given their permits, retained for the
     /// workers; see `grant`.
     var admitted = AdmittedOperations()
@@ -70,7 +70,7 @@ struct QueueState: ~Copyable {
     ) {
         self.executor = executor
         self.width = width
-        givesEach = hasDriver
+        claimsIndividually = hasDriver
     }
 
     var hasDriver: Bool { if case .driver = executor { true } else { false } }
@@ -441,7 +441,7 @@ struct QueueState: ~Copyable {
     /// Whether an operation that has only now become ready must wait its turn. If not, it may run
     /// at once.
     var hasCompetingWork: Bool {
-        readyCount > 0 || isSuspended || !barriers.isEmpty || givesEach || order.isStrict
+        readyCount > 0 || isSuspended || !barriers.isEmpty || claimsIndividually || order.isStrict
             || capacityQueue.isUsed
     }
 

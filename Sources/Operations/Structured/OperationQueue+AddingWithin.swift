@@ -46,7 +46,7 @@ extension OperationQueue {
         if let other = joined(by: operation, isAdded: false) { return other }
         let reservation = try await acquireCapacity(below: limit)
         if let other = joined(by: operation) { return other }
-        giveQuality(to: operation)
+        applyQueueQuality(to: operation)
         reservation.add(operation)
         return operation
     }

@@ -70,7 +70,7 @@ extension OperationQueue {
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
         if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
-        giveQuality(to: operation)
+        applyQueueQuality(to: operation)
         return operation
     }
 }

@@ -75,7 +75,7 @@ final class AttemptController: Sendable {
 
     /// Records that the operation has its slot in a queue; returns false if it has finished
     /// already.
-    func arrives(
+    func arrive(
         at now: Duration, by time: TimeSource, random: RandomSource, keys: QueueKeys?,
         permitRequest: PermitRequest?
     ) -> Bool {
@@ -90,7 +90,7 @@ final class AttemptController: Sendable {
         }
     }
 
-    func has(deadline: Duration) { state.withLock { $0.deadline = deadline } }
+    func setDeadline(_ deadline: Duration) { state.withLock { $0.deadline = deadline } }
 
     /// Cancels the timers, returns the permits and frees the keys of an operation that has finished
     /// and is about to leave its queue.
@@ -123,7 +123,7 @@ final class AttemptController: Sendable {
     // MARK: Holding back
 
     /// Records why the operation is about to be put on hold; returns the number of that hold.
-    func holds(_ hold: Hold) -> Int {
+    func beginHold(_ hold: Hold) -> Int {
         let (number, previous) = state.withLock { state in
             let previous = state.hold
             state.hold = hold
@@ -135,7 +135,7 @@ final class AttemptController: Sendable {
     }
 
     /// Ends the hold with this number; returns whether this call ended it.
-    func endsHold(_ number: Int) -> Bool {
+    func endHold(_ number: Int) -> Bool {
         let (ends, previous) = state.withLock { state -> (Bool, Hold?) in
             guard state.holdNumber == number, let hold = state.hold else { return (false, nil) }
             state.hold = nil
@@ -166,7 +166,7 @@ final class AttemptController: Sendable {
     // MARK: Attempts
 
     /// Records that an attempt is about to begin; returns its number among all attempts.
-    func beginsAttempt() -> Int {
+    func beginAttempt() -> Int {
         state.withLock { state in
             state.attempt += 1
             state.serial += 1
@@ -209,7 +209,7 @@ final class AttemptController: Sendable {
 
     /// Begins the expiry of an attempt whose time is over; returns false if the body has returned
     /// already.
-    func beginsExpiry(ofAttempt serial: Int) -> Bool {
+    func beginExpiry(ofAttempt serial: Int) -> Bool {
         state.withLock { state in
             guard state.serial == serial, state.isBodyRunning, case .none = state.expiry else {
                 return false
@@ -221,7 +221,7 @@ final class AttemptController: Sendable {
 
     /// Ends the expiry; returns true if the body has returned meanwhile and the caller decides what
     /// follows.
-    func endsExpiry() -> Bool {
+    func endExpiry() -> Bool {
         state.withLock { state in
             guard case .inherited = state.expiry else {
                 state.expiry = .over
@@ -232,7 +232,7 @@ final class AttemptController: Sendable {
         }
     }
 
-    func passesDeadline() { state.withLock { $0.hasPassedDeadline = true } }
+    func recordPassedDeadline() { state.withLock { $0.hasPassedDeadline = true } }
 
     /// Returns the hold before the next attempt; nil if there is no next attempt.
     func hold(after error: (any Error)?) -> Hold? {

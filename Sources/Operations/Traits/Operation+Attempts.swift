@@ -21,18 +21,18 @@ extension Operation {
             costs += keys.costs(of: plan)
         }
         let permitRequest = costs.isEmpty ? nil : PermitRequest(costs, for: self)
-        let isChange = run.arrives(
+        let isChange = run.arrive(
             at: now, by: time, random: queue.random, keys: keys, permitRequest: permitRequest)
         guard isChange else {
             if let keys { leave(keys, plan) }
             return
         }
         if let delay = plan.delay, delay > .zero, let change = exchange({ $0.putOnHold() }) {
-            hold(run, run.holds(.delay(until: now + delay)), for: delay)
+            hold(run, run.beginHold(.delay(until: now + delay)), for: delay)
             perform(change)
         }
         if let left = plan.deadline?() {
-            run.has(deadline: now + left)
+            run.setDeadline(now + left)
             // Operations of its priority with a later deadline, or with none, now sort behind it.
             setDeadline(Int64(clamping: (now + left).wholeNanoseconds))
             guard left > .zero else { return passDeadline(run) }
@@ -43,11 +43,11 @@ extension Operation {
     /// Ends the hold when the time is over. The operation is on hold already.
     private func hold(_ run: AttemptController, _ number: Int, for duration: Duration) {
         guard duration > .zero else {
-            if run.endsHold(number) { releaseHold() }
+            if run.endHold(number) { releaseHold() }
             return
         }
         let timer = run.time.schedule(after: duration) { [self] in
-            if run.endsHold(number) { releaseHold() }
+            if run.endHold(number) { releaseHold() }
         }
         run.keep(timer, ofHold: number)
     }
@@ -76,7 +76,7 @@ extension Operation {
 
     private func decide(_ run: AttemptController) {
         guard run.plan.mayRunAgain else { return conclude() }
-        if goesBack(run) { return }
+        if holdForNextAttempt(run) { return }
         // The operation counts as one unit, not each of its attempts.
         retainedQueue()?.activeProgress?.completeUnit()
         conclude()
@@ -84,11 +84,11 @@ extension Operation {
 
     /// Puts the operation back into the phase *waiting*, for another attempt; returns false if
     /// there is none.
-    private func goesBack(_ run: AttemptController) -> Bool {
+    private func holdForNextAttempt(_ run: AttemptController) -> Bool {
         guard !status.isStopped, let queue = retainedQueue() else { return false }
         let failure = withExtras { $0.failure }
         guard let hold = run.hold(after: failure?.error) else { return false }
-        let number = run.holds(hold)
+        let number = run.beginHold(hold)
         prepareBodyAgain()
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked with the lock held: `passDeadline` sets the flag first, and fails the
@@ -117,7 +117,7 @@ extension Operation {
     // MARK: Running out of time
 
     private func expire(_ run: AttemptController, attempt serial: Int, after timeout: Duration) {
-        guard run.beginsExpiry(ofAttempt: serial) else { return }
+        guard run.beginExpiry(ofAttempt: serial) else { return }
         let error = OperationTimeout(operation: label, duration: timeout)
         fail(error)
         if !status.has(.cancelled) {
@@ -130,7 +130,7 @@ extension Operation {
             markExpired()
             notifyOutOfTime(error)
         }
-        if run.endsExpiry() { decide(run) }
+        if run.endExpiry() { decide(run) }
     }
 
     /// Marks the attempt as expired, which only the body sees as a cancellation.
@@ -139,7 +139,7 @@ extension Operation {
     private func passDeadline(_ run: AttemptController) {
         let state = status
         guard state.phase != .finished else { return }
-        run.passesDeadline()
+        run.recordPassedDeadline()
         let error = OperationDeadlineExceeded(
             operation: label, hasStarted: state.isAtWork || run.hasBegun)
         fail(error)

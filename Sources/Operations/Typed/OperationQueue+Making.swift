@@ -62,14 +62,14 @@ extension OperationQueue {
             operation.adopt(name, traits)
             if let other = joined(by: operation) { return other }
         }
-        giveQuality(to: operation)
+        applyQueueQuality(to: operation)
         return nil
     }
 
     /// Gives the operation the queue's quality of service, as added blocks have it, unless it has
     /// its own.
     @inline(__always)
-    final func giveQuality(to operation: Operation) {
+    final func applyQueueQuality(to operation: Operation) {
         let quality = qualityOfService
         if quality != .default, operation.status.quality.property == .default {
             operation.qualityOfService = quality

@@ -180,7 +180,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         finish()
     }
 
-    override func dropWork() {
+    override func releaseBody() {
         body = nil
         run?.end()
     }

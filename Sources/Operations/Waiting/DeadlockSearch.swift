@@ -114,7 +114,7 @@ struct DeadlockSearch {
         let stuck = search.stuck()
         for obstacle in obstacles where obstacle.isStuck(stuck) {
             for (target, place) in zip(obstacle.operations, obstacle.places) where stuck[place] {
-                if let steps = search.way(from: place, stuck) { return (target, steps) }
+                if let steps = search.path(from: place, stuck) { return (target, steps) }
             }
         }
         return nil
@@ -329,7 +329,7 @@ struct DeadlockSearch {
 
     /// Returns the shortest path from a stuck operation to one of the operations that contain the
     /// wait.
-    private func way(from start: Int, _ stuck: [Bool]) -> [Step]? {
+    private func path(from start: Int, _ stuck: [Bool]) -> [Step]? {
         var cameBy: [Int: (place: Int, obstacle: Obstacle)] = [:]
         var reached = [start]
         var next = 0

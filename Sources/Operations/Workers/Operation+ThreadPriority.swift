@@ -11,7 +11,7 @@ extension Operation {
         guard !setNiceness(usual), context.activeWorker != nil else { return }
         // A process without the right to lower niceness cannot restore the usual niceness. If this
         // thread runs an operation of a worker, record the niceness for that worker.
-        context.noticeNiceness()
+        context.refreshNiceness()
     }
 
     /// Returns the niceness for a priority: 0.0 → 19, 0.5 → 0, 1.0 → -20. An override of

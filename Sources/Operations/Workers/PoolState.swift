@@ -62,8 +62,8 @@ struct PoolState {
     /// Whether some worker may have operations waiting behind its current operation.
     private var hasBatches = false
     private var freeNumbers: [Int] = []
-    /// How often the monitor thread looks without being woken. While it looks, it need not be woken
-    /// to watch.
+    /// How often the monitor thread checks the workers without being woken. Meanwhile it need not
+    /// be woken to watch.
     private var watching = Watching.no
 
     private enum Watching { case no, lazily, closely }
@@ -120,7 +120,7 @@ struct PoolState {
     /// had an urgent item to run.
     var isOverLimit: Bool { activeCount > limit }
 
-    /// Whether the monitor thread has to look again soon.
+    /// Whether the monitor thread has to check the workers again soon.
     var needsWatching: Bool {
         asleep > 0 || hasBatches || (isWorkPending && (!mayTakeWork || lacksThread))
     }
@@ -261,7 +261,7 @@ struct PoolState {
     mutating func threadRefused() -> (remaining: Int, Action) {
         threads -= 1
         arriving -= 1
-        // The monitor thread asks for another thread, not at once but after its next look.
+        // The monitor thread asks for another thread, not at once but after its next check.
         return (threads, balance(mayMakeThread: false))
     }
 
@@ -277,7 +277,8 @@ struct PoolState {
 
     enum Pause { case closely, lazily }
 
-    /// Returns how soon the monitor thread has to look; nil if there is nothing to watch.
+    /// Returns how soon the monitor thread has to check the workers; nil if there is nothing to
+    /// watch.
     mutating func monitorBeginsToWatch() -> Pause? {
         watching = !needsWatching ? .no : isWorkPending || hasBatches ? .closely : .lazily
         switch watching {

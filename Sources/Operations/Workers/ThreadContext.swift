@@ -67,7 +67,7 @@ final class ThreadContext: @unchecked Sendable {
     /// The number of edges that searches for cycles on this thread have visited.
     var orderSteps = 0
     /// The trace events of the operations that this thread runs.
-    let notes = ThreadTraceBuffer()
+    let traceBuffer = ThreadTraceBuffer()
     /// The operation whose `cancel()` this thread calls only to stop the current attempt.
     var stopsBodyOf: Unmanaged<Operation>?
     /// The cancellations that this thread is performing, the outermost first.

@@ -34,7 +34,7 @@ extension ThreadContext {
     }
 
     /// Does the same as `prepare`, for an operation of a batch, which no other thread releases.
-    func isFit(for operation: Unmanaged<Operation>) -> Bool {
+    func adjustNiceness(for operation: Unmanaged<Operation>) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             change(to: operation.niceness(usual: usualNiceness))
         }
@@ -57,7 +57,7 @@ extension ThreadContext {
     }
 
     /// Records the niceness after other code has changed it.
-    func noticeNiceness() { recordNiceness(currentNiceness()) }
+    func refreshNiceness() { recordNiceness(currentNiceness()) }
 
     private func recordNiceness(_ niceness: Int32) {
         self.niceness = niceness
@@ -73,7 +73,7 @@ struct ThreadID: Sendable {
 
     /// Lowers the niceness of the thread, which must not have ended. Returns false if the thread is
     /// not nicer or if the system refuses.
-    func favour(with niceness: Int32) -> Bool {
+    func lowerNiceness(to niceness: Int32) -> Bool {
         currentNiceness(ofThread: id) > niceness && setNiceness(niceness, ofThread: id)
     }
 }

@@ -96,7 +96,7 @@ final class Worker: @unchecked Sendable {
             single = nil
             return self.wasReniced
         }
-        if wasReniced { context.noticeNiceness() }
+        if wasReniced { context.refreshNiceness() }
     }
 
     // MARK: For other threads
@@ -107,7 +107,7 @@ final class Worker: @unchecked Sendable {
             guard single?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque(),
                 let thread = batches.0.thread
             else { return }
-            if thread.favour(with: niceness) { wasReniced = true }
+            if thread.lowerNiceness(to: niceness) { wasReniced = true }
         }
     }
 
@@ -135,8 +135,8 @@ final class Worker: @unchecked Sendable {
     }
 
     /// The properties of this worker that the monitor thread observes.
-    var sight: WorkerWatch.Sight {
-        WorkerWatch.Sight(
+    var sample: WorkerWatch.Sample {
+        WorkerWatch.Sample(
             id: id, processorTime: probe?.processorTime,
             isSleeping: { [probe] in probe?.isSleeping }, position: positionInBatch)
     }

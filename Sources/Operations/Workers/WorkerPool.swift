@@ -219,31 +219,31 @@ final class WorkerPool: @unchecked Sendable {
     private func superviseForever(_ processorCount: ProcessorCount) -> Never {
         var processorCount = processorCount
         var lastCount: UInt64 = 0
-        var watch: (memory: WorkerWatch, lastLook: UInt64)?
+        var watch: (memory: WorkerWatch, lastCheck: UInt64)?
         while true {
             let threadRequests = event { $0.monitorTakesThreadRequests() }
             for _ in 0..<threadRequests where !startThread({ self.work() }) { threadWasRefused() }
             let pause = event { $0.monitorBeginsToWatch() }
             let now = continuousNanoseconds()
-            // Two looks are always a whole pause apart, even if the monitor thread is woken in
+            // Two checks are always a whole pause apart, even if the monitor thread is woken in
             // between: a worker that sleeps at two times close to each other need not have slept
             // all the time.
-            var nextLook: UInt64?
+            var nextCheck: UInt64?
             if let pause {
                 if watch == nil { watch = (WorkerWatch(from: now), now) }
                 let span = pause == .closely ? Self.watchNanoseconds : Self.idleWatchNanoseconds
-                nextLook = watch.map { $0.lastLook + span }
+                nextCheck = watch.map { $0.lastCheck + span }
             } else {
                 watch = nil
             }
-            if let nextLook, nextLook <= now {
+            if let nextCheck, nextCheck <= now {
                 // The number of processors that the process may use can change.
                 if now - lastCount > 1_000_000_000 {
                     lastCount = now
                     processors.store(processorCount.count(), ordering: .relaxed)
                 }
                 if var memory = watch?.memory {
-                    look(&memory, at: now)
+                    checkWorkers(&memory, at: now)
                     watch = (memory, continuousNanoseconds())
                 }
                 continue
@@ -253,7 +253,7 @@ final class WorkerPool: @unchecked Sendable {
                 for timer in due { submit(.timer(timer)) }
                 continue
             }
-            let visits = [nextLook, timekeeper.nextVisit(after: now)].compactMap { $0 }
+            let visits = [nextCheck, timekeeper.nextVisit(after: now)].compactMap { $0 }
             if let next = visits.min() {
                 _ = monitor.wait(nanoseconds: next > now ? next - now : 0)
             } else {
@@ -262,13 +262,13 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
-    private func look(_ watch: inout WorkerWatch, at now: UInt64) {
-        // Clear the flag before looking: a batch that starts after the look has to wake the monitor
-        // thread again.
+    private func checkWorkers(_ watch: inout WorkerWatch, at now: UInt64) {
+        // Clear the flag before the check: a batch that starts after the check has to wake the
+        // monitor thread again.
         watchesBatches.store(false, ordering: .releasing)
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
-        let seen = watch.look(at: workers.map(\.sight), now: now, cores: cores)
+        let seen = watch.update(with: workers.map(\.sample), now: now, cores: cores)
         for worker in workers where seen.stuck.contains(worker.id) {
             worker.reclaimRestForMonitor()
         }

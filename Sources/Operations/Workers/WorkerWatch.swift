@@ -1,8 +1,8 @@
-/// The memory of the monitor thread from one look at the workers to the next, and the conclusions
+/// The memory of the monitor thread from one check of the workers to the next, and the conclusions
 /// that it draws. Pure.
 struct WorkerWatch {
     /// The observable properties of one worker.
-    struct Sight {
+    struct Sample {
         var id: WorkerID
         /// Nanoseconds of processor time; nil if the system does not provide them.
         var processorTime: UInt64?
@@ -14,10 +14,10 @@ struct WorkerWatch {
     }
 
     struct Seen {
-        /// The number of workers that have slept since the last look, as far as that can be
+        /// The number of workers that have slept since the last check, as far as that can be
         /// determined.
         var asleep = 0
-        /// The workers that have been running the same operation since the last look while other
+        /// The workers that have been running the same operation since the last check while other
         /// operations wait behind it.
         var stuck: Set<WorkerID> = []
         var hasBatches = false
@@ -25,8 +25,8 @@ struct WorkerWatch {
 
     fileprivate struct Memory {
         var time: UInt64
-        /// The number of consecutive looks at which the thread had used no processor time at all.
-        var quietLooks: Int
+        /// The number of consecutive checks at which the thread had used no processor time at all.
+        var quietChecks: Int
         var isAsleep: Bool
     }
 
@@ -36,49 +36,50 @@ struct WorkerWatch {
 
     private var memories: [WorkerID: Memory] = [:]
     private var positions: [WorkerID: Int] = [:]
-    /// The time of the last look or, before the first look, of the beginning of the watch.
-    private var lastLook: UInt64
+    /// The time of the last check or, before the first check, of the beginning of the watch.
+    private var lastCheck: UInt64
 
-    init(from now: UInt64) { lastLook = now }
+    init(from now: UInt64) { lastCheck = now }
 
     /// - Parameter cores: The number of processors that the workers may use.
-    mutating func look(at sights: [Sight], now: UInt64, cores: Int) -> Seen {
+    mutating func update(with samples: [Sample], now: UInt64, cores: Int) -> Seen {
         var seen = Seen()
         var positions: [WorkerID: Int] = [:]
-        for sight in sights {
-            guard let position = sight.position else { continue }
+        for sample in samples {
+            guard let position = sample.position else { continue }
             seen.hasBatches = true
-            positions[sight.id] = position
-            if self.positions[sight.id] == position { seen.stuck.insert(sight.id) }
+            positions[sample.id] = position
+            if self.positions[sample.id] == position { seen.stuck.insert(sample.id) }
         }
         self.positions = positions
-        let span = now > lastLook ? now - lastLook : 0
-        let isProcessorFree = work(of: sights) < span * UInt64(2 * cores - 1) / 2
+        let span = now > lastCheck ? now - lastCheck : 0
+        let isProcessorFree = work(of: samples) < span * UInt64(2 * cores - 1) / 2
         var memories: [WorkerID: Memory] = [:]
-        for sight in sights {
-            guard let time = sight.processorTime else { continue }
-            var memory = Memory(time: time, quietLooks: 0, isAsleep: false)
-            // The number may have belonged to another thread at the last look, one that had used
+        for sample in samples {
+            guard let time = sample.processorTime else { continue }
+            var memory = Memory(time: time, quietChecks: 0, isAsleep: false)
+            // The number may have belonged to another thread at the last check, one that had used
             // more time.
-            if let last = self.memories[sight.id], time >= last.time {
-                if time == last.time { memory.quietLooks = last.quietLooks + 1 }
+            if let last = self.memories[sample.id], time >= last.time {
+                if time == last.time { memory.quietChecks = last.quietChecks + 1 }
                 if time - last.time < Self.leastWork {
                     memory.isAsleep =
-                        sight.isSleeping() ?? memory.hasSurelySlept(since: last, isProcessorFree)
+                        sample.isSleeping()
+                        ?? memory.hasCertainlySlept(since: last, isProcessorFree)
                 }
             }
             if memory.isAsleep { seen.asleep += 1 }
-            memories[sight.id] = memory
+            memories[sample.id] = memory
         }
         self.memories = memories
-        lastLook = now
+        lastCheck = now
         return seen
     }
 
-    /// Returns how much processor time the workers have used since the last look.
-    private func work(of sights: [Sight]) -> UInt64 {
-        sights.reduce(0) { sum, sight in
-            guard let time = sight.processorTime, let last = memories[sight.id], time > last.time
+    /// Returns how much processor time the workers have used since the last check.
+    private func work(of samples: [Sample]) -> UInt64 {
+        samples.reduce(0) { sum, sample in
+            guard let time = sample.processorTime, let last = memories[sample.id], time > last.time
             else { return sum }
             return sum + (time - last.time)
         }
@@ -91,10 +92,10 @@ extension WorkerWatch.Memory {
     /// A thread that uses no processor time may also be waiting for a processor. That is likely
     /// while the workers use nearly all the processor time that they may have, and then one more
     /// worker would be of no use. So no further thread is taken to be asleep in that case.
-    fileprivate func hasSurelySlept(
+    fileprivate func hasCertainlySlept(
         since last: WorkerWatch.Memory, _ isProcessorFree: Bool
     ) -> Bool {
-        if quietLooks == 0 { return false }
-        return last.isAsleep || (quietLooks > 1 && isProcessorFree)
+        if quietChecks == 0 { return false }
+        return last.isAsleep || (quietChecks > 1 && isProcessorFree)
     }
 }

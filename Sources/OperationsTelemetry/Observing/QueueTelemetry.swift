@@ -37,8 +37,8 @@ final class QueueTelemetry: QueueObserver {
     /// Reports the queue's stalls, if a backend takes such reports.
     func watchStalls(of queue: OperationQueue) {
         guard let stallLimit else { return }
-        // The handler must not retain this object, which would otherwise live until the next look
-        // at the queue.
+        // The handler must not retain this object, which would otherwise live until the next
+        // sample of the queue.
         let reports = queue.reportStalls(after: stallLimit) { [log, metrics] stall in
             metrics?.stalled()
             log?.stalled(stall)

@@ -6,35 +6,35 @@ import Testing
 @testable import Operations
 
 struct StallWatchTests {
-    private typealias Look = StallWatch.Look
+    private typealias Sample = StallWatch.Sample
 
-    private func busy(_ finished: Int) -> Look {
-        Look(finished: finished, unfinished: 2, isSuspended: false)
+    private func busy(_ finished: Int) -> Sample {
+        Sample(finished: finished, unfinished: 2, isSuspended: false)
     }
 
     @Test func stallIsReportedOnceAndAgainAfterProgress() {
         var watch = StallWatch(limit: 100)
-        #expect(watch.look(busy(0), at: 0) == nil)
-        #expect(watch.look(busy(0), at: 99) == nil)
-        #expect(watch.look(busy(0), at: 110) == 110)
-        #expect(watch.look(busy(0), at: 500) == nil)
-        #expect(watch.look(busy(1), at: 510) == nil)
-        #expect(watch.look(busy(1), at: 600) == nil)
-        #expect(watch.look(busy(1), at: 610) == 100)
+        #expect(watch.update(with: busy(0), at: 0) == nil)
+        #expect(watch.update(with: busy(0), at: 99) == nil)
+        #expect(watch.update(with: busy(0), at: 110) == 110)
+        #expect(watch.update(with: busy(0), at: 500) == nil)
+        #expect(watch.update(with: busy(1), at: 510) == nil)
+        #expect(watch.update(with: busy(1), at: 600) == nil)
+        #expect(watch.update(with: busy(1), at: 610) == 100)
     }
 
     @Test func timeDoesNotCountWhileQueueIsEmptyOrSuspended() {
         for idle in [
-            Look(finished: 3, unfinished: 0, isSuspended: false),
-            Look(finished: 3, unfinished: 2, isSuspended: true),
+            Sample(finished: 3, unfinished: 0, isSuspended: false),
+            Sample(finished: 3, unfinished: 2, isSuspended: true),
         ] {
             var watch = StallWatch(limit: 100)
-            #expect(watch.look(busy(3), at: 0) == nil)
-            #expect(watch.look(idle, at: 90) == nil)
-            #expect(watch.look(idle, at: 1_000) == nil)
-            #expect(watch.look(busy(3), at: 1_010) == nil)
-            #expect(watch.look(busy(3), at: 1_109) == nil)
-            #expect(watch.look(busy(3), at: 1_110) == 100)
+            #expect(watch.update(with: busy(3), at: 0) == nil)
+            #expect(watch.update(with: idle, at: 90) == nil)
+            #expect(watch.update(with: idle, at: 1_000) == nil)
+            #expect(watch.update(with: busy(3), at: 1_010) == nil)
+            #expect(watch.update(with: busy(3), at: 1_109) == nil)
+            #expect(watch.update(with: busy(3), at: 1_110) == 100)
         }
     }
 }

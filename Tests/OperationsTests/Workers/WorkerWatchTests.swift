@@ -12,13 +12,13 @@ struct WorkerWatchTests {
     ) -> [Int] {
         var watch = WorkerWatch(from: 0)
         return looks.enumerated().map { number, times in
-            let sights = times.enumerated().map { worker, time in
-                WorkerWatch.Sight(
+            let samples = times.enumerated().map { worker, time in
+                WorkerWatch.Sample(
                     id: WorkerID(number: worker), processorTime: time,
                     isSleeping: { isSleeping(worker) }, position: nil)
             }
             let now = UInt64(number + 1) * Self.pause
-            return watch.look(at: sights, now: now, cores: cores).asleep
+            return watch.update(with: samples, now: now, cores: cores).asleep
         }
     }
 
@@ -60,10 +60,10 @@ struct WorkerWatchTests {
     @Test func aBatchIsStuckThatHasNotMoved() {
         var watch = WorkerWatch(from: 0)
         func look(_ position: Int?, _ now: UInt64) -> (Bool, Bool) {
-            let sight = WorkerWatch.Sight(
+            let sample = WorkerWatch.Sample(
                 id: WorkerID(number: 3), processorTime: nil, isSleeping: { nil },
                 position: position)
-            let seen = watch.look(at: [sight], now: now, cores: 2)
+            let seen = watch.update(with: [sample], now: now, cores: 2)
             return (seen.hasBatches, !seen.stuck.isEmpty)
         }
         #expect(look(1, 1) == (true, false))
