@@ -107,7 +107,7 @@ struct ObservationStressTests {
             }
             if cancels { operation.cancel() }
             await queue.drain()
-            while !log.events.contains("finished true") { await Task.yield() }
+            #expect(await comesTrue { log.events.contains("finished true") })
             let life = log.events.filter { !$0.hasPrefix("cancelled") }
             let ran = ["executing true", "executing false", "finished true"]
             #expect(
@@ -171,7 +171,7 @@ struct ObservationStressTests {
             }
         }
         await queue.drain()
-        while counts.events.count < 1600 || lists.events.count < 1600 { await Task.yield() }
+        #expect(await comesTrue { counts.events.count >= 1600 && lists.events.count >= 1600 })
         #expect(counts.events.count == 1600)
         #expect(counts.events.allSatisfy { abs(($0.new ?? 0) - ($0.old ?? 0)) == 1 })
         expectChain(counts.events, from: 0)
@@ -189,7 +189,7 @@ struct ObservationStressTests {
                 counts.record($1.newValue ?? -1)
             }
             await queue.drain()
-            while counts.events.last != 0 { await Task.yield() }
+            #expect(await comesTrue { counts.events.last == 0 })
             let values = counts.events
             #expect(zip(values, values.dropFirst()).allSatisfy { $0 - 1 == $1 })
             observation.invalidate()
@@ -246,7 +246,7 @@ struct ObservationStressTests {
             queue.addOperation {}
             await queue.drain()
         }
-        while freed != nil { await Task.yield() }
+        #expect(await comesTrue { freed == nil })
         observation.invalidate()
     }
 

@@ -214,7 +214,7 @@ struct ObservationTests {
         let queue = OperationQueue()
         queue.addOperation(operation)
         await queue.drain()
-        while log.events.count < 5 { await Task.yield() }
+        #expect(await comesTrue { log.events.count >= 5 })
         #expect(
             log.events == [
                 "ready true>false", "executing false>true", "work", "executing true>false",

@@ -270,6 +270,6 @@ struct OperationQueueTests {
         proceed.send()
         await operation.waitUntilFinished()
         // The worker releases the queue right after the last operation has left.
-        while weakQueue != nil { await Task.yield() }
+        #expect(await comesTrue { weakQueue == nil })
     }
 }

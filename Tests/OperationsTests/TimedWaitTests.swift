@@ -69,7 +69,7 @@ struct TimedWaitTests {
         let queue = suspendedQueue()
         queue.addOperation {}
         let loop = Task { for await _ in queue.idles {} }
-        while queue.snapshot({ $0.waiters.isEmpty }) { await Task.yield() }
+        #expect(await comesTrue { !queue.snapshot({ $0.waiters.isEmpty }) })
         loop.cancel()
         await loop.value
         #expect(queue.snapshot { $0.waiters.isEmpty })

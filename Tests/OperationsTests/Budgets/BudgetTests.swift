@@ -66,7 +66,7 @@ struct BudgetTests {
         let queue = OperationQueue()
         let order = Recorder<String>()
         let large = queue.add("large", .cost(4, of: budget)) { order.record("large") }
-        while large.isReady { await Task.yield() }
+        #expect(await comesTrue { !large.isReady })
         for _ in 0..<5 { queue.add(.cost(1, of: budget)) { order.record("small") } }
         // Two permits are free all the time.
         await queue.add {}.waitUntilFinished()
@@ -87,7 +87,7 @@ struct BudgetTests {
         queue.order = .fifo
         let order = Recorder<String>()
         let first = queue.add("first", .cost(1, of: budget)) { order.record("first") }
-        while first.isReady { await Task.yield() }
+        #expect(await comesTrue { !first.isReady })
         let second = queue.add("second") { order.record("second") }
         #expect(queue.event { $0.best() == nil } && !second.isFinished)
         holder.end.send()
@@ -107,13 +107,13 @@ struct BudgetTests {
         first.addDependency(key)
         queue.addOperation(first)
         let second = queue.add("second", .cost(1, of: budget)) { order.record("second") }
-        while second.isReady { await Task.yield() }
+        #expect(await comesTrue { !second.isReady })
         queue.maxConcurrentOperationCount = 1
         queue.order = .fifo
         holder.end.send()
         await holder.operation.waitUntilFinished()
         // The second operation may hold the permit for a moment.
-        while budget.inUse > 0 { await Task.yield() }
+        #expect(await comesTrue { budget.inUse == 0 })
         #expect(queue.event { $0.best() == nil } && !second.isFinished)
         key.start()
         await queue.drain()
@@ -126,7 +126,7 @@ struct BudgetTests {
         let (first, second) = (OperationQueue(), OperationQueue())
         let order = Recorder<String>()
         let early = first.add("early", .cost(4, of: budget)) { order.record("early") }
-        while early.isReady { await Task.yield() }
+        #expect(await comesTrue { !early.isReady })
         second.add("late", .cost(4, of: budget)) { order.record("late") }
         first.isSuspended = true
         holder.end.send()
@@ -146,7 +146,7 @@ struct BudgetTests {
         let holder = hold(1, of: budget)
         let (narrow, wide) = (serialQueue(), OperationQueue())
         let early = narrow.add("early", .cost(1, of: budget)) {}
-        while early.isReady { await Task.yield() }
+        #expect(await comesTrue { !early.isReady })
         let (started, proceed) = (Signal(), Signal())
         let nested = wide.add("nested", .cost(1, of: budget)) { 1 }
         let outer = narrow.add("outer") {
@@ -181,7 +181,7 @@ struct BudgetTests {
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
         let large = queue.add(.cost(2, of: budget)) {}
-        while large.isReady { await Task.yield() }
+        #expect(await comesTrue { !large.isReady })
         let small = queue.add(.cost(1, of: budget)) { 1 }
         large.cancel()
         await small.waitUntilFinished()
@@ -195,11 +195,11 @@ struct BudgetTests {
         let holder = hold(2, of: budget)
         let queue = OperationQueue()
         let large = queue.add("large", .cost(2, of: budget)) {}
-        while large.isReady { await Task.yield() }
+        #expect(await comesTrue { !large.isReady })
         budget.units = 1
         // A cost above the units of the budget does not hold back other operations.
         let small = queue.add("small", .cost(1, of: budget)) {}
-        while small.isReady { await Task.yield() }
+        #expect(await comesTrue { !small.isReady })
         holder.end.send()
         await small.waitUntilFinished()
         #expect(!large.isFinished)

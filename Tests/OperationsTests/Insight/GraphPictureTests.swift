@@ -86,7 +86,7 @@ struct GraphPictureTests {
         }
         whole.name = "whole"
         queue.addOperation(whole)
-        while BlockedWait.targets(in: whole).isEmpty { await Task.yield() }
+        #expect(await comesTrue { !BlockedWait.targets(in: whole).isEmpty })
         let picture = queue.graph
         #expect(picture.nodes.map(\.label) == ["whole", "part"])
         guard case .executing(let time) = picture.nodes[0].state else {

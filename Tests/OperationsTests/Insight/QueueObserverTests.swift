@@ -211,7 +211,7 @@ struct QueueObserverTests {
             await last.finished()
             await own.drain()
         }
-        while operation != nil || queue != nil { await Task.yield() }
+        #expect(await comesTrue { operation == nil && queue == nil })
         #expect(observer != nil)
         // The queue is gone: there is nothing to end.
         observation.end()

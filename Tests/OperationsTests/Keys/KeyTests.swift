@@ -33,7 +33,7 @@ struct KeyTests {
         let waiting = Task {
             _ = try await queue.add("a", .deduplicated(by: 1), within: 1) { 1 }
         }
-        while queue.snapshot({ $0.capacityQueue.waiterCount }) != 1 { await Task.yield() }
+        #expect(await comesTrue { queue.snapshot({ $0.capacityQueue.waiterCount }) == 1 })
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         let later = queue.add("b", .deduplicated(by: 1)) { 2 }

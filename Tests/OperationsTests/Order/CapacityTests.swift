@@ -10,7 +10,7 @@ import Testing
 struct CapacityTests {
     /// Suspends until the queue has `count` capacity waiters.
     private func waiterCount(of queue: OperationQueue, reaches count: Int) async {
-        while queue.snapshot({ $0.capacityQueue.waiterCount }) != count { await Task.yield() }
+        #expect(await comesTrue { queue.snapshot({ $0.capacityQueue.waiterCount }) == count })
     }
 
     /// A task that waits for capacity, records its admission, and uses its place for an operation.

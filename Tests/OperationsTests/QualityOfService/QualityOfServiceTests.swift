@@ -222,7 +222,7 @@ struct QualityOfServiceTests {
         let outer = AsyncOperation { await inner.waitUntilAllOperationsAreFinished() }
         outer.qualityOfService = .userInteractive
         outerQueue.addOperation(outer)
-        while awaited.effectiveQualityOfService == .background { await Task.yield() }
+        #expect(await comesTrue { awaited.effectiveQualityOfService != .background })
         #expect(awaited.effectiveQualityOfService == .userInteractive)
         inner.cancelAllOperations()
         await outerQueue.drain()

@@ -157,7 +157,7 @@ struct PhotoDownloaderTests {
             limits.totalTimeout = .seconds(600)
             let address = origin.url(for: .neverAnswers)
             let task = Task { [limits] in await download(address, limits: limits) }
-            while origin.requestCount(for: DemoFault.neverAnswers.path) == 0 { await Task.yield() }
+            #expect(await comesTrue { origin.requestCount(for: DemoFault.neverAnswers.path) != 0 })
             task.cancel()
             #expect(await reason(task.value) == "cancelled")
         }
