@@ -29,17 +29,17 @@ let filter = Filter("sea.jpg")
 filter.addDependency(download)
 filter.queuePriority = .high
 // snippet.hide
-let told = DispatchSemaphore(value: 0)
+let notified = DispatchSemaphore(value: 0)
 // snippet.show
 filter.completionBlock = {
     print("filtered")
     // snippet.hide
-    told.signal()
+    notified.signal()
     // snippet.show
 }
 queue.addOperations([filter, download], waitUntilFinished: true)
 // snippet.hide
-told.wait()
+notified.wait()
 
 // Prints:
 // Download works on sea.jpg

@@ -23,8 +23,8 @@ public enum OperationsDiagnostics {
                 "the main thread waits for \(name) while operations of OperationQueue.main wait for the "
                     + "main thread. Wait with await, or add a completion block, or wait on another thread"
             case .unobservedFailure(let operation, let error):
-                "\(operation) failed and nobody looked: \(error). Await its value, read its error, or add a "
-                    + "dependency on its failure"
+                "\(operation) failed, and its failure was never observed: \(error). Await its value, "
+                    + "read its error, or add a dependency on its failure"
             }
         }
     }

@@ -25,7 +25,7 @@ extension OperationsDiagnostics {
                 message = "The main thread waits for what waits for it"
                 metadata["waits_for"] = "\(name)"
             case .unobservedFailure(let operation, let error):
-                message = "An operation failed and nobody looked"
+                message = "An operation failed, and its failure was never observed"
                 metadata["operation"] = .string(operation.unquoted)
                 metadata.describe(error)
                 failure = error

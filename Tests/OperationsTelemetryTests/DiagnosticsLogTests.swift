@@ -18,7 +18,7 @@ struct DiagnosticsLogTests {
             #expect(await comesTrue { !log.entries.isEmpty })
             let failure = try #require(log.entries.first)
             #expect(failure.level == .warning)
-            #expect(failure.message == "An operation failed and nobody looked")
+            #expect(failure.message == "An operation failed, and its failure was never observed")
             #expect(failure.error is Broken)
             #expect(failure.metadata["operation"] == "unseen")
             #expect(failure.metadata["error.message"] == "no connection")

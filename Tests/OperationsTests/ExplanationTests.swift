@@ -201,7 +201,7 @@ struct ExplanationTests {
         operation.start()
         #expect(
             text(operation.explain()) == "'filter' goes on after its main() has returned: "
-                + "its isFinished is overridden and says no.")
+                + "its isFinished is overridden and returns false.")
         operation.over.withLock { $0 = true }
         operation.didChangeValue(forKey: "isFinished")
         #expect(text(operation.explain()) == "'filter' has finished.")
@@ -290,7 +290,8 @@ struct ExplanationTests {
         operation.name = "filter"
         queue("net").addOperation(operation)
         #expect(
-            text(operation.explain()) == "'filter' waits: its isReady is overridden and says no.")
+            text(operation.explain())
+                == "'filter' waits: its isReady is overridden and returns false.")
         operation.cancel()
     }
 

@@ -40,7 +40,7 @@ struct MisuseTests {
             }
             NeverReady().start()
         }
-        expect(result, says: "is not ready: its isReady is overridden and says no; start it when")
+        expect(result, says: "is not ready: its isReady is overridden and returns false; start")
     }
 
     @Test func startingOperationOnTwoThreadsTraps() async {

@@ -141,7 +141,7 @@ extension OperationExplanation.Reason {
         case .askedToStop(let reason):
             "\(name) was told to stop, and ends when its work returns: \(reason)"
         case .goesOnAfterMain:
-            "\(name) goes on after its main() has returned: its isFinished is overridden and says no"
+            "\(name) goes on after its main() has returned: its isFinished is overridden and returns false"
         case .dependencies(let names): "\(name) waits for \(names.listed)"
         case .cycle(let names):
             "\(names.joined(separator: " → ")) is a cycle: cancel one of these operations, or remove "
@@ -161,7 +161,7 @@ extension OperationExplanation.Reason {
                 + before.others
         case .waitsForKey(let key, let limit, let before):
             "\(name) waits for its turn: \(limit) at a time with the key \(key)" + before.others
-        case .isReadyOverride: "\(name) waits: its isReady is overridden and says no"
+        case .isReadyOverride: "\(name) waits: its isReady is overridden and returns false"
         case .queueSuspended(let queue): "\(name) is ready, but \(queue) is suspended"
         case .queueWithoutWidth(let queue):
             "\(name) is ready, but maxConcurrentOperationCount of \(queue) is 0"

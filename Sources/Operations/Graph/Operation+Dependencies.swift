@@ -237,7 +237,7 @@ extension Operation {
         }
     }
 
-    // MARK: Letting go
+    // MARK: Releasing
 
     /// Makes the dependencies of this operation drop their own dependencies, so that an endless
     /// chain does not grow. This operation has finished, and its lock is held.

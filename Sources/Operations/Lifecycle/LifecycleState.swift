@@ -101,8 +101,8 @@ struct LifecycleState: Sendable, Equatable {
         /// The operation's override of `isReady` returned true although dependencies are
         /// unfinished.
         static var insists: Flags { Flags(rawValue: 1 << 36) }
-        /// Only the operation's override of `isReady` holds it back, and its queue has it on a list
-        /// to be asked again.
+        /// Only the operation's override of `isReady` holds it back, and its queue has it on the
+        /// list of operations whose `isReady` is read again.
         static var hesitates: Flags { Flags(rawValue: 1 << 37) }
         /// The operation is delayed, or waits for permits of a budget. The bit lies next to the
         /// count of dependencies, so that one comparison shows that neither holds the operation

@@ -42,7 +42,7 @@ extension Operation {
                 return
             }
             // The operation is put on that list first. If an event of the queue finds it there
-            // before it is `waiting`, the event has it asked again.
+            // before it is `waiting`, the event has its `isReady` read again.
             if before.isReady, !isOnHold, queue.recordHesitation(of: self, since: event) {
                 continue
             }
@@ -68,7 +68,7 @@ extension Operation {
         let context = ThreadContext.current
         var quality = status.quality
         var started: LifecycleState?
-        // An override of `isReady` has been asked already and is not asked again. A dependency that
+        // An override of `isReady` has been read already and is not read again. A dependency that
         // was added since then counts.
         repeat {
             let state = status

@@ -73,7 +73,7 @@ extension OperationMisuse {
         let unfinished = operation.dependencies.filter { !$0.isFinished }.map(\.label)
         let reason =
             unfinished.isEmpty
-            ? "its isReady is overridden and says no"
+            ? "its isReady is overridden and returns false"
             : "it waits for \(unfinished.joined(separator: ", "))"
         return Self(
             .notReady, "\(operation) is not ready: \(reason); start it when isReady is true")

@@ -135,7 +135,7 @@ enum QueueProperties {
         if let list = property as? Property<[Operation]>, list.id == operations.id {
             return { state in
                 guard let value = state.countedOperations as? Value else {
-                    fatalError("unreachable: the type was looked at")
+                    fatalError("unreachable: the type was checked")
                 }
                 return value
             }
@@ -143,7 +143,7 @@ enum QueueProperties {
         if let count = property as? Property<Int>, count.id == operationCount.id {
             return { state in
                 guard let value = state.countedOperations.count as? Value else {
-                    fatalError("unreachable: the type was looked at")
+                    fatalError("unreachable: the type was checked")
                 }
                 return value
             }

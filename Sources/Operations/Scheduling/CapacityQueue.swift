@@ -12,8 +12,8 @@ struct CapacityQueue {
     /// The number of reservations that were made and not released.
     private(set) var reservationCount = 0
     private var waiters = FIFO<Waiting>()
-    /// The continuations of the waiters by their numbers. A waiter that gave up is still in the
-    /// FIFO, but not here.
+    /// The continuations of the waiters by their numbers. A waiter that gave up is still in
+    /// `waiters`, but not here.
     private var continuations: [Int: CheckedContinuation<Bool, Never>] = [:]
 
     var waiterCount: Int { continuations.count }

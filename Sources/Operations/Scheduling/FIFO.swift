@@ -1,7 +1,7 @@
 /// A first-in, first-out list with amortised O(1) operations.
 ///
 /// The list is an array with a moving head. Elements before the head are gone, and their space is
-/// given back when they make up half of it.
+/// released when they make up half of it.
 struct FIFO<Element> {
     private var storage: [Element?] = []
     private var head = 0

@@ -201,11 +201,11 @@ extension OperationQueue {
 
     // MARK: Overrides of `isReady`
 
-    /// The number of events so far that asked such overrides again.
+    /// The number of events so far that read such overrides again.
     var eventNumber: Int { snapshot { $0.eventNumber } }
 
     /// Records that only its override of `isReady` keeps the operation from starting. Returns true
-    /// if the caller must ask the override again, because an event has occurred since the event
+    /// if the caller must read the override again, because an event has occurred since the event
     /// with this number.
     @inline(never)
     func recordHesitation(of operation: Operation, since number: Int) -> Bool {
@@ -270,7 +270,7 @@ extension OperationQueue {
         }
     }
 
-    /// Returns the next operation of a batch to the batch's owner, unless the owner must give back
+    /// Returns the next operation of a batch to the batch's owner, unless the owner must return
     /// the rest.
     @inline(__always)
     func takeNext(from batch: Batch) -> Unmanaged<Operation>? {

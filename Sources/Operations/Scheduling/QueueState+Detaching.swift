@@ -24,7 +24,7 @@ extension QueueState {
     ///
     /// - Parameter keepingRest: whether the worker is about to go on with the rest of the batch. In
     ///   that case the operation takes a slot of its own if one is free. Otherwise it takes the
-    ///   batch's slot, and the rest is given back.
+    ///   batch's slot, and the rest is returned.
     mutating func detachCurrent(from batch: Batch, keepingRest: Bool) -> Reference {
         var holdsSlot = keepingRest && batch.hasRest && hasFreeSlot
         if holdsSlot {
@@ -32,7 +32,7 @@ extension QueueState {
         } else {
             if !keepingRest {
                 // The body has not run yet, so the time of the batch says nothing. If the batch has
-                // a rest, the rest of the next one would be given back as well, so operations are
+                // a rest, the rest of the next one would be returned as well, so operations are
                 // claimed one by one for now.
                 batch.hasMisleadingTime = true
                 if batch.hasRest { typicalNanoseconds = Self.unknownNanoseconds }

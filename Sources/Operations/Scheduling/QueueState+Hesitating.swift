@@ -1,9 +1,9 @@
 // Operations that only an override of `isReady` holds back. The answer of such an override may
-// change without an announcement, so the queue asks again at its next events.
+// change without an announcement, so the queue reads it again at its next events.
 
 extension QueueState {
-    /// The number of operations that one event asks again, unless that event may be the last one
-    /// for now.
+    /// The number of operations whose override one event reads again, unless that event may be the
+    /// last one for now.
     private static var askedAtOnce: Int { 64 }
 
     /// Records that only an override of `isReady`, which returned false, holds the operation back.
@@ -18,12 +18,12 @@ extension QueueState {
         return change != nil
     }
 
-    /// Takes the operations to ask again at this event, retained, in the order in which they were
-    /// recorded.
+    /// Takes the operations whose override to read again at this event, retained, in the order in
+    /// which they were recorded.
     ///
-    /// Many operations may wait for an announcement, and each of many events would ask all of them.
-    /// So each event takes a few operations, in turns. An event takes all of them if nothing is
-    /// executing or ready, because no event may follow.
+    /// Many operations may wait for an announcement, and each of many events would read the
+    /// override of all of them. So each event takes a few operations, in turns. An event takes all
+    /// of them if nothing is executing or ready, because no event may follow.
     mutating func takeHesitating() -> [Reference] {
         eventNumber &+= 1
         guard !hesitating.isEmpty else { return [] }

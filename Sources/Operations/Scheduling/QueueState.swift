@@ -35,12 +35,12 @@ struct QueueState: ~Copyable {
     var typicalNanoseconds = Self.unknownNanoseconds
     /// Whether bodies of the last batch were suspended. Each suspended body takes a slot.
     var bodiesSuspend = false
-    /// A number that rises whenever batches must give back the operations that have not begun.
+    /// A number that rises whenever batches must return the operations that have not begun.
     private(set) var recallEpoch: UInt32 = 0
     /// The operations that only an override of `isReady` holds back, retained; see
     /// `recordHesitation`.
     var hesitating = FIFO<Reference>()
-    /// The number of events so far at which hesitating operations are asked again.
+    /// The number of events so far at which the `isReady` of hesitating operations is read again.
     var eventNumber = 0
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
@@ -271,7 +271,7 @@ struct QueueState: ~Copyable {
         /// Whether the queue has become empty, so that it no longer needs to retain itself.
         var isEmpty = false
         var waiters: [Waiter] = []
-        /// The operations whose override of `isReady` must be asked again; retained.
+        /// The operations whose override of `isReady` must be read again; retained.
         var hesitating: [Reference] = []
     }
 

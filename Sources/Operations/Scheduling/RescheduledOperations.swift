@@ -15,7 +15,7 @@ struct RescheduledOperations {
         /// The priority level of an operation that is among the ready ones.
         var readyLane: Int?
         /// The time since which the operation has been ready, if the queue ages its operations.
-        /// Kept while a worker has claimed the operation, because the worker may give it back.
+        /// Kept while a worker has claimed the operation, because the worker may return it.
         var readySince: Int64?
         /// The number of the valid entry. An operation gets one entry each time it becomes ready.
         var entryNumber = 0

@@ -123,7 +123,7 @@ extension BlockedWait {
             return "\(name) cannot start while \(holders.joined(separator: " and ")) "
                 + "\(holders.count == 1 ? "holds" : "hold") what it needs of \(budget.label)"
         case .permitQueue(let budget):
-            return "\(name) stands in line for \(budget.label) behind \(step.next.label)"
+            return "\(name) waits in line for \(budget.label) behind \(step.next.label)"
         case .slots(let queue):
             let holders = step.obstacle.operations.map(\.label).sorted()
             let names = holders.joined(separator: " and ")

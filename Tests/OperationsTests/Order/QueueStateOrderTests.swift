@@ -11,8 +11,8 @@ struct QueueStateOrderTests {
         case arrange(OperationQueueOrder, ageing: Int64? = nil)
         case setPriority(String, Operation.QueuePriority)
         case setDeadline(String, Int64)
-        /// A worker claims the next operation, and gives it back.
-        case giveBack
+        /// A worker claims the next operation, and returns it to the queue.
+        case claimAndReturn
         /// An operation starts and ends.
         case run
     }
@@ -47,7 +47,7 @@ struct QueueStateOrderTests {
             ["a", "b", "c"]),
         Row(
             "fifo: an operation that is given back goes first again",
-            [.arrange(.fifo), .add("a"), .add("b"), .giveBack, .add("c")], ["a", "b", "c"]),
+            [.arrange(.fifo), .add("a"), .add("b"), .claimAndReturn, .add("c")], ["a", "b", "c"]),
         Row(
             "a barrier separates the operations in every order",
             [
@@ -101,7 +101,7 @@ struct QueueStateOrderTests {
         Row(
             "neither does a worker that gives the operation back",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .advance(20), .giveBack,
+                .arrange(.priority, ageing: 10), .add("a", .low), .advance(20), .claimAndReturn,
                 .add("b"),
             ], ["a", "b"]),
         Row(
@@ -175,7 +175,7 @@ private final class DrivenQueue {
             }
         case .setDeadline(let name, let deadline):
             if let operation = operations[name] { state.setDeadline(deadline, of: operation) }
-        case .giveBack: giveBack()
+        case .claimAndReturn: claimAndReturn()
         case .run: _ = run()
         }
     }
@@ -198,7 +198,7 @@ private final class DrivenQueue {
         state.insertReady(barrier)
     }
 
-    private func giveBack() {
+    private func claimAndReturn() {
         let batch = Batch()
         guard case .batch = state.executorRequestedWork(batch, cores: 1) else {
             Issue.record("nothing was claimed")

@@ -26,7 +26,7 @@ extension DiagnosticsTests {
             await queue.drain()
             #expect(await comesTrue { !reports(in: findings).isEmpty })
             #expect(reports(in: findings).count == 1)
-            let prefix = "'unseen' failed and nobody looked: no connection."
+            let prefix = "'unseen' failed, and its failure was never observed: no connection."
             #expect(reports(in: findings).first?.hasPrefix(prefix) == true)
         }
     }

@@ -262,15 +262,15 @@ struct ThreadNicenessTests {
                 await queue.addOperations([operation], waitUntilFinished: true)
             }
             // And the completion block is not run by a nice thread either.
-            let told = Signal()
+            let notified = Signal()
             let last = BlockOperation { seen.record(ThreadNicenessTests.niceness()) }
             last.qualityOfService = .utility
             last.completionBlock = {
                 seen.record(ThreadNicenessTests.niceness())
-                told.send()
+                notified.send()
             }
             queue.addOperation(last)
-            await told.asyncWait()
+            await notified.asyncWait()
             #expect(seen.events == expected + [5, 0])
             exit(seen.events == expected + [5, 0] ? 0 : 1)
         }

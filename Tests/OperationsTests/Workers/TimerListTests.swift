@@ -121,7 +121,7 @@ struct TimerListTests {
 
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PoolTimerTests {
-    private final class Witness: Sendable {
+    private final class DeinitProbe: Sendable {
         let end: @Sendable () -> Void
         init(_ end: @escaping @Sendable () -> Void) { self.end = end }
         deinit { end() }
@@ -145,9 +145,9 @@ struct PoolTimerTests {
         let released = Tally()
         let count = Tally()
         func timer() -> PoolTimer {
-            let witness = Witness { released.increment() }
+            let probe = DeinitProbe { released.increment() }
             return WorkerPool.shared.schedule(after: .seconds(3600)) {
-                withExtendedLifetime(witness) { _ = count.increment() }
+                withExtendedLifetime(probe) { _ = count.increment() }
             }
         }
         let first = timer()
@@ -167,13 +167,13 @@ struct PoolTimerTests {
         let late = Locked(0)
         let called = Tally()
         let timers = (0..<count).map { number -> PoolTimer in
-            let witness = Witness { released.increment() }
+            let probe = DeinitProbe { released.increment() }
             let isKept = number % 2 == 0
             let span = Duration.nanoseconds(
                 (isKept ? 0 : 3_600_000_000_000) + Int64(random.next() % 200_000_000))
             let due = continuousNanoseconds() + span.wholeNanoseconds
             return WorkerPool.shared.schedule(after: span) {
-                withExtendedLifetime(witness) {}
+                withExtendedLifetime(probe) {}
                 if continuousNanoseconds() < due || !isKept { late.withLock { $0 += 1 } }
                 called.increment()
             }
@@ -193,11 +193,11 @@ struct PoolTimerTests {
                 group.addTask {
                     await onThread {
                         for round in 0..<5_000 {
-                            let witness = Witness { released.increment() }
+                            let probe = DeinitProbe { released.increment() }
                             let timer = WorkerPool.shared.schedule(
                                 after: .nanoseconds(round % 7 * 10_000)
                             ) {
-                                withExtendedLifetime(witness) { _ = called.increment() }
+                                withExtendedLifetime(probe) { _ = called.increment() }
                             }
                             if round % 3 == 0 { timer.cancel() }
                         }
