@@ -182,7 +182,7 @@ struct AsyncRunnerTests {
             let body = AsyncBody(first, in: nil, on: nil)
             body.begin()
             if isCancelledBefore { body.cancel(first) }
-            let continues = body.goOn(with: second)
+            let continues = body.proceed(with: second)
             body.cancel(first)
             #expect(Task.isCancelled == isCancelledBefore)
             body.end()
