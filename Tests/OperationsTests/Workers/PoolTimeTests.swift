@@ -86,8 +86,13 @@ struct PoolTimeTests {
         #else
         let futex = "202"
         #endif
-        return poolThreads().filter { $0.name == "Operations-pool" }.compactMap { thread in
-            guard let text = readText("/proc/self/task/\(thread.id)/syscall") else { return nil }
+        let name = "Operations-pool"
+        return poolThreads().filter { $0.name == name }.compactMap { thread in
+            // A new worker has the name of its creator until it sets its own, so the name is read
+            // again after the wait.
+            guard let text = readText("/proc/self/task/\(thread.id)/syscall"),
+                readText("/proc/self/task/\(thread.id)/comm") == name + "\n"
+            else { return nil }
             let words = text.split(separator: " ")
             guard words.count > 5, words[0] == futex, words[4] != "0x0" else { return nil }
             return Int(words[2].dropFirst(2), radix: 16)
