@@ -33,6 +33,7 @@ unit-tests release-tests thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARAL
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
 	Scripts/check-comments
+	Scripts/file-circles Sources/Operations
 
 # Explores the scheduler's protocols completely; takes about a minute.
 model-check: install-test

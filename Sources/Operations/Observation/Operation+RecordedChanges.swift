@@ -1,8 +1,8 @@
 import Synchronization
 
-// How changes of an operation are recorded. All changes of the lifecycle state of an observed
-// operation are made with the lock of its observations held, so their records have the order of the
-// changes.
+// How changes of an operation are recorded. All events of an observed operation change its state
+// with the lock of its observations held, so their records have the order of the changes. Flags on
+// which no property depends, and the lock bit, change without that lock.
 
 extension OperationExtras {
     /// Returns the observations, which are made when the operation is first observed and then kept.
