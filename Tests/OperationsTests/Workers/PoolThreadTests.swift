@@ -53,28 +53,52 @@ struct PoolThreadTests {
         #expect(poolThreads().contains { $0.name == "Operations-pool" })
     }
 
+    /// Returns the signals, as the bits of a number, that the thread with this status blocks.
+    private static func blockedSignals(_ status: String?) -> UInt64? {
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("SigBlk:") }
+        return line.flatMap { UInt64($0.dropFirst(8), radix: 16) }
+    }
+
     @Test func signalsForTheProcessAreNotForThePoolsThreads() async {
-        let queue = OperationQueue()
-        await queue.add {}.finished()
-        let looked = (1..<Int32(32)).filter { $0 != SIGKILL && $0 != SIGSTOP }
+        let examined = (1..<Int32(32)).filter { $0 != SIGKILL && $0 != SIGSTOP }
         func mask(_ signals: [Int32]) -> UInt64 {
             signals.reduce(0) { $0 | 1 << UInt64($1 - 1) }
         }
-        let expected = mask(looked.filter { !Self.signalsOfFaults.contains($0) })
-        #expect(!poolThreads().isEmpty)
-        // The C library blocks all for a moment in a thread that begins, makes another one, or
-        // ends.
-        let areRight = await comesTrue {
-            poolThreads().allSatisfy { thread in
-                guard let status = readText("/proc/self/task/\(thread.id)/status"),
-                    let line = status.split(separator: "\n").first(where: {
-                        $0.hasPrefix("SigBlk:")
-                    }), let blocked = UInt64(line.dropFirst(8), radix: 16)
-                else { return true }
-                return blocked & mask(looked) == expected
+        let expected = mask(examined.filter { !Self.signalsOfFaults.contains($0) })
+
+        // The operations block until all have begun, so each has a worker of its own.
+        let queue = OperationQueue()
+        let workers = 2 * WorkerPool.shared.cores + 4
+        queue.maxConcurrentOperationCount = workers
+        let begun = DispatchSemaphore(value: 0)
+        let proceed = DispatchSemaphore(value: 0)
+        let masks = (0..<workers).map { _ in
+            queue.add {
+                let status = readText("/proc/thread-self/status")
+                begun.signal()
+                proceed.wait()
+                return Self.blockedSignals(status)
             }
         }
-        #expect(areRight)
+        await onThread { for _ in 0..<workers { begun.wait() } }
+        for _ in 0..<workers { proceed.signal() }
+        await queue.drain()
+        for blocked in masks {
+            #expect((try? blocked.result)?.map { $0 & mask(examined) } == expected)
+        }
+
+        // A thread has its creator's name until it sets its own, and a thread that the program
+        // makes on a worker keeps that name: names alone do not tell the pool's threads. The C
+        // library blocks all signals for a moment in a thread that makes another one.
+        let isMonitorRight = await comesTrue {
+            poolThreads().contains { thread in
+                let blocked = Self.blockedSignals(
+                    readText("/proc/self/task/\(thread.id)/status"))
+                return thread.name == "Operations-pool"
+                    && blocked.map { $0 & mask(examined) } == expected
+            }
+        }
+        #expect(isMonitorRight)
     }
 
     /// Operations that block are made up for although the process has as many files open as it may.
