@@ -171,8 +171,8 @@ private struct AgeingRun {
     mutating func disturb(_ random: inout SeededGenerator) {
         let index = model.items.isEmpty ? nil : random.below(model.items.count)
         switch random.below(16) {
-        case 0..<5: add(lane: random.below(5))
-        case 5..<8: claim()
+        case 0..<4: add(lane: random.below(5), isReady: random.happens(3, in: 4))
+        case 4..<8: claim()
         case 8: if let index { toggleReadiness(index) }
         case 9: if let index { setDeadline(Int64(random.below(4)), index) }
         case 10: if let index { changePriority(to: random.below(5), index) }
@@ -183,11 +183,12 @@ private struct AgeingRun {
         }
     }
 
-    private mutating func add(lane: Int) {
-        let item = AgeingModel.Item(place: tail, lane: lane, since: model.now)
+    private mutating func add(lane: Int, isReady: Bool) {
+        var item = AgeingModel.Item(place: tail, lane: lane, since: model.now)
+        item.isReady = isReady
         tail += 1
         model.items.append(item)
-        makeReady(item)
+        if isReady { makeReady(item) }
     }
 
     private mutating func makeReady(_ item: AgeingModel.Item) {
