@@ -41,6 +41,9 @@ struct EffectiveQualityOfServiceContractTests {
 
     @Test("2.4: made on the main thread it is userInitiated, unless set, even to default")
     func madeOnTheMainThread() async {
+        // Where another thread than the process's first one serves the main actor, the library
+        // looks for the main actor only once the process uses a quality that changes a thread.
+        Operation().qualityOfService = .background
         let (inferred, set, setToDefault) = await MainActor.run {
             let operations = (Operation(), Operation(), Operation())
             operations.1.qualityOfService = .background
