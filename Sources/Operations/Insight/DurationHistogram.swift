@@ -135,9 +135,6 @@ extension Duration {
         return overflow ? .max : whole &+ UInt64(attoseconds / 1_000_000_000)
     }
 
-    /// The duration in milliseconds; 0 if it is negative.
-    var wholeMilliseconds: UInt64 { wholeNanoseconds / 1_000_000 }
-
     /// The duration with up to three digits and a unit: "1.25 µs", "340 ns", "12.0 s".
     var inShort: String {
         let nanoseconds = wholeNanoseconds

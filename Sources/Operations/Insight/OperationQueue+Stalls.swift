@@ -63,7 +63,7 @@ extension OperationQueue {
             passing: { pause in
                 await withTaskCancellationHandler {
                     // The task has the thread to itself.
-                    _ = isEnded.wait(milliseconds: Int(clamping: pause.wholeMilliseconds))
+                    _ = isEnded.wait(nanoseconds: pause.wholeNanoseconds)
                 } onCancel: {
                     isEnded.open()
                 }

@@ -69,7 +69,7 @@ public final class OperationTimeline: Sendable {
         do {
             let file = try ReplacedFile(path)
             let trace = core.trace()
-            try ChromeTrace(trace).write { (bytes) throws(SystemError) in try file.write(bytes) }
+            try ChromeTrace(trace).write { (bytes) throws(SystemError) in try file.append(bytes) }
             try file.putInPlace()
         } catch {
             throw WriteError(path: path, reason: error.reason)

@@ -155,10 +155,10 @@ extension Latch {
         defer { wait.end() }
         wait.check()
         WorkerPool.shared.blocking {
-            var pause = 20
-            while !self.wait(milliseconds: pause) {
+            var pause: UInt64 = 20_000_000
+            while !self.wait(nanoseconds: pause) {
                 if !wait.isCheckedByOthers { wait.extended(self).check() }
-                pause = min(4 * pause, 5_000)
+                pause = min(4 * pause, 5_000_000_000)
             }
         }
     }

@@ -4,7 +4,7 @@ import Dispatch
 /// remembered.
 ///
 /// A semaphore wakes a thread with one system call, and the woken thread needs no system call. A
-/// mutex with a condition variable, as in ``TimedParker``, cost a workload of many short wake-ups a
+/// mutex with a condition variable, as in ``Latch``, cost a workload of many short wake-ups a
 /// tenth of its time.
 final class Parker: Sendable {
     private let posts = DispatchSemaphore(value: 0)

@@ -1,5 +1,6 @@
-// Everything that differs between systems: threads, thread-local storage, niceness, processor
-// clocks, limits. Only Linux is tested by this project's own machines.
+// What differs between systems: threads, thread-local storage, niceness, clocks, limits. (Condition
+// variables: Latch.swift. Stacks: StackBounds.swift.) Only Linux is tested by this project's own
+// machines.
 
 import Synchronization
 
@@ -11,100 +12,8 @@ import Musl
 import Darwin
 #endif
 
-/// A mutex with a condition variable around a value. A thread that holds the mutex may wait until
-/// another thread signals.
-///
-/// Unchecked: the value is only accessed with the mutex held.
-final class ConditionLock<State>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private let state: UnsafeMutablePointer<State>
-
-    init(_ initial: State) {
-        state = .allocate(capacity: 1)
-        state.initialize(to: initial)
-        pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        #if !canImport(Darwin)
-        // Time limits must not change when the system clock is set.
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        #endif
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-        state.deinitialize(count: 1)
-        state.deallocate()
-    }
-
-    /// Runs a body that does not wait.
-    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body(&state.pointee)
-    }
-
-    /// Runs a body that may wait.
-    ///
-    /// The body gets no `inout` value. An `inout` value would promise the compiler that no other
-    /// code accesses the state until the body ends, and the compiler would keep parts of the state
-    /// in registers across the wait. Each use of ``Held/state`` is an access of its own.
-    func hold<Result>(_ body: (Held) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body(Held(lock: self))
-    }
-
-    /// The right to access the state and to wait, inside ``hold(_:)``.
-    struct Held {
-        fileprivate let lock: ConditionLock
-
-        var state: State {
-            unsafeAddress { UnsafePointer(lock.state) }
-            nonmutating unsafeMutableAddress { lock.state }
-        }
-
-        /// Waits, with the mutex released meanwhile. May return spuriously.
-        func wait() {
-            pthread_cond_wait(lock.condition, lock.mutex)
-        }
-
-        /// Waits like ``wait()``, for a limited time. Returns false if the time limit passed.
-        func wait(milliseconds: Int) -> Bool {
-            wait(
-                until: monotonicNanoseconds().addingSaturated(UInt64(milliseconds) * 1_000_000))
-        }
-
-        /// Waits like ``wait()``, up to a time of ``monotonicNanoseconds()``. Returns false if that
-        /// time came.
-        func wait(until deadline: UInt64) -> Bool {
-            #if canImport(Darwin)
-            // Darwin's condition variables support only the settable clock and relative times.
-            let now = monotonicNanoseconds()
-            var time = timespec(nanoseconds: deadline > now ? deadline - now : 0)
-            let result = pthread_cond_timedwait_relative_np(
-                lock.condition, lock.mutex, &time)
-            #else
-            var time = timespec(nanoseconds: deadline)
-            let result = pthread_cond_timedwait(lock.condition, lock.mutex, &time)
-            #endif
-            return result != ETIMEDOUT
-        }
-    }
-
-    func signalOne() { pthread_cond_signal(condition) }
-
-    func signalAll() { pthread_cond_broadcast(condition) }
-}
-
 extension timespec {
-    fileprivate init(nanoseconds: UInt64) {
+    init(nanoseconds: UInt64) {
         self.init(
             tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
@@ -129,6 +38,14 @@ func continuousNanoseconds() -> UInt64 {
     clock_gettime(CLOCK_BOOTTIME, &time)
     #endif
     return time.nanoseconds
+}
+
+extension UInt64 {
+    /// Returns the sum, or the largest number if the sum overflows.
+    func addingSaturated(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
 }
 
 /// Yields the processor to another thread, if one is ready to run.
@@ -421,17 +338,11 @@ final class ReplacedFile {
         unlink(temporaryPath)
     }
 
-    func write(_ bytes: [UInt8]) throws(SystemError) {
+    func append(_ bytes: [UInt8]) throws(SystemError) {
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { bytes in
-                #if canImport(Glibc)
-                Glibc.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-                #elseif canImport(Musl)
-                Musl.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-                #elseif canImport(Darwin)
-                Darwin.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-                #endif
+                write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
             }
             if count > 0 { done += count } else if count == 0 || errno != EINTR { throw .latest }
         }

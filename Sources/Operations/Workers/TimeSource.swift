@@ -12,10 +12,6 @@ package struct TimeSource: Sendable {
     package typealias Scheduler =
         @Sendable (Duration, String?, @escaping @Sendable () -> Void) -> any ScheduledAction
 
-    /// The longest sleep, a century, which no process outlives. Clocks cannot sleep for every value
-    /// of `Duration`, such as `.seconds(Int64.max)`, which means "for ever".
-    private static let longestSleep = Duration.seconds(36_525 * 86_400)
-
     /// Creates a source from any clock. Each scheduled action is a task that sleeps.
     package init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let start = clock.now
@@ -23,7 +19,8 @@ package struct TimeSource: Sendable {
         scheduler = { duration, _, action in
             Task(executorPreference: PoolExecutor.timers) {
                 if duration > .zero {
-                    let sleep = min(duration, Self.longestSleep)
+                    // Clocks cannot sleep for every value of `Duration`.
+                    let sleep = min(duration, .longestTime)
                     guard (try? await clock.sleep(for: sleep)) != nil else { return }
                 }
                 if !Task.isCancelled { action() }

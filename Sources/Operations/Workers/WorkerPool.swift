@@ -19,7 +19,8 @@ final class WorkerPool: @unchecked Sendable {
     private var state: PoolState
     /// The workers, indexed by number.
     private var workers: [Worker?] = []
-    private let monitor = TimedParker()
+    /// Open while the monitor thread has something new to look at.
+    private let monitor = Latch()
     private let timekeeper = Timekeeper()
     /// The number of pending items in `state`, or `Int.max` if too many workers are active.
     /// Readable without the lock.
@@ -89,13 +90,13 @@ final class WorkerPool: @unchecked Sendable {
         let now = continuousNanoseconds()
         // Rounded up, so that the action, if it reads the clock, finds that the time has come.
         let moment = now.addingSaturated(duration.wholeNanoseconds).addingSaturated(1)
-        if timekeeper.add(timer, at: moment, now: now) { monitor.post() }
+        if timekeeper.add(timer, at: moment, now: now) { monitor.open() }
         return timer
     }
 
     private func perform(_ action: PoolState.Action) {
         if let worker = action.wakes { lock.withLock { workers[worker.number] }?.parker.post() }
-        if action.wakesMonitor { monitor.post() }
+        if action.wakesMonitor { monitor.open() }
     }
 
     // MARK: Workers
@@ -253,12 +254,11 @@ final class WorkerPool: @unchecked Sendable {
                 for timer in due { submit(.timer(timer)) }
                 continue
             }
-            let visits = [nextCheck, timekeeper.nextVisit(after: now)].compactMap { $0 }
-            if let next = visits.min() {
-                _ = monitor.wait(nanoseconds: next > now ? next - now : 0)
-            } else {
-                monitor.wait()
-            }
+            let next = [nextCheck, timekeeper.nextVisit(after: now)].compactMap { $0 }.min()
+            monitor.wait(nanoseconds: next.map { $0 > now ? $0 - now : 0 })
+            // Closed before the monitor thread looks for requests: whoever opens the latch has made
+            // the request before.
+            monitor.close()
         }
     }
 

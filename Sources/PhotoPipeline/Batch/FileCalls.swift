@@ -22,15 +22,7 @@ struct FileCalls: Sendable {
 
     /// The system's own calls.
     static let system = FileCalls(
-        write: { file, bytes in
-            #if canImport(Darwin)
-            Darwin.write(file, bytes.baseAddress, bytes.count)
-            #elseif canImport(Musl)
-            Musl.write(file, bytes.baseAddress, bytes.count)
-            #else
-            Glibc.write(file, bytes.baseAddress, bytes.count)
-            #endif
-        },
+        write: { file, bytes in systemWrite(file, bytes.baseAddress, bytes.count) },
         sync: { file in fsync(file) },
         link: { source, target in
             source.withCString { source in
@@ -39,15 +31,7 @@ struct FileCalls: Sendable {
         },
         rename: { source, target in
             source.withCString { source in
-                target.withCString { target in
-                    #if canImport(Darwin)
-                    Darwin.rename(source, target)
-                    #elseif canImport(Musl)
-                    Musl.rename(source, target)
-                    #else
-                    Glibc.rename(source, target)
-                    #endif
-                }
+                target.withCString { systemRename(source, $0) }
             }
         })
 
@@ -79,4 +63,14 @@ struct FileCalls: Sendable {
         guard sync(file) != 0, errno != EINVAL else { return 0 }
         return errno
     }
+}
+
+// Inside `FileCalls` the names `write` and `rename` are those of its properties.
+
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(file, bytes, count)
+}
+
+private func systemRename(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int32 {
+    rename(source, target)
 }
