@@ -6,59 +6,36 @@ struct Explainer {
     private static let limit = 10_000
     private static let causeLimit = 9
 
-    /// An operation on the way down, and the operations that are still to be followed from it.
-    private struct Stop {
-        let operation: Operation
-        var rest: ArraySlice<Operation>
-    }
-
-    private let firsts: [Operation]
+    private var walk: DepthFirstWalk<Operation, ObjectIdentifier>
+    private var seenCount = 0
     private var causes: [Explanation.Cause] = []
     private var omitted = 0
-    private var seen: Set<ObjectIdentifier> = []
-    private var trail: [Stop] = []
-    private var onTrail: Set<ObjectIdentifier> = []
 
     /// - Parameter operations: the operations to be explained. An operation is left out if an
     ///   earlier one waits for it.
     init(_ operations: [Operation]) {
-        firsts = operations
+        walk = DepthFirstWalk(from: operations, id: ObjectIdentifier.init)
     }
 
     func explanation() -> Explanation {
         var explainer = self
-        for first in firsts where !explainer.seen.contains(ObjectIdentifier(first)) {
-            explainer.follow(first)
+        while let step = explainer.walk.next() {
+            switch step {
+            case .entered(let operation): explainer.enter(operation)
+            case .cycle(let start): explainer.foundCycle(from: start)
+            case .left: break
+            }
         }
         return Explanation(causes: explainer.causes, omittedCount: explainer.omitted)
     }
 
-    private mutating func follow(_ first: Operation) {
-        enter(first)
-        while let last = trail.indices.last {
-            guard let next = trail[last].rest.popFirst() else {
-                onTrail.remove(ObjectIdentifier(trail.removeLast().operation))
-                continue
-            }
-            if onTrail.contains(ObjectIdentifier(next)) {
-                foundCycle(at: next)
-            } else if seen.count < Self.limit, !seen.contains(ObjectIdentifier(next)) {
-                enter(next)
-            }
-        }
-    }
-
     private mutating func enter(_ operation: Operation) {
-        seen.insert(ObjectIdentifier(operation))
-        onTrail.insert(ObjectIdentifier(operation))
+        guard walk.path.count == 1 || seenCount < Self.limit else { return walk.goBack() }
+        seenCount += 1
         let diagnosis = Diagnosis(operation)
-        trail.append(Stop(operation: operation, rest: diagnosis.next[...]))
-        for reason in diagnosis.reasons where saysSomething(reason, depth: trail.count) {
-            guard causes.count < Self.causeLimit else {
-                omitted += 1
-                continue
-            }
-            causes.append(Explanation.Cause(path: trail.map(\.operation.label), reason: reason))
+        walk.follow(diagnosis.next)
+        for reason in diagnosis.reasons where saysSomething(reason, depth: walk.path.count) {
+            add(reason, at: walk.path.count - 1)
         }
     }
 
@@ -74,14 +51,18 @@ struct Explainer {
         }
     }
 
-    private mutating func foundCycle(at operation: Operation) {
-        guard let start = trail.firstIndex(where: { $0.operation === operation }) else { return }
+    private mutating func foundCycle(from start: Int) {
+        let names = walk.path[start...].map(\.label)
+        add(.cycle(names + names.prefix(1)), at: start)
+    }
+
+    /// Adds a cause that is about the operation at a place of the path.
+    private mutating func add(_ reason: Reason, at place: Int) {
         guard causes.count < Self.causeLimit else {
             omitted += 1
             return
         }
-        let names = trail[start...].map(\.operation.label) + [operation.label]
-        let path = trail[...start].map(\.operation.label)
-        causes.append(Explanation.Cause(path: path, reason: .cycle(names)))
+        causes.append(
+            Explanation.Cause(path: walk.path[...place].map(\.label), reason: reason))
     }
 }

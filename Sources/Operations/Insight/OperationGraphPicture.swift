@@ -126,30 +126,23 @@ public struct OperationGraphPicture: Sendable {
         for edge in edges where counts[edge.from] && counts[edge.to] {
             before[edge.to].append(edge.from)
         }
-        enum Visit { case none, open, done }
-        var visits = [Visit](repeating: .none, count: counts.count)
+        let candidates = counts.indices.filter { counts[$0] }
         var lengths = [Int](repeating: 1, count: counts.count)
         var previous = [Int?](repeating: nil, count: counts.count)
-        for start in counts.indices where counts[start] && visits[start] == .none {
-            visits[start] = .open
-            var trail = [(node: start, rest: before[start][...])]
-            while let last = trail.indices.last {
-                guard let other = trail[last].rest.popFirst() else {
-                    let node = trail.removeLast().node
-                    for other in before[node]
-                    where visits[other] == .done && lengths[other] >= lengths[node] {
-                        lengths[node] = lengths[other] + 1
-                        previous[node] = other
-                    }
-                    visits[node] = .done
-                    continue
+        var walk = DepthFirstWalk(from: candidates, id: \.self)
+        while let step = walk.next() {
+            switch step {
+            case .entered(let node): walk.follow(before[node])
+            case .cycle: break
+            case .left(let node):
+                // An operation may wait for itself.
+                for other in before[node]
+                where other != node && walk.hasLeft(other) && lengths[other] >= lengths[node] {
+                    lengths[node] = lengths[other] + 1
+                    previous[node] = other
                 }
-                guard visits[other] == .none else { continue }
-                visits[other] = .open
-                trail.append((other, before[other][...]))
             }
         }
-        let candidates = counts.indices.filter { counts[$0] }
         guard let end = candidates.max(by: { lengths[$0] < lengths[$1] }) else { return [] }
         return Array(sequence(first: end) { previous[$0] }).reversed()
     }

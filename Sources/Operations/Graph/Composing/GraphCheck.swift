@@ -60,26 +60,20 @@ struct GraphCheck {
 
     private mutating func add(_ part: OperationGraphPart) throws(OperationGraphError) {
         addEdges(of: part)
-        // The members still to be added at each level: of the graph, of a group in it, of a group
-        // in that group, and so on.
-        var trail: [(rest: ArraySlice<Operation>, group: GroupOperation?)] = [
-            (part.operations[...], nil)
-        ]
-        while let last = trail.indices.last {
-            guard let operation = trail[last].rest.popFirst() else {
-                trail.removeLast()
-                continue
-            }
+        // The members still to be added, the next one last, each with the group that contains it.
+        var rest: [(operation: Operation, group: GroupOperation?)] =
+            part.operations.reversed().map { ($0, nil) }
+        while let (operation, group) = rest.popLast() {
             let id = ObjectIdentifier(operation)
             guard isMember.insert(id).inserted else { throw .duplicate(operation.label) }
             // A subclass that keeps its own state may have been started by hand.
             guard operation.status.phase == .created, !operation.isExecuting, !operation.isFinished
             else { throw .alreadyEnqueued(operation.label) }
             members.append(operation)
-            groups[id] = trail[last].group
+            groups[id] = group
             guard let inner = operation as? GroupOperation else { continue }
             addEdges(of: inner.graph.part)
-            trail.append((inner.graph.part.operations[...], inner))
+            rest += inner.graph.part.operations.reversed().map { ($0, inner) }
         }
     }
 
@@ -144,35 +138,16 @@ struct GraphCheck {
     /// Of several operations that could stand first, the cycle begins with the one that was given
     /// first.
     private func firstCycle() -> [Operation]? {
-        var done: Set<Event.ID> = []
-        for operation in members {
-            let end = Event(operation: operation, isStart: false)
-            guard !done.contains(end.id), let cycle = cycle(behind: end, &done) else { continue }
-            // Starts are only steps between operations.
-            return ordered(cycle.filter { !$0.isStart }.map(\.operation))
-        }
-        return nil
-    }
-
-    /// Returns a cycle that can be reached from `first`, in which each event waits for the next.
-    private func cycle(behind first: Event, _ done: inout Set<Event.ID>) -> [Event]? {
-        var trail = [(event: first, rest: predecessors(of: first)[...])]
-        var onTrail: Set<Event.ID> = [first.id]
-        while let last = trail.indices.last {
-            guard let next = trail[last].rest.popFirst() else {
-                let id = trail.removeLast().event.id
-                onTrail.remove(id)
-                done.insert(id)
-                continue
+        let ends = members.map { Event(operation: $0, isStart: false) }
+        var walk = DepthFirstWalk(from: ends, id: \.id)
+        while let step = walk.next() {
+            switch step {
+            case .entered(let event): walk.follow(predecessors(of: event))
+            case .cycle(let start):
+                // Starts are only steps between operations.
+                return ordered(walk.path[start...].filter { !$0.isStart }.map(\.operation))
+            case .left: break
             }
-            let id = next.id
-            if onTrail.contains(id) {
-                let start = trail.firstIndex { $0.event.id == id } ?? 0
-                return trail[start...].map(\.event)
-            }
-            if done.contains(id) { continue }
-            onTrail.insert(id)
-            trail.append((next, predecessors(of: next)[...]))
         }
         return nil
     }
