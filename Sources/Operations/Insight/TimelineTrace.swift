@@ -185,7 +185,7 @@ struct TimelineTrace {
         for (_, event) in raw where event.kind == .waited {
             // The first operation that had the address and began after the wait.
             let indices = byAddress[event.operation] ?? []
-            let place = indices.firstPlace { spans[$0].beginning >= event.second }
+            let place = indices.partitioningIndex { spans[$0].beginning >= event.second }
             waiting.append(
                 Interval(
                     span: place < indices.count ? indices[place] : nil, queue: Int(event.queue),
@@ -197,26 +197,12 @@ struct TimelineTrace {
                 // dependent retained its dependency until then, so no later operation can have had
                 // the address.
                 let indices = byAddress[dependency] ?? []
-                let place = indices.firstPlace {
+                let place = indices.partitioningIndex {
                     spans[$0].beginning > spans[index].beginning
                 }
                 guard place > 0, spans[indices[place - 1]].start > 0 else { continue }
                 flows.append((indices[place - 1], index))
             }
         }
-    }
-}
-
-extension [Int] {
-    /// Returns the position of the first element for which `isBehind` holds.
-    ///
-    /// `isBehind` must hold for all elements after that one.
-    fileprivate func firstPlace(_ isBehind: (Int) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }

@@ -167,36 +167,27 @@ enum TopologicalOrder {
         forward.limit = forward.key(of: low)
         backward.limit = backward.key(of: high)
         var budget = firstBudget
+        var isForward = false
         while true {
-            let backwardEnd = backward.walk(
-                atMost: budget, against: forward.visits, isPatient: isPatient)
-            switch backwardEnd {
-            case .paused: break
+            let end =
+                isForward
+                ? forward.walk(atMost: budget, against: backward.visits, isPatient: isPatient)
+                : backward.walk(atMost: budget, against: forward.visits, isPatient: isPatient)
+            switch end {
+            case .paused:
+                if isForward { budget *= 2 }
+                isForward.toggle()
             case .contended: return contended
             case .met(let inner, let outer):
                 let path = CyclePath(dependency, dependent, inner, outer)
                 return closed(path, purpose, &forward, backward.visits, isPatient)
             case .exhausted:
                 guard let edge = purpose.edge else { return .over(cycle: nil) }
-                guard backward.move(against: forward.visits, isPatient: isPatient) else {
-                    return contended
-                }
-                markChecked(edge, from: dependency, to: dependent)
-                return .over(cycle: nil)
-            }
-            let forwardEnd = forward.walk(
-                atMost: budget, against: backward.visits, isPatient: isPatient)
-            switch forwardEnd {
-            case .paused: budget *= 2
-            case .contended: return contended
-            case .met(let inner, let outer):
-                let path = CyclePath(dependency, dependent, inner, outer)
-                return closed(path, purpose, &forward, backward.visits, isPatient)
-            case .exhausted:
-                guard let edge = purpose.edge else { return .over(cycle: nil) }
-                guard forward.move(against: backward.visits, isPatient: isPatient) else {
-                    return contended
-                }
+                let isMoved =
+                    isForward
+                    ? forward.move(against: backward.visits, isPatient: isPatient)
+                    : backward.move(against: forward.visits, isPatient: isPatient)
+                guard isMoved else { return contended }
                 markChecked(edge, from: dependency, to: dependent)
                 return .over(cycle: nil)
             }
