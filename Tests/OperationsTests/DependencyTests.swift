@@ -150,7 +150,7 @@ struct DependencyTests {
 
     @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
     func randomDependenciesStayInInsertionOrder(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<200 {
             let operation = Operation()
             let others = (0..<12).map { _ in Operation() }

@@ -74,7 +74,7 @@ struct ObservationStressTests {
 
     @Test func randomLifeCyclesAreReportedInOrder() async {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         let queue = OperationQueue()
         for _ in 0..<300 {
             let log = Recorder<String>()

@@ -10,7 +10,7 @@ import Testing
 struct SchedulerPartsTests {
     @Test(arguments: [64, 128, 4_096, 8_192, 1 << 20])
     func bitTreeFindsNearestMembers(capacity: Int) {
-        var random = SeededGenerator(state: UInt64(capacity))
+        var random = SplitMix64(seed: UInt64(capacity))
         var tree = BitTree(capacity: capacity)
         defer { tree.deallocate() }
         var members = Set<Int>()
@@ -181,7 +181,7 @@ struct SchedulerPartsTests {
     /// Compares the results with a search of all paths.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func dependencyIsRefusedExactlyIfItClosesCycle(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         let operations = (0..<40).map { _ in Operation() }
         var reaches = [[Bool]](repeating: .init(repeating: false, count: 40), count: 40)
         for index in 0..<40 { reaches[index][index] = true }
@@ -230,7 +230,7 @@ struct SchedulerPartsTests {
 
     @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
     func ticketListKeepsOrder(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         var list = TicketList<Int>()
         var expected: [(ticket: Int, element: Int)] = []
         for element in 0..<5_000 {

@@ -5,18 +5,7 @@ import TestSupport
 
 @testable import Operations
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
+extension SplitMix64 {
     mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
     mutating func happens(_ one: Int, in many: Int) -> Bool { below(many) < one }
 }
@@ -64,7 +53,7 @@ final class StressGraph: @unchecked Sendable {
                 width == 0 ? OperationQueue.defaultMaxConcurrentOperationCount : width
             return Home(queue: queue, width: width)
         }
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         for index in 0..<count { make(index, &random) }
         references =
             operations.map { Weak(object: $0) } + homes.map { Weak(object: $0.queue) }
@@ -72,7 +61,7 @@ final class StressGraph: @unchecked Sendable {
 
     // MARK: Making
 
-    private func make(_ index: Int, _ random: inout SeededGenerator) {
+    private func make(_ index: Int, _ random: inout SplitMix64) {
         let home = random.below(homes.count)
         homeIndices.append(home)
         let work = self.work(index, home)
@@ -110,13 +99,13 @@ final class StressGraph: @unchecked Sendable {
         operations.append(operation)
     }
 
-    static func priority(_ random: inout SeededGenerator) -> Operation.QueuePriority {
+    static func priority(_ random: inout SplitMix64) -> Operation.QueuePriority {
         Operation.QueuePriority.allCases[random.below(5)]
     }
 
     /// An operation that waits for one created earlier, so that waits agree with dependencies.
     private func waiting(
-        _ index: Int, _ work: @escaping @Sendable () -> Void, _ random: inout SeededGenerator
+        _ index: Int, _ work: @escaping @Sendable () -> Void, _ random: inout SplitMix64
     ) -> Operation {
         // A waiting operation holds its slot. Only a queue without a limit has slots left for the
         // other operations.
@@ -155,7 +144,7 @@ final class StressGraph: @unchecked Sendable {
             ]
             // The disturbances block and spin, and must not use up the threads of tasks.
             for (number, disturbance) in disturbances.enumerated() {
-                let start = SeededGenerator(state: seed &+ UInt64(number + 1) &* 0x1234_5678_9ABC)
+                let start = SplitMix64(seed: seed &+ UInt64(number + 1) &* 0x1234_5678_9ABC)
                 group.addTask { await onThread { disturbance(start) } }
             }
             for part in 0..<3 {
@@ -174,7 +163,7 @@ final class StressGraph: @unchecked Sendable {
 
     /// Adds operations one by one and in bulk, in any order.
     private func add(part: Int, of parts: Int) {
-        var random = SeededGenerator(state: seed ^ UInt64(part))
+        var random = SplitMix64(seed: seed ^ UInt64(part))
         var rest = operations.indices.filter { $0 % parts == part }.shuffled(using: &random)
         if hasBarriers { rest = part == 0 ? operations.indices.reversed() : [] }
         var added = [[Operation]](repeating: [], count: homes.count)
@@ -209,7 +198,7 @@ final class StressGraph: @unchecked Sendable {
         }
     }
 
-    private func disturbCancels(_ start: SeededGenerator) {
+    private func disturbCancels(_ start: SplitMix64) {
         var random = start
         for _ in 0..<(traces.count / 20) {
             let index = random.below(traces.count)
@@ -228,7 +217,7 @@ final class StressGraph: @unchecked Sendable {
         homes[home].queue.cancelAllOperations()
     }
 
-    private func disturbQueues(_ start: SeededGenerator) {
+    private func disturbQueues(_ start: SplitMix64) {
         var random = start
         for _ in 0..<(traces.count / 10) {
             let home = homes[random.below(homes.count)]
@@ -242,7 +231,7 @@ final class StressGraph: @unchecked Sendable {
         for home in homes { home.queue.isSuspended = false }
     }
 
-    private func disturbPriorities(_ start: SeededGenerator) {
+    private func disturbPriorities(_ start: SplitMix64) {
         var random = start
         for _ in 0..<(traces.count / 2) {
             operations[random.below(traces.count)].queuePriority = Self.priority(&random)
@@ -251,7 +240,7 @@ final class StressGraph: @unchecked Sendable {
 
     /// Adds late edges, in the order in which the operations were created, and edges to operations
     /// that are never enqueued.
-    private func disturbEdges(_ start: SeededGenerator) {
+    private func disturbEdges(_ start: SplitMix64) {
         var random = start
         var dropped: [Operation] = []
         for _ in 0..<(traces.count / 2) {
@@ -279,7 +268,7 @@ final class StressGraph: @unchecked Sendable {
         }
     }
 
-    private func wait(_ start: SeededGenerator) {
+    private func wait(_ start: SplitMix64) {
         var random = start
         for _ in 0..<10 {
             let index = random.below(traces.count)
@@ -289,7 +278,7 @@ final class StressGraph: @unchecked Sendable {
     }
 
     private func waitInTask() async {
-        var random = SeededGenerator(state: ~seed)
+        var random = SplitMix64(seed: ~seed)
         for _ in 0..<10 {
             let index = random.below(traces.count)
             await operations[index].waitUntilFinished()

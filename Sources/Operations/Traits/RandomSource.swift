@@ -32,7 +32,7 @@ package final class RandomSource: Sendable {
 /// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 ///
 /// Implemented here, so that a seed means the same with every version of Swift.
-package struct SplitMix64: Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }

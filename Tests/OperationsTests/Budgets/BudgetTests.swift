@@ -164,7 +164,7 @@ struct BudgetTests {
     @Test func severalBudgetsDoNotDeadlock() async {
         let budgets = (0..<3).map { ConcurrencyBudget(2, name: "\($0)") }
         let queues = (0..<3).map { _ in OperationQueue() }
-        var random = SeededGenerator(state: 5)
+        var random = SplitMix64(seed: 5)
         let runs = Tally()
         for index in 0..<900 {
             let (a, b) = (random.below(3), random.below(3))
@@ -299,7 +299,7 @@ struct BudgetTests {
     /// Compares the queue with a sorted array.
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func permitQueueKeepsOrder(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         var permitQueue = PermitQueue<Int>()
         var model: [Int] = []
         var outside = Array((0..<400).reversed())

@@ -168,7 +168,7 @@ struct CheckedContractTests {
         "O18: of random edges, only those that close a cycle are rejected",
         arguments: contractSeeds)
     func onlyEdgesThatCloseACycleAreRejected(seed: UInt64) async throws {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<20 {
             let operations = (0..<20).map { named("\($0)") }
             /// `reaches[a]` contains all operations that `a` waits for, and `a` itself.

@@ -142,7 +142,7 @@ struct DependencyContractTests {
         "O9, O13, O16, B1: after random changes, isReady agrees with a simple model",
         arguments: contractSeeds)
     func randomChangesAgreeWithTheModel(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<100 {
             let operations = (0..<12).map { _ in Operation() }
             var edges: [Set<Int>] = Array(repeating: [], count: 12)
@@ -186,7 +186,7 @@ struct DependencyContractTests {
         "O13, O16, B1: random changes in a suspended queue are honoured when the queue resumes",
         arguments: contractSeeds)
     func randomChangesInAQueueAreHonoured(seed: UInt64) async {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<50 {
             let queue = suspendedQueue()
             let order = Recorder<Int>()

@@ -58,7 +58,7 @@ struct MemoryContractTests {
         let releases = Tally()
         let count = 1_000_000 / slowness
         await onThread(stackSize: Self.smallStack) {
-            var random = SeededGenerator(state: seed)
+            var random = SplitMix64(seed: seed)
             var operations: [Operation] = []
             operations.reserveCapacity(count)
             for index in 0..<count {

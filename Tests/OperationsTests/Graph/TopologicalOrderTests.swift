@@ -110,7 +110,7 @@ struct TopologicalOrderTests {
     func foundCyclesMatchModel(seed: UInt64) async {
         await #expect(processExitsWith: .success) { [seed] in
             let cycles = Self.recordCycles()
-            var random = SeededGenerator(state: seed)
+            var random = SplitMix64(seed: seed)
             for _ in 0..<40 {
                 var model = GraphModel(size: 12)
                 for _ in 0..<80 {
@@ -156,29 +156,41 @@ struct TopologicalOrderTests {
         }
     }
 
+    /// Calls `link` for random pairs of operations, `count` times on each thread.
+    private static func linkAtRandom(
+        _ operations: [Operation], on threads: Int, count: Int, seed: UInt64,
+        _ link: @escaping @Sendable (Operation, Operation, inout SplitMix64) -> Void
+    ) async {
+        let arrived = Tally()
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<threads {
+                group.addTask {
+                    await onThread {
+                        var random = SplitMix64(seed: seed &+ UInt64(thread))
+                        arrived.meet(threads, 0)
+                        for _ in 0..<count {
+                            let dependent = random.below(operations.count)
+                            let dependency = random.below(operations.count)
+                            guard dependent != dependency else { continue }
+                            link(operations[dependent], operations[dependency], &random)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test(arguments: contractSeeds, [2, 3, 5])
     func concurrentLinkingAcceptsNoCycle(seed: UInt64, threads: Int) async {
         for round in 0..<max(1, 60 / slowness) {
             let operations = (0..<24).map { named("\($0)") }
-            let arrived = Tally()
-            await withTaskGroup(of: Void.self) { group in
-                for thread in 0..<threads {
-                    group.addTask {
-                        await onThread {
-                            var random = SeededGenerator(
-                                state: seed &+ UInt64(round * 16 + thread))
-                            arrived.meet(threads, 0)
-                            for _ in 0..<200 {
-                                let (from, to) = (random.below(24), random.below(24))
-                                if from == to { continue }
-                                if random.happens(1, in: 3) {
-                                    operations[from].removeDependency(operations[to])
-                                } else {
-                                    try? operations[from].addDependencyChecked(operations[to])
-                                }
-                            }
-                        }
-                    }
+            await Self.linkAtRandom(
+                operations, on: threads, count: 200, seed: seed &+ UInt64(round * 16)
+            ) { dependent, dependency, random in
+                if random.happens(1, in: 3) {
+                    dependent.removeDependency(dependency)
+                } else {
+                    try? dependent.addDependencyChecked(dependency)
                 }
             }
             let model = GraphModel(of: operations)
@@ -196,23 +208,9 @@ struct TopologicalOrderTests {
             for round in 0..<max(1, 100 / slowness) {
                 let cycles = Self.recordCycles()
                 let operations = (0..<16).map { named("\($0)") }
-                let arrived = Tally()
-                await withTaskGroup(of: Void.self) { group in
-                    for thread in 0..<threads {
-                        group.addTask {
-                            await onThread {
-                                var random = SeededGenerator(
-                                    state: seed &+ UInt64(round * 16 + thread))
-                                arrived.meet(threads, 0)
-                                for _ in 0..<40 / threads {
-                                    let (from, to) = (random.below(16), random.below(16))
-                                    if from == to { continue }
-                                    operations[from].addDependency(operations[to])
-                                }
-                            }
-                        }
-                    }
-                }
+                await Self.linkAtRandom(
+                    operations, on: threads, count: 40 / threads, seed: seed &+ UInt64(round * 16)
+                ) { dependent, dependency, _ in dependent.addDependency(dependency) }
                 var model = GraphModel(of: operations)
                 for cycle in cycles.events {
                     #expect(model.has(cycle), "seed \(seed): \(cycle)")
@@ -279,7 +277,7 @@ struct TopologicalOrderTests {
         case chain, tree, random, layers
 
         /// Pairs of dependent and dependency, as positions in an order that all pairs agree with.
-        func edges(_ count: Int, _ random: inout SeededGenerator) -> [(Int, Int)] {
+        func edges(_ count: Int, _ random: inout SplitMix64) -> [(Int, Int)] {
             switch self {
             case .chain: (1..<count).map { ($0, $0 - 1) }
             case .tree: (1..<count).map { ($0, ($0 - 1) / 2) }
@@ -295,7 +293,7 @@ struct TopologicalOrderTests {
 
     @Test(arguments: Shape.allCases, contractSeeds.prefix(1))
     func searchCostOfEdgeIsBounded(shape: Shape, seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         let count = 20_000
         let edges = shape.edges(count, &random)
         let shuffled = edges.shuffled(using: &random)

@@ -368,7 +368,7 @@ struct TimelineTests {
         #expect(timeline.eventCount + timeline.droppedEventCount == 100)
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.runs.count == timeline.eventCount)
-        let dropped = trace.json["otherData"]?["droppedEvents"]?.string
+        let dropped = trace.otherData["droppedEvents"]
         #expect(dropped == "\(timeline.droppedEventCount)")
         #expect(trace.events.contains { $0.name.contains("events were dropped") })
     }

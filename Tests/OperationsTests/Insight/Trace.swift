@@ -1,213 +1,46 @@
-/// A JSON value, parsed strictly by RFC 8259.
-indirect enum JSON: Equatable {
-    case object([String: JSON])
-    case array([JSON])
-    case string(String)
-    case number(Double)
-    case bool(Bool)
-    case null
-
-    struct Malformed: Error, CustomStringConvertible {
-        let offset: Int
-        let description: String
-    }
-
-    init(parsing text: String) throws {
-        var parser = Parser(bytes: Array(text.utf8))
-        self = try parser.document()
-    }
-
-    subscript(key: String) -> JSON? {
-        if case .object(let members) = self { members[key] } else { nil }
-    }
-
-    var string: String? { if case .string(let string) = self { string } else { nil } }
-    var number: Double? { if case .number(let number) = self { number } else { nil } }
-    var array: [JSON]? { if case .array(let array) = self { array } else { nil } }
-
-    private struct Parser {
-        let bytes: [UInt8]
-        var offset = 0
-
-        func malformed(_ problem: String) -> Malformed {
-            Malformed(offset: offset, description: problem)
-        }
-
-        var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
-
-        mutating func document() throws -> JSON {
-            let value = try value()
-            skipSpace()
-            guard offset == bytes.count else { throw malformed("text after the value") }
-            return value
-        }
-
-        mutating func skipSpace() {
-            while let next, [0x20, 0x09, 0x0A, 0x0D].contains(next) { offset += 1 }
-        }
-
-        mutating func take(_ text: StaticString) throws {
-            for byte in "\(text)".utf8 {
-                guard next == byte else { throw malformed("\(text) expected") }
-                offset += 1
-            }
-        }
-
-        mutating func takeIf(_ byte: Unicode.Scalar) -> Bool {
-            guard next == UInt8(ascii: byte) else { return false }
-            offset += 1
-            return true
-        }
-
-        mutating func value() throws -> JSON {
-            skipSpace()
-            switch next {
-            case UInt8(ascii: "{"): return try object()
-            case UInt8(ascii: "["): return try list()
-            case UInt8(ascii: "\""): return .string(try string())
-            case UInt8(ascii: "t"):
-                try take("true")
-                return .bool(true)
-            case UInt8(ascii: "f"):
-                try take("false")
-                return .bool(false)
-            case UInt8(ascii: "n"):
-                try take("null")
-                return .null
-            default: return .number(try number())
-            }
-        }
-
-        mutating func object() throws -> JSON {
-            try take("{")
-            var members: [String: JSON] = [:]
-            skipSpace()
-            if takeIf("}") { return .object(members) }
-            repeat {
-                skipSpace()
-                let key = try string()
-                skipSpace()
-                try take(":")
-                guard members.updateValue(try value(), forKey: key) == nil else {
-                    throw malformed("duplicate key \(key)")
-                }
-                skipSpace()
-            } while takeIf(",")
-            try take("}")
-            return .object(members)
-        }
-
-        mutating func list() throws -> JSON {
-            try take("[")
-            var values: [JSON] = []
-            skipSpace()
-            if takeIf("]") { return .array(values) }
-            repeat {
-                values.append(try value())
-                skipSpace()
-            } while takeIf(",")
-            try take("]")
-            return .array(values)
-        }
-
-        mutating func number() throws -> Double {
-            let start = offset
-            _ = takeIf("-")
-            let first = offset
-            try digits()
-            if bytes[first] == UInt8(ascii: "0"), offset > first + 1 {
-                throw malformed("leading zero")
-            }
-            if takeIf(".") { try digits() }
-            if takeIf("e") || takeIf("E") {
-                _ = takeIf("+") || takeIf("-")
-                try digits()
-            }
-            guard let number = Double(String(decoding: bytes[start..<offset], as: UTF8.self)) else {
-                throw malformed("number expected")
-            }
-            return number
-        }
-
-        mutating func digits() throws {
-            let start = offset
-            while let next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next) { offset += 1 }
-            if offset == start { throw malformed("digit expected") }
-        }
-
-        mutating func string() throws -> String {
-            try take("\"")
-            var text: [UInt8] = []
-            while let byte = next {
-                offset += 1
-                switch byte {
-                case UInt8(ascii: "\""):
-                    guard let string = String(validating: text, as: UTF8.self) else {
-                        throw malformed("not UTF-8")
-                    }
-                    return string
-                case UInt8(ascii: "\\"): text += Array(try escape().utf8)
-                case 0..<0x20: throw malformed("control character in a string")
-                default: text.append(byte)
-                }
-            }
-            throw malformed("unterminated string")
-        }
-
-        mutating func escape() throws -> String {
-            guard let byte = next else { throw malformed("unterminated string") }
-            offset += 1
-            switch byte {
-            case UInt8(ascii: "\""): return "\""
-            case UInt8(ascii: "\\"): return "\\"
-            case UInt8(ascii: "/"): return "/"
-            case UInt8(ascii: "n"): return "\n"
-            case UInt8(ascii: "r"): return "\r"
-            case UInt8(ascii: "t"): return "\t"
-            case UInt8(ascii: "b"): return "\u{8}"
-            case UInt8(ascii: "f"): return "\u{c}"
-            case UInt8(ascii: "u"):
-                guard offset + 4 <= bytes.count,
-                    let value = UInt32(
-                        String(decoding: bytes[offset..<offset + 4], as: UTF8.self), radix: 16),
-                    let scalar = Unicode.Scalar(value)
-                else { throw malformed("not a Unicode scalar") }
-                offset += 4
-                return String(Character(scalar))
-            default: throw malformed("unknown escape")
-            }
-        }
-    }
-}
+import struct Foundation.Data
+import class Foundation.JSONDecoder
 
 /// A trace as a viewer reads it. Fails where a viewer would fail.
 struct Trace {
     struct Event {
-        let json: JSON
-        var phase: String { json["ph"]?.string ?? "" }
-        var name: String { json["name"]?.string ?? "" }
-        var category: String { json["cat"]?.string ?? "" }
-        var process: Double { json["pid"]?.number ?? -1 }
-        var thread: Double { json["tid"]?.number ?? -1 }
-        /// Asynchronous slices have ids that are local to their process.
-        var id: Double {
-            json["id"]?.number ?? json["id2"]?["local"]?.string.flatMap { Double($0) } ?? -1
-        }
-        var start: Double { json["ts"]?.number ?? -1 }
-        var duration: Double { json["dur"]?.number ?? 0 }
+        let phase: String
+        let name: String
+        let category: String
+        let process: Double
+        let thread: Double
+        let id: Double
+        let start: Double
+        let duration: Double
+        fileprivate let arguments: [String: Argument]
+        fileprivate var laterEnd: Double?
+
         /// The end of a slice that is written as two events is that of the second event.
         var end: Double { laterEnd ?? start + duration }
-        fileprivate var laterEnd: Double?
-        func argument(_ name: String) -> String? { json["args"]?[name]?.string }
+        func argument(_ name: String) -> String? { arguments[name]?.text }
     }
 
-    let json: JSON
+    /// An argument of an event; only texts are compared.
+    fileprivate struct Argument: Decodable {
+        let text: String?
+
+        init(from decoder: any Decoder) throws {
+            text = try? decoder.singleValueContainer().decode(String.self)
+        }
+    }
+
     let events: [Event]
+    let otherData: [String: String]
 
     init(_ text: String) throws {
-        json = try JSON(parsing: text)
-        events = (json["traceEvents"]?.array ?? []).map { Event(json: $0) }
+        let document = try JSONDecoder().decode(Document.self, from: Data(text.utf8))
+        (events, otherData) = (document.traceEvents, document.otherData)
         (slices, arrows, problems) = Self.replay(events)
+    }
+
+    private struct Document: Decodable {
+        let traceEvents: [Event]
+        let otherData: [String: String]
     }
 
     /// Slices on tracks of threads.
@@ -272,9 +105,9 @@ struct Trace {
         }
         for event in inTime.map(\.element) {
             let (thread, isNamed) = (event.thread, !event.name.isEmpty)
-            if !isNamed { problems.append("no name: \(event.json)") }
-            if event.process < 0 || thread < 0 { problems.append("no track: \(event.json)") }
-            if event.phase != "M", event.start < 0 { problems.append("no time: \(event.json)") }
+            if !isNamed { problems.append("no name: \(event)") }
+            if event.process < 0 || thread < 0 { problems.append("no track: \(event)") }
+            if event.phase != "M", event.start < 0 { problems.append("no time: \(event)") }
             switch event.phase {
             case "M":
                 if event.name == "thread_name", !tracks.insert(thread).inserted {
@@ -334,5 +167,37 @@ struct Trace {
         let unended = asynchronous.count + arrowStarts.count
         if unended > 0 { problems.append("\(unended) asynchronous slices or arrows do not end") }
         return (slices, arrows, problems)
+    }
+}
+
+extension Trace.Event: Decodable {
+    private enum Key: String, CodingKey {
+        case ph, name, cat, pid, tid, id, id2, local, ts, dur, args
+    }
+
+    init(from decoder: any Decoder) throws {
+        let event = try decoder.container(keyedBy: Key.self)
+        func text(_ key: Key) throws -> String {
+            try event.decodeIfPresent(String.self, forKey: key) ?? ""
+        }
+        func number(_ key: Key) throws -> Double? {
+            try event.decodeIfPresent(Double.self, forKey: key)
+        }
+        phase = try text(.ph)
+        name = try text(.name)
+        category = try text(.cat)
+        process = try number(.pid) ?? -1
+        thread = try number(.tid) ?? -1
+        start = try number(.ts) ?? -1
+        duration = try number(.dur) ?? 0
+        // Asynchronous slices have ids that are local to their process.
+        if event.contains(.id2) {
+            let local = try event.nestedContainer(keyedBy: Key.self, forKey: .id2)
+            id = Double(try local.decode(String.self, forKey: .local)) ?? -1
+        } else {
+            id = try number(.id) ?? -1
+        }
+        arguments =
+            try event.decodeIfPresent([String: Trace.Argument].self, forKey: .args) ?? [:]
     }
 }

@@ -16,7 +16,7 @@ struct OrderModelTests {
     }
 
     private struct Run {
-        var random: SeededGenerator
+        var random: SplitMix64
         let steps = StepQueue()
         let recorder = Recorder<Int>()
         var model = OrderModel()
@@ -25,7 +25,7 @@ struct OrderModelTests {
         var keys: [Int: Operation] = [:]
         var seen = 0
 
-        init(seed: UInt64) { random = SeededGenerator(state: seed) }
+        init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
         mutating func pick(_ numbers: some Collection<Int>) -> Int? {
             let sorted = numbers.sorted()

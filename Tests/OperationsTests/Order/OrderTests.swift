@@ -27,7 +27,7 @@ struct OrderTests {
         let queue = serialQueue()
         queue.order = .fifo
         let recorder = Recorder<Int>()
-        var random = SeededGenerator(state: 1)
+        var random = SplitMix64(seed: 1)
         for number in 0..<count {
             let operation = BlockOperation { recorder.record(number) }
             operation.queuePriority = .init(lane: random.below(5))
@@ -150,7 +150,7 @@ struct OrderTests {
         queue.order = .fifo
         let others = OperationQueue()
         let recorder = Recorder<Int>()
-        var random = SeededGenerator(state: 2)
+        var random = SplitMix64(seed: 2)
         var cancelled: [Operation] = []
         for number in 0..<count {
             let operation = BlockOperation { recorder.record(number) }
@@ -182,7 +182,7 @@ struct OrderTests {
         queue.maxConcurrentOperationCount = 1
         queue.order = .lifo
         let recorder = Recorder<Int>()
-        var random = SeededGenerator(state: 3)
+        var random = SplitMix64(seed: 3)
         var added: [(number: Int, lane: Int)] = []
         for number in 0..<count {
             let operation = BlockOperation { recorder.record(number) }

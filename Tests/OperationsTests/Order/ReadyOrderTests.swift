@@ -68,7 +68,7 @@ struct ReadyOrderTests {
     /// The keys never change, and their order is that of the levels at any later time.
     @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
     func keysAreInTheOrderOfTheLevelsAtAnyTime(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         for round in 0..<2_000 {
             let isReversed = random.happens(1, in: 2)
             var model = AgeingModel(span: Int64(1 + random.below(40)), isReversed: isReversed)
@@ -93,7 +93,7 @@ struct ReadyOrderTests {
     /// Behind barriers, with deadlines and changed priorities, and while the ring moves them.
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4...UInt64.max)], [false, true])
     func theFirstOperationIsTheOneWithTheHighestLevel(seed: UInt64, isReversed: Bool) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         var run = AgeingRun(span: Int64(1 + random.below(40)), isReversed: isReversed)
         for event in 0..<3_000 {
             run.disturb(&random)
@@ -168,7 +168,7 @@ private struct AgeingRun {
 
     mutating func first() -> Int? { heaps.first(upTo: (model.barriers.first ?? .max) - 1)?.place }
 
-    mutating func disturb(_ random: inout SeededGenerator) {
+    mutating func disturb(_ random: inout SplitMix64) {
         let index = model.items.isEmpty ? nil : random.below(model.items.count)
         switch random.below(16) {
         case 0..<4: add(lane: random.below(5), isReady: random.happens(3, in: 4))

@@ -15,7 +15,7 @@ struct ConditionStressTests {
         let edges: [[(Int, DependencyCondition)]]
         let queues = [OperationQueue(), serialQueue(), OperationQueue()]
 
-        init(_ random: inout SeededGenerator, count: Int) {
+        init(_ random: inout SplitMix64, count: Int) {
             let ran = (0..<count).map { _ in Tally() }
             let operations: [Operation] = (0..<count).map { index in
                 let (fails, counter) = (random.happens(1, in: 5), ran[index])
@@ -70,7 +70,7 @@ struct ConditionStressTests {
         var system = SystemRandomNumberGenerator()
         for round in 0..<max(2, 60 / slowness) {
             let seed = round < 2 ? UInt64(round + 1) : system.next()
-            var random = SeededGenerator(state: seed)
+            var random = SplitMix64(seed: seed)
             let graph = Round(&random, count: 300)
             let (operations, queues) = (graph.operations, graph.queues)
             let disturbs = random.happens(2, in: 3)
@@ -92,7 +92,7 @@ struct ConditionStressTests {
                 }
                 for seed in [seeds.0, seeds.1] where disturbs {
                     group.addTask {
-                        var random = SeededGenerator(state: seed)
+                        var random = SplitMix64(seed: seed)
                         for _ in 0..<20 {
                             let operation = operations[random.below(operations.count)]
                             operation.cancel(

@@ -13,7 +13,7 @@ struct QualityMarksTests {
 
     @Test(arguments: 0..<20)
     func theyPromoteAsIfEachOperationHadBeenTold(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         var marks = QualityMarks()
         var items: [Item] = []
         var tail = 0

@@ -284,7 +284,7 @@ struct UrgencyTests {
 
     @Test func theMostUrgentOfThoseThatWereGrantedUnitsGoesFirst() throws {
         for seed in 1...50 as ClosedRange<UInt64> {
-            var random = SeededGenerator(state: seed)
+            var random = SplitMix64(seed: seed)
             var granted = AdmittedOperations()
             var model: [(operation: Operation, urgency: Urgency)] = []
             for _ in 0..<300 {

@@ -64,7 +64,7 @@ private final class TraitStress: Sendable {
 
     func run() async {
         print("traits, seed \(seed)")
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(seed: seed)
         var traces: [Trace] = []
         var operations: [Operation] = []
         for index in 0..<300 {
@@ -120,7 +120,7 @@ private final class TraitStress: Sendable {
         #expect(await clock.becomesQuiet(), "seed \(seed): timers remain")
     }
 
-    private func disturb(_ operations: [Operation], _ random: inout SeededGenerator) {
+    private func disturb(_ operations: [Operation], _ random: inout SplitMix64) {
         let victim = operations[random.below(operations.count)]
         switch random.below(20) {
         case 0, 1: victim.cancel()
@@ -134,7 +134,7 @@ private final class TraitStress: Sendable {
         }
     }
 
-    private func make(_ index: Int, _ random: inout SeededGenerator) -> (Operation, Trace) {
+    private func make(_ index: Int, _ random: inout SplitMix64) -> (Operation, Trace) {
         let place = index % queues.count
         let limit = random.happens(1, in: 2) ? random.below(4) : 0
         let trace = Trace(limit: limit)

@@ -1,3 +1,4 @@
+import Operations
 import PhotoPipeline
 import TestSupport
 import Testing
@@ -18,22 +19,6 @@ import Testing
     }
 }
 
-/// A generator that returns the same numbers for the same seed (SplitMix64, by Steele, Lea and
-/// Flood).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// Generates random events of a page and its queues, and checks the resulting actions.
 private struct RandomHistory {
     enum Event {
@@ -45,7 +30,7 @@ private struct RandomHistory {
 
     struct Attempt { let row: Int, generation: Generation }
 
-    private var random: SeededGenerator
+    private var random: SplitMix64
     private let list: ControllerHarness
 
     // The model: the phase, the viewport, and the state of each row.
@@ -62,7 +47,7 @@ private struct RandomHistory {
     private(set) var startCount = 0
 
     init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+        random = SplitMix64(seed: seed)
         let count = Int.random(in: 1...300, using: &random)
         list = ControllerHarness(photoCount: count)
         states = Array(repeating: .new, count: count)
