@@ -22,6 +22,16 @@ struct ServerLimitTests {
         return limits
     }
 
+    /// Runs a gallery with one limit changed.
+    private func withLimit<Value>(
+        _ limit: WritableKeyPath<GalleryLimits, Value>, _ value: Value,
+        _ body: (Gallery) async throws -> Void
+    ) async throws {
+        var limits = Self.limits
+        limits[keyPath: limit] = value
+        try await withGallery(limits: limits, body)
+    }
+
     private func head(_ request: String, port: Int, _ fields: String...) -> String {
         ([request + " HTTP/1.1", "Host: localhost:\(port)"] + fields).joined(separator: "\r\n")
             + "\r\n\r\n"
@@ -30,17 +40,13 @@ struct ServerLimitTests {
     // MARK: Time
 
     @Test func silentConnectionIsClosed() async throws {
-        var limits = Self.limits
-        limits.firstRequestTime = .milliseconds(300)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.firstRequestTime, .milliseconds(300)) { gallery in
             #expect(await RawClient(port: gallery.port).isClosedByServer())
         }
     }
 
     @Test func incompleteRequestIsClosedDespiteNewBytes() async throws {
-        var limits = Self.limits
-        limits.firstRequestTime = .milliseconds(500)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.firstRequestTime, .milliseconds(500)) { gallery in
             let client = RawClient(port: gallery.port)
             client.send("GET / HTTP/1.1\r\nX-Slow: ")
             await client.drip("a", every: 20)
@@ -49,9 +55,7 @@ struct ServerLimitTests {
     }
 
     @Test func idleConnectionIsClosedAfterResponse() async throws {
-        var limits = Self.limits
-        limits.idleTime = .milliseconds(300)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.idleTime, .milliseconds(300)) { gallery in
             let client = RawClient(port: gallery.port)
             client.send(head("GET /nothing", port: gallery.port))
             let answer = await client.read()
@@ -60,9 +64,7 @@ struct ServerLimitTests {
     }
 
     @Test func slowRequestBodyIsClosed() async throws {
-        var limits = Self.limits
-        limits.bodyTime = .milliseconds(500)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.bodyTime, .milliseconds(500)) { gallery in
             let client = RawClient(port: gallery.port)
             client.send(
                 head(
@@ -74,9 +76,7 @@ struct ServerLimitTests {
     }
 
     @Test func bodyOfRejectedRequestIsNotReadForever() async throws {
-        var limits = Self.limits
-        limits.bodyTime = .milliseconds(500)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.bodyTime, .milliseconds(500)) { gallery in
             let client = RawClient(port: gallery.port)
             client.send(head("POST /nothing", port: gallery.port, "Content-Length: 1000000000"))
             #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
@@ -94,9 +94,7 @@ struct ServerLimitTests {
 
     /// The buffers of the connection are full after some megabytes.
     @Test func clientThatDoesNotReadIsDisconnected() async throws {
-        var limits = Self.limits
-        limits.writeTime = .milliseconds(500)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.writeTime, .milliseconds(500)) { gallery in
             let client = RawClient(port: gallery.port, receiveBuffer: 4_096)
             let request = head("GET /app.js", port: gallery.port)
             // Sends without pause, and reads no response until the server has closed the
@@ -110,9 +108,7 @@ struct ServerLimitTests {
     }
 
     @Test func halfClosedConnectionIsClosed() async throws {
-        var limits = Self.limits
-        limits.closeTime = .milliseconds(300)
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.closeTime, .milliseconds(300)) { gallery in
             let client = RawClient(port: gallery.port)
             client.send(head("GET /nothing", port: gallery.port, "Connection: close"))
             #expect(await client.isClosedByServer())
@@ -140,9 +136,7 @@ struct ServerLimitTests {
     /// The system accepts some connections before the server checks the limit, so the test opens
     /// more connections than the limit.
     @Test func connectionsBeyondLimitWait() async throws {
-        var limits = Self.limits
-        limits.connections = 10
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.connections, 10) { gallery in
             var silent = (0..<40).map { _ in RawClient(port: gallery.port) }
             let client = RawClient(port: gallery.port)
             client.send(head("GET /nothing", port: gallery.port))
@@ -165,9 +159,7 @@ struct ServerLimitTests {
     }
 
     @Test func streamsPerPageAreLimited() async throws {
-        var limits = Self.limits
-        limits.streamsPerPage = 2
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.streamsPerPage, 2) { gallery in
             let pages = gallery.server.pages
             let id = try #require(PageID(Self.page))
             _ = try await pages.streamOpened(id)
@@ -182,9 +174,7 @@ struct ServerLimitTests {
     }
 
     @Test func totalStreamsAndPagesAreLimited() async throws {
-        var limits = Self.limits
-        limits.streams = 3
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.streams, 3) { gallery in
             var open: [RawClient] = []
             for index in 0..<3 {
                 let (client, head) = await stream(gallery, page: name(index))
@@ -195,9 +185,7 @@ struct ServerLimitTests {
             #expect(refused.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
             withExtendedLifetime(open) {}
         }
-        limits = Self.limits
-        limits.pages = 2
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.pages, 2) { gallery in
             let open = [
                 await stream(gallery, page: name(0)), await stream(gallery, page: name(1)),
             ]
@@ -240,9 +228,7 @@ struct ServerLimitTests {
     }
 
     @Test func largeViewportIsReducedToMiddleRows() async throws {
-        var limits = Self.limits
-        limits.visibleRows = 3
-        try await withGallery(limits: limits) { gallery in
+        try await withLimit(\.visibleRows, 3) { gallery in
             let (client, _) = await stream(gallery, page: Self.page)
             let report =
                 #"{"page":"\#(Self.page)","first":0,"last":200,"phase":"settled","sequence":1}"#

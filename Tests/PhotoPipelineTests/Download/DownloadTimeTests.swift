@@ -9,92 +9,76 @@ import Testing
 struct DownloadTimeTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 
-    @Test func silentServerTimesOut() async {
+    /// Downloads from a scripted server with one time limit changed. Returns the text, or the reason
+    /// of the failure, and the number of requests.
+    private func download(
+        _ limit: WritableKeyPath<DownloadLimits, Duration>, _ time: Duration, attempts: Int = 1,
+        _ script: @escaping @Sendable (ScriptedOrigin.Connection) -> Void
+    ) async -> (result: String, requestCount: Int) {
         var limits = DownloadLimits.patient
-        limits.firstByteTimeout = .milliseconds(300)
-        await withScriptedOrigin { connection in
-            _ = connection.readHead()
-            connection.waitUntilClosed()
-        } _: { origin in
-            #expect(
-                await downloaded(origin.url, limits: limits)
-                    == "127.0.0.1 did not answer within 0.3 seconds.")
+        limits.attempts = attempts
+        limits[keyPath: limit] = time
+        return await withScriptedOrigin(script) { [limits] origin in
+            (await downloaded(origin.url + "/", limits: limits), origin.requests.count)
         }
     }
 
+    @Test func silentServerTimesOut() async {
+        let (result, _) = await download(\.firstByteTimeout, .milliseconds(300)) { connection in
+            _ = connection.readHead()
+            connection.waitUntilClosed()
+        }
+        #expect(result == "127.0.0.1 did not answer within 0.3 seconds.")
+    }
+
     @Test func interimResponsesDoNotExtendTimeout() async {
-        var limits = DownloadLimits.patient
-        limits.firstByteTimeout = .milliseconds(500)
-        await withScriptedOrigin { connection in
+        let (result, _) = await download(\.firstByteTimeout, .milliseconds(500)) { connection in
             _ = connection.readHead()
             while connection.send("HTTP/1.1 103 Early Hints\r\n\r\n"),
                 connection.pause(milliseconds: 20)
             {}
-        } _: { origin in
-            #expect(
-                await downloaded(origin.url, limits: limits)
-                    == "127.0.0.1 did not answer within 0.5 seconds.")
         }
+        #expect(result == "127.0.0.1 did not answer within 0.5 seconds.")
     }
 
     @Test func slowResponseHeadTimesOut() async {
-        var limits = DownloadLimits.patient
-        limits.firstByteTimeout = .milliseconds(500)
-        await withScriptedOrigin { connection in
+        let (result, _) = await download(\.firstByteTimeout, .milliseconds(500)) { connection in
             _ = connection.readHead()
             connection.send("HTTP/1.1 200 OK\r\nX-Long: ")
             while connection.send("a"), connection.pause(milliseconds: 20) {}
-        } _: { origin in
-            #expect(
-                await downloaded(origin.url, limits: limits)
-                    == "127.0.0.1 did not answer within 0.5 seconds.")
         }
+        #expect(result == "127.0.0.1 did not answer within 0.5 seconds.")
     }
 
     @Test func stalledBodyTimesOut() async {
-        var limits = DownloadLimits.patient
-        limits.idleTimeout = .milliseconds(300)
-        await withScriptedOrigin { connection in
+        let (result, _) = await download(\.idleTimeout, .milliseconds(300)) { connection in
             _ = connection.readHead()
             connection.send(Self.head + "ab")
             connection.waitUntilClosed()
-        } _: { origin in
-            #expect(
-                await downloaded(origin.url, limits: limits)
-                    == "127.0.0.1 sent nothing for 0.3 seconds.")
         }
+        #expect(result == "127.0.0.1 sent nothing for 0.3 seconds.")
     }
 
     @Test func totalTimeoutEndsSlowBodyWithoutRetry() async {
-        var limits = DownloadLimits.patient
-        limits.attempts = 3
-        limits.totalTimeout = .seconds(1)
-        await withScriptedOrigin { connection in
+        let (result, requestCount) = await download(\.totalTimeout, .seconds(1), attempts: 3) {
+            connection in
             _ = connection.readHead()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
             while connection.send("a"), connection.pause(milliseconds: 20) {}
-        } _: { origin in
-            #expect(
-                await downloaded(origin.url, limits: limits)
-                    == "The download took longer than 1 second.")
-            #expect(origin.requests.count == 1)
         }
+        #expect(result == "The download took longer than 1 second.")
+        #expect(requestCount == 1)
     }
 
     @Test func redirectsShareTotalTimeout() async {
-        var limits = DownloadLimits.patient
-        limits.totalTimeout = .seconds(1)
-        await withScriptedOrigin { connection in
+        let (result, _) = await download(\.totalTimeout, .seconds(1)) { connection in
             while let head = connection.readHead(), connection.pause(milliseconds: 400) {
                 let target = head.prefix { $0 != "\r" }.split(separator: " ")[1] + "a"
                 connection.send(
                     "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
             }
-        } _: { origin in
-            #expect(
-                await downloaded(origin.url + "/", limits: limits)
-                    == "The download took longer than 1 second.")
         }
+        #expect(result == "The download took longer than 1 second.")
     }
 
     /// Like two pages on one slow host: downloads wait for earlier downloads from the same host.
