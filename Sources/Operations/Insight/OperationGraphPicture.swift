@@ -181,11 +181,8 @@ extension OperationGraphPicture.State {
     var text: String {
         switch self {
         case .notStarted: "in no queue"
-        case .waiting: "waiting"
-        case .ready: "ready"
-        case .executing(let time): time.map { "executing for \($0.text)" } ?? "executing"
-        case .finished: "finished"
-        case .cancelled: "cancelled"
+        case .executing(let time?): "executing for \(time.text)"
+        case .executing, .waiting, .ready, .finished, .cancelled: kind.rawValue
         }
     }
 

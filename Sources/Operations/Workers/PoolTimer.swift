@@ -42,9 +42,6 @@ final class Timekeeper: @unchecked Sendable {
     private let lock = SpinLock()
     private var timers = TimerList<PoolTimer>()
 
-    /// The number of timers that have been neither taken as due nor cancelled.
-    var count: Int { lock.withLock { timers.count } }
-
     /// - Returns: Whether the caller has to wake the monitor thread.
     func add(_ timer: PoolTimer, at moment: UInt64, now: UInt64) -> Bool {
         lock.withLock {

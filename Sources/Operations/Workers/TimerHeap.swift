@@ -29,8 +29,6 @@ struct TimerHeap<Element> {
     private var freeSlots: [Int] = []
     private var lastNumber: UInt64 = 0
 
-    var count: Int { entries.count }
-
     /// The time at which the first element is due.
     var first: UInt64? { entries.first?.moment }
 

@@ -12,8 +12,6 @@ struct TimerList<Element> {
     /// The time at which the monitor thread comes without being woken.
     private var nextVisit = UInt64.max
 
-    var count: Int { heap.count }
-
     /// - Returns: A ticket that identifies the element, and whether the caller has to wake the
     ///   monitor thread.
     mutating func add(

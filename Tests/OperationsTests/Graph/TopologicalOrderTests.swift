@@ -273,6 +273,9 @@ struct TopologicalOrderTests {
 
     // MARK: Search cost
 
+    /// The number of edges that the searches of the calling thread have examined.
+    private static var stepsOfThread: Int { ThreadContext.current.orderSteps }
+
     enum Shape: CaseIterable {
         case chain, tree, random, layers
 
@@ -300,11 +303,11 @@ struct TopologicalOrderTests {
         for order in [Array((0..<count).reversed()), (0..<count).shuffled(using: &random)] {
             for (linked, limit) in [(edges, 1.0), (edges.reversed(), 1), (shuffled, 60)] {
                 let operations = (0..<count).map { _ in Operation() }
-                let before = TopologicalOrder.stepsOfThread
+                let before = Self.stepsOfThread
                 for (dependent, dependency) in linked {
                     operations[order[dependent]].addDependency(operations[order[dependency]])
                 }
-                let steps = Double(TopologicalOrder.stepsOfThread - before) / Double(edges.count)
+                let steps = Double(Self.stepsOfThread - before) / Double(edges.count)
                 #expect(steps <= limit, "\(shape), seed \(seed): \(steps) steps an edge")
             }
         }
@@ -318,7 +321,7 @@ struct TopologicalOrderTests {
         for (next, previous) in zip(all.dropFirst(), all) { next.addDependency(previous) }
         let upper = all[1_000]
         var last = all[999]
-        let before = TopologicalOrder.stepsOfThread
+        let before = Self.stepsOfThread
         var operations = all
         for _ in 0..<count {
             let next = Operation()
@@ -327,7 +330,7 @@ struct TopologicalOrderTests {
             last = next
             operations.append(next)
         }
-        let steps = (TopologicalOrder.stepsOfThread - before) / count
+        let steps = (Self.stepsOfThread - before) / count
         #expect(steps <= 200, "\(steps) steps an edge")
         #expect(operations.allSatisfy { $0.isRankedAboveDependencies })
     }
@@ -336,13 +339,13 @@ struct TopologicalOrderTests {
         let hub = Operation()
         let dependents = (0..<5_000).map { _ in Operation() }
         for dependent in dependents { dependent.addDependency(hub) }
-        let before = TopologicalOrder.stepsOfThread
+        let before = Self.stepsOfThread
         for _ in 0..<1_000 {
             let (first, second) = (Operation(), Operation())
             second.addDependency(first)
             hub.addDependency(second)
         }
-        #expect(TopologicalOrder.stepsOfThread - before <= 20_000)
+        #expect(Self.stepsOfThread - before <= 20_000)
         withExtendedLifetime(dependents) {}
     }
 
@@ -352,10 +355,10 @@ struct TopologicalOrderTests {
             let (a, b) = (Operation(), Operation())
             a.addDependency(b)
             b.addDependency(a)
-            let before = TopologicalOrder.stepsOfThread
+            let before = Self.stepsOfThread
             let others = (0..<1_000).map { _ in Operation() }
             for (next, previous) in zip(others.dropFirst(), others) { next.addDependency(previous) }
-            #expect(TopologicalOrder.stepsOfThread == before)
+            #expect(Self.stepsOfThread == before)
             withExtendedLifetime((a, b)) {}
         }
     }

@@ -37,7 +37,6 @@ struct GraphCheck {
     }
 
     private typealias Error = OperationGraphError
-    private typealias Part = OperationGraphPart
 
     /// The members of the graph and of the groups inside it, each behind its group.
     private var members: [Operation] = []

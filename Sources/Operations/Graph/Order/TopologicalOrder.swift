@@ -58,9 +58,6 @@ enum TopologicalOrder {
         ).exchanged
     }
 
-    /// The number of edges that the searches of the calling thread have examined.
-    package static var stepsOfThread: Int { ThreadContext.current.orderSteps }
-
     // MARK: Searching
 
     /// Finds the place of an unchecked edge in the order, and reports the cycle that the edge
