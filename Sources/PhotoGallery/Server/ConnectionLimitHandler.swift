@@ -89,10 +89,3 @@ final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandle
         timer = nil
     }
 }
-
-extension TimeAmount {
-    init(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}

@@ -138,10 +138,3 @@ final class WebClient: Sendable {
 
     private var tooLarge: DownloadProblem { .tooLarge(limit: limits.maximumBytes) }
 }
-
-extension TimeAmount {
-    init(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        self = .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}
