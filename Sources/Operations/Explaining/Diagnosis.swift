@@ -116,19 +116,19 @@ struct Diagnosis {
     }
 
     private mutating func diagnose(held operation: Operation) {
-        guard let run = operation.attemptController else { return }
-        if let (hold, time) = run.remainingHold {
-            switch hold {
+        guard let controller = operation.attemptController else { return }
+        if let (cause, time) = controller.remainingHold {
+            switch cause {
             case .delay: reasons = [.delayed(time)]
             case .period: reasons = [.waitsForNextRun(time)]
-            case .retry(_, let attempt, let error):
-                let limit = 1 + (run.plan.retry?.limit ?? 0)
+            case .retry(let attempt, let error):
+                let limit = 1 + (controller.plan.retry?.limit ?? 0)
                 reasons = [
                     .waitsBeforeAttempt(attempt, of: limit, time: time, error: "\(error)")
                 ]
             }
         }
-        for shortage in run.permitRequest?.shortages ?? [] {
+        for shortage in controller.permitRequest?.shortages ?? [] {
             let budget = shortage.budget
             reasons.append(
                 budget.isOfKey

@@ -86,11 +86,11 @@ extension Operation {
         } while started == nil
         if let started, started.has(.observed) { notifyObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
-        var attempt: (run: AttemptController, serial: Int)?
+        var attempt: (controller: AttemptController, serial: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-            if let run = existingExtras.attemptController, started?.isStopped == false {
-                attempt = (run, run.beginAttempt())
+            if let controller = existingExtras.attemptController, started?.isStopped == false {
+                attempt = (controller, controller.event { $0.attemptBegan() })
             }
         }
         var observer: (any OperationObserver)?
@@ -100,7 +100,7 @@ extension Operation {
         }
         // The timeout starts after the start was recorded: no observer hears of a timeout before it
         // hears of the start.
-        if let attempt { startTimeout(of: attempt.run, attempt: attempt.serial) }
+        if let attempt { startTimeout(of: attempt.controller, attempt: attempt.serial) }
         context.inside(self, of: queue) {
             if let observer { observer.perform { start() } } else { start() }
         }

@@ -10,8 +10,8 @@ extension Operation {
         checkReadiness()
     }
 
-    private func arrive(_ run: AttemptController, in queue: OperationQueue) {
-        let plan = run.plan
+    private func arrive(_ controller: AttemptController, in queue: OperationQueue) {
+        let plan = controller.plan
         let time = queue.time
         let now = time.now()
         let keys = plan.hasKeys ? queue.keys : nil
@@ -20,63 +20,72 @@ extension Operation {
             enter(keys, plan)
             costs += keys.costs(of: plan)
         }
-        let permitRequest = costs.isEmpty ? nil : PermitRequest(costs, for: self)
-        let isChange = run.arrive(
-            at: now, by: time, random: queue.random, keys: keys, permitRequest: permitRequest)
+        let deadline = plan.deadline.map { now + $0() }
+        let isChange = controller.arrive(
+            .init(
+                time: time, random: queue.random, keys: keys,
+                permitRequest: costs.isEmpty ? nil : PermitRequest(costs, for: self),
+                deadline: deadline, firstTick: now + (plan.delay ?? .zero)))
         guard isChange else {
             if let keys { leave(keys, plan) }
             return
         }
         if let delay = plan.delay, delay > .zero, let change = exchange({ $0.putOnHold() }) {
-            hold(run, run.beginHold(.delay(until: now + delay)), for: delay)
+            let hold = Hold(cause: .delay, end: now + delay)
+            setTimer(of: controller, controller.event { $0.holdBegan(hold) }, after: delay)
             perform(change)
         }
-        if let left = plan.deadline?() {
-            run.setDeadline(now + left)
+        if let deadline {
             // Operations of its priority with a later deadline, or with none, now sort behind it.
-            setDeadline(Int64(clamping: (now + left).wholeNanoseconds))
-            guard left > .zero else { return passDeadline(run) }
-            run.keep(deadlineTimer: time.schedule(after: left) { [self] in passDeadline(run) })
+            setDeadline(Int64(clamping: deadline.wholeNanoseconds))
+            guard deadline > now else { return passDeadline(controller) }
+            controller.keep(
+                deadlineTimer: time.schedule(after: deadline - now) { [self] in
+                    passDeadline(controller)
+                })
         }
     }
 
-    /// Ends the hold when the time is over. The operation is on hold already.
-    private func hold(_ run: AttemptController, _ number: Int, for duration: Duration) {
-        guard duration > .zero else {
-            if run.endHold(number) { releaseHold() }
-            return
+    /// Sets the timer of a hold or of an attempt.
+    private func setTimer(of controller: AttemptController, _ serial: Int, after time: Duration) {
+        let timer = controller.time.schedule(after: time) { [self] in
+            perform(controller.event { $0.timerFired(for: serial) }, controller)
         }
-        let timer = run.time.schedule(after: duration) { [self] in
-            if run.endHold(number) { releaseHold() }
+        controller.keep(timer, for: serial)
+    }
+
+    private func perform(
+        _ action: AttemptController.Attempts.Action, _ controller: AttemptController
+    ) {
+        switch action {
+        case .none: break
+        case .releaseHold: releaseHold()
+        case .expire: expire(controller)
+        case .decide(let timer):
+            timer?.cancel()
+            decide(controller)
+        case .conclude: conclude()
         }
-        run.keep(timer, ofHold: number)
     }
 
     // MARK: Attempts
 
     /// Starts the timer for the timeout of an attempt; a worker is about to call `start()`.
-    final func startTimeout(of run: AttemptController, attempt serial: Int) {
-        guard let timeout = run.plan.timeout else { return }
-        let timer = run.time.schedule(after: timeout) { [self] in
-            expire(run, attempt: serial, after: timeout)
-        }
-        run.keep(timer, ofAttempt: serial)
+    final func startTimeout(of controller: AttemptController, attempt serial: Int) {
+        guard let timeout = controller.plan.timeout else { return }
+        setTimer(of: controller, serial, after: timeout)
     }
 
     /// Ends the operation, or puts it on hold for its next attempt; the body has returned or
     /// thrown.
     final func bodyReturned() {
-        guard let run = attemptController else { return conclude() }
-        switch run.bodyReturned() {
-        case .unplanned: conclude()
-        case .own: decide(run)
-        case .inherited: break
-        }
+        guard let attemptController else { return conclude() }
+        perform(attemptController.event { $0.bodyReturned() }, attemptController)
     }
 
-    private func decide(_ run: AttemptController) {
-        guard run.plan.mayRunAgain else { return conclude() }
-        if holdForNextAttempt(run) { return }
+    private func decide(_ controller: AttemptController) {
+        guard controller.plan.mayRunAgain else { return conclude() }
+        if holdForNextAttempt(controller) { return }
         // The operation counts as one unit, not each of its attempts.
         retainedQueue()?.activeProgress?.completeUnit()
         conclude()
@@ -84,17 +93,17 @@ extension Operation {
 
     /// Puts the operation back into the phase *waiting*, for another attempt; returns false if
     /// there is none.
-    private func holdForNextAttempt(_ run: AttemptController) -> Bool {
+    private func holdForNextAttempt(_ controller: AttemptController) -> Bool {
         guard !status.isStopped, let queue = retainedQueue() else { return false }
         let failure = withExtras { $0.failure }
-        guard let hold = run.hold(after: failure?.error) else { return false }
-        let number = run.beginHold(hold)
+        guard let hold = controller.nextHold(after: failure?.error) else { return false }
+        let serial = controller.event { $0.holdBegan(hold) }
         prepareBodyAgain()
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked with the lock held: `passDeadline` sets the flag first, and fails the
             // operation after that, with this lock held. A failure that came after the decision was
             // not part of it, and stays.
-            guard !run.hasPassedDeadline, extras.failure === failure,
+            guard !controller.hasPassedDeadline, extras.failure === failure,
                 let change = exchange({ $0.attemptEnded() })
             else { return (nil, []) }
             let handlers = extras.cancelHandlers
@@ -105,19 +114,24 @@ extension Operation {
         guard let change else { return false }
         withExtendedLifetime(handlers) {}
         // The operation is on hold: no thread starts it again before this method has set the timer.
-        let delay = max(.zero, hold.end - run.time.now())
+        let delay = max(.zero, hold.end - controller.time.now())
         if queue.isWatched { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
-        run.permitRequest?.release(keepsTicket: false)
+        controller.permitRequest?.release(keepsTicket: false)
         perform(change)
-        self.hold(run, number, for: hold.end - run.time.now())
+        let wait = hold.end - controller.time.now()
+        if wait > .zero {
+            setTimer(of: controller, serial, after: wait)
+        } else {
+            perform(controller.event { $0.timerFired(for: serial) }, controller)
+        }
         return true
     }
 
     // MARK: Running out of time
 
-    private func expire(_ run: AttemptController, attempt serial: Int, after timeout: Duration) {
-        guard run.beginExpiry(ofAttempt: serial) else { return }
+    private func expire(_ controller: AttemptController) {
+        guard let timeout = controller.plan.timeout else { return }
         let error = OperationTimeout(operation: label, duration: timeout)
         fail(error)
         if !status.has(.cancelled) {
@@ -130,18 +144,18 @@ extension Operation {
             markExpired()
             notifyOutOfTime(error)
         }
-        if run.endExpiry() { decide(run) }
+        perform(controller.event { $0.expiryEnded() }, controller)
     }
 
     /// Marks the attempt as expired, which only the body sees as a cancellation.
     final func markExpired() { transition { $0.expired() } }
 
-    private func passDeadline(_ run: AttemptController) {
+    private func passDeadline(_ controller: AttemptController) {
         let state = status
         guard state.phase != .finished else { return }
-        run.recordPassedDeadline()
+        controller.event { $0.deadlinePassed() }
         let error = OperationDeadlineExceeded(
-            operation: label, hasStarted: state.isAtWork || run.hasBegun)
+            operation: label, hasStarted: state.isAtWork || controller.hasBegun)
         fail(error)
         notifyOutOfTime(error)
         note(.failure(error))

@@ -58,7 +58,7 @@ struct OperationOptions: Sendable {
 
     /// Whether the options need an `AttemptController`, because the atomic state alone cannot carry
     /// them out.
-    var needsRun: Bool {
+    var needsController: Bool {
         delay != nil || timeout != nil || deadline != nil || mayRunAgain || joinedKey != nil
             || latestKey != nil || !limits.isEmpty || !costs.isEmpty
     }
@@ -88,10 +88,10 @@ extension Operation {
         for trait in traits { trait.apply(&plan) }
         if let priority = plan.priority { queuePriority = priority }
         if let quality = plan.qualityOfService { qualityOfService = quality }
-        guard plan.needsRun else { return }
-        let run = AttemptController(plan)
+        guard plan.needsController else { return }
+        let controller = AttemptController(plan)
         let previous = withExtras { extras in
-            defer { extras.attemptController = run }
+            defer { extras.attemptController = controller }
             return extras.attemptController
         }
         withExtendedLifetime(previous) {}

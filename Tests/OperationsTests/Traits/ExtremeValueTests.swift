@@ -84,14 +84,14 @@ struct ExtremeValueTests {
 
     @Test func ticksAreWholePeriodsAfterTheFirst() {
         let first = Duration.seconds(10)
-        let tick = AttemptController.tick(after: .seconds(25), from: first, every: .seconds(4))
+        let tick = OperationOptions.tick(after: .seconds(25), from: first, every: .seconds(4))
         #expect(tick == .seconds(26))
         #expect(
-            AttemptController.tick(after: .seconds(26), from: first, every: .seconds(4))
+            OperationOptions.tick(after: .seconds(26), from: first, every: .seconds(4))
                 == .seconds(30))
         let tiny = Duration(attoseconds: 1)
         #expect(
-            AttemptController.tick(after: .seconds(1_000_000), from: .zero, every: tiny)
+            OperationOptions.tick(after: .seconds(1_000_000), from: .zero, every: tiny)
                 == .seconds(1_000_000) + tiny)
     }
 }

@@ -69,7 +69,7 @@ struct PeriodTests {
         let first = Duration.milliseconds(7)
         for period in [Duration.nanoseconds(3), .microseconds(333), .seconds(1), .seconds(86_400)] {
             for now in [Duration.zero, first, .seconds(5), .seconds(1_000_000_000)] {
-                let tick = AttemptController.tick(after: now, from: first, every: period)
+                let tick = OperationOptions.tick(after: now, from: first, every: period)
                 #expect(tick > now || tick == first)
                 #expect(tick - now <= max(period, first))
             }
