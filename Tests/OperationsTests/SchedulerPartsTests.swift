@@ -257,4 +257,35 @@ struct SchedulerPartsTests {
         let ticket = list.append(1)
         #expect(ticket > (expected.last?.ticket ?? 0))
     }
+
+    /// Compares a list whose tickets the caller draws with a sorted array.
+    @Test(arguments: [1, 2, 3, UInt64.random(in: 4...UInt64.max)])
+    func ticketListKeepsTheOrderOfGivenTickets(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var list = TicketList<Int>()
+        var expected: [Int] = []
+        var outside = Array((0..<400).reversed())
+        for _ in 0..<3_000 {
+            if random.happens(1, in: 2), let ticket = outside.popLast() {
+                list.insert(ticket, ticket: ticket)
+                expected.append(ticket)
+                expected.sort()
+            } else if !expected.isEmpty {
+                let takesFirst = random.happens(1, in: 2)
+                let index = takesFirst ? 0 : random.below(expected.count)
+                let ticket = expected.remove(at: index)
+                let removed = takesFirst ? list.popFirst() : list.remove(ticket)
+                let again = list.remove(ticket)
+                #expect(removed == ticket && again == nil, "seed \(seed)")
+                // The element comes back with its old ticket, sooner or later.
+                outside.insert(ticket, at: random.below(outside.count + 1))
+            }
+            #expect(list.first == expected.first && list.count == expected.count, "seed \(seed)")
+            let ticket = random.below(400)
+            #expect(list.count(before: ticket) == expected.count { $0 < ticket }, "seed \(seed)")
+            let found = list.first { $0 >= ticket }?.ticket
+            #expect(found == expected.first { $0 >= ticket }, "seed \(seed)")
+        }
+        #expect(list.elements == expected)
+    }
 }

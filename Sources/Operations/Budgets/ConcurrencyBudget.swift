@@ -31,7 +31,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     private var total: Int
     private var greatestTotal: Int
     private var taken = 0
-    private var line = PermitQueue<PermitRequest>()
+    private var line = TicketList<PermitRequest>()
     nonisolated(unsafe) private static var lastTicket = 0
 
     /// Makes a budget.
@@ -70,7 +70,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
                 // Requests that have become possible, or impossible, may wait in the lines of other
                 // budgets too.
                 var changed = [self]
-                line.forEach { changed += $0.costs.map(\.budget) }
+                for request in line.elements { changed += request.costs.map(\.budget) }
                 return Self.grantPermits(of: changed)
             }
             PermitRequest.startGranted(granted)
@@ -93,7 +93,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     }
 
     func enter(_ request: PermitRequest, ticket: Int) { line.insert(request, ticket: ticket) }
-    func leave(ticket: Int) { line.remove(ticket: ticket) }
+    func leave(ticket: Int) { line.remove(ticket) }
     func acquire(_ units: Int) { taken += units }
     func release(_ units: Int) { taken -= units }
 
@@ -106,7 +106,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
     }
 
-    var firstPossible: PermitRequest? { line.first { $0.isPossible }?.member }
+    var firstPossible: PermitRequest? { line.first { $0.isPossible }?.element }
 
     /// How many units may be in use while `units` others are free.
     func mostInUse(beside units: Int) -> Int { total - units }
@@ -122,9 +122,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         var granted: [PermitRequest] = []
         var rest = changed
         while let budget = rest.popLast() {
-            while let first = budget.line.first(where: { $0.isPossible })?.member,
-                first.tryAcquire()
-            {
+            while let first = budget.firstPossible, first.tryAcquire() {
                 granted.append(first)
                 // Other requests may be the first in their lines now.
                 for cost in first.costs where cost.budget !== budget { rest.append(cost.budget) }

@@ -32,35 +32,35 @@ extension OperationQueue {
         }
         let wait = BlockedWait.task(forCapacityIn: self, below: limit)
         defer { wait?.end() }
-        let number = capacityWaiterNumbers.wrappingAdd(1, ordering: .relaxed).newValue
+        let ticket = capacityTickets.wrappingAdd(1, ordering: .relaxed).newValue
         let isAdmitted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                waitForCapacity(below: limit, number: number, continuation)
+                waitForCapacity(below: limit, ticket: ticket, continuation)
                 // The cancellation handler may have run before the waiter was in the queue.
-                if Task.isCancelled { cancelCapacityWait(number) }
+                if Task.isCancelled { cancelCapacityWait(ticket) }
             }
         } onCancel: {
-            cancelCapacityWait(number)
+            cancelCapacityWait(ticket)
         }
         guard isAdmitted else { throw CancellationError() }
         return CapacityReservation(queue: self)
     }
 
     private func waitForCapacity(
-        below limit: Int, number: Int, _ continuation: CheckedContinuation<Bool, Never>
+        below limit: Int, ticket: Int, _ continuation: CheckedContinuation<Bool, Never>
     ) {
         let hasCapacity = event { state in
             if state.reserveCapacityAtOnce(below: limit) { return true }
-            state.capacityQueue.append(continuation, number: number, limit: limit)
+            state.capacityQueue.insert(continuation, limit: limit, ticket: ticket)
             return false
         }
         if hasCapacity { continuation.resume(returning: true) }
     }
 
     /// Removes a capacity waiter whose task was cancelled.
-    private func cancelCapacityWait(_ number: Int) {
+    private func cancelCapacityWait(_ ticket: Int) {
         let (continuation, admitted) = event { state in
-            let continuation = state.capacityQueue.remove(number)
+            let continuation = state.capacityQueue.remove(ticket)
             // The waiters behind this one may allow more operations, so they may be admitted now.
             return (continuation, state.capacityQueue.isWaitedFor ? state.admittedWaiters() : [])
         }
@@ -77,7 +77,9 @@ extension OperationQueue {
     }
 }
 
-private let capacityWaiterNumbers = Atomic<Int>(0)
+/// The last ticket of a capacity waiter. A task draws its ticket before it waits, because its
+/// cancellation may come first.
+private let capacityTickets = Atomic<Int>(0)
 
 /// Capacity for one operation in a queue, reserved until this value ends or an operation was added
 /// with it.

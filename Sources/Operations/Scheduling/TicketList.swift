@@ -1,12 +1,12 @@
-/// A list in the order of adding, from which any element can be removed in a few steps.
+/// A list in the order of tickets, from which any element can be removed in a few steps.
 ///
-/// Each element has a ticket. Removed elements leave gaps, which are closed when most entries are
-/// gaps.
+/// A ticket identifies an element. It is the next one of the list, or the caller draws it from
+/// a counter of its own. Removed elements leave gaps, which are closed when most entries are gaps.
 struct TicketList<Element> {
-    /// The identity of an element in the list. No ticket is given twice.
     typealias Ticket = Int
+    typealias Entry = (ticket: Ticket, element: Element)
 
-    /// Tickets rise. A gap keeps its ticket, so that a binary search still works.
+    /// Tickets rise from the head on. A gap keeps its ticket, so that a binary search still works.
     private var entries: [(ticket: Ticket, element: Element?)] = []
     /// The index of the first entry that may be an element: all entries before it are gaps.
     private var head = 0
@@ -15,29 +15,87 @@ struct TicketList<Element> {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The oldest element.
+    /// The element with the lowest ticket.
     var first: Element? { head < entries.count ? entries[head].element : nil }
 
-    /// The elements in the order of adding.
+    /// The elements in their order.
     ///
     /// - Complexity: O(n).
     var elements: [Element] { entries[head...].compactMap(\.element) }
 
+    // MARK: Adding
+
+    /// Adds an element with a ticket that is higher than all before. The list gives no ticket
+    /// twice.
     mutating func append(_ element: Element) -> Ticket {
-        lastTicket += 1
-        entries.append((lastTicket, element))
-        count += 1
+        insert(element, ticket: lastTicket + 1)
         return lastTicket
     }
 
+    /// Adds an element whose ticket no other element has.
+    ///
+    /// - Complexity: O(1) for a ticket higher than all before, otherwise O(n).
+    mutating func insert(_ element: Element, ticket: Ticket) {
+        count += 1
+        guard ticket <= lastTicket else {
+            lastTicket = ticket
+            return entries.append((ticket, element))
+        }
+        let index = place(of: ticket)
+        if index < entries.count, entries[index].ticket == ticket {
+            entries[index].element = element
+        } else {
+            entries.insert((ticket, element), at: index)
+        }
+    }
+
+    // MARK: Searching
+
     func contains(_ ticket: Ticket) -> Bool { index(of: ticket) != nil }
+
+    /// The first element for which `condition` holds.
+    func first(where condition: (Element) -> Bool) -> Entry? {
+        for case (let ticket, let element?) in entries[head...] where condition(element) {
+            return (ticket, element)
+        }
+        return nil
+    }
+
+    /// The number of elements before this ticket.
+    func count(before ticket: Ticket) -> Int {
+        entries[head..<place(of: ticket)].count { $0.element != nil }
+    }
+
+    /// The index of the first entry whose ticket is not lower.
+    private func place(of ticket: Ticket) -> Int {
+        entries.partitioningIndex(from: head) { $0.ticket >= ticket }
+    }
+
+    private func index(of ticket: Ticket) -> Int? {
+        let index = place(of: ticket)
+        guard index < entries.count, entries[index].ticket == ticket,
+            entries[index].element != nil
+        else { return nil }
+        return index
+    }
+
+    // MARK: Removing
 
     /// Removes an element and returns it; nil if it was removed already.
     ///
     /// - Complexity: O(log n), amortised over all removals.
     @discardableResult
     mutating func remove(_ ticket: Ticket) -> Element? {
-        guard let index = index(of: ticket) else { return nil }
+        index(of: ticket).flatMap { remove(at: $0) }
+    }
+
+    /// Removes the element with the lowest ticket and returns it; nil if there is none.
+    ///
+    /// - Complexity: O(1), amortised over all removals.
+    @discardableResult
+    mutating func popFirst() -> Element? { isEmpty ? nil : remove(at: head) }
+
+    private mutating func remove(at index: Int) -> Element? {
         let element = entries[index].element
         entries[index].element = nil
         count -= 1
@@ -52,20 +110,12 @@ struct TicketList<Element> {
         return element
     }
 
-    /// Removes all elements and returns them in the order of adding.
+    /// Removes all elements and returns them in their order.
     mutating func takeAll() -> [Element] {
         defer {
             entries = []
             (head, count) = (0, 0)
         }
         return elements
-    }
-
-    private func index(of ticket: Ticket) -> Int? {
-        let index = entries.partitioningIndex { $0.ticket >= ticket }
-        guard index < entries.count, entries[index].ticket == ticket,
-            entries[index].element != nil
-        else { return nil }
-        return index
     }
 }

@@ -295,31 +295,4 @@ struct BudgetTests {
         }
         expect(result, says: "'compile' costs 2 of 'licences', which has only 1")
     }
-
-    /// Compares the queue with a sorted array.
-    @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func permitQueueKeepsOrder(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
-        var permitQueue = PermitQueue<Int>()
-        var model: [Int] = []
-        var outside = Array((0..<400).reversed())
-        for _ in 0..<3_000 {
-            if random.happens(1, in: 2), let ticket = outside.popLast() {
-                permitQueue.insert(ticket, ticket: ticket)
-                model.append(ticket)
-                model.sort()
-            } else if !model.isEmpty {
-                let index = random.happens(1, in: 2) ? 0 : random.below(model.count)
-                let ticket = model.remove(at: index)
-                permitQueue.remove(ticket: ticket)
-                permitQueue.remove(ticket: ticket)
-                // The member comes back with its old ticket, sooner or later.
-                outside.insert(ticket, at: random.below(outside.count + 1))
-            }
-            #expect(permitQueue.first { _ in true }?.member == model.first)
-            #expect(permitQueue.count == model.count)
-            let ticket = random.below(400)
-            #expect(permitQueue.count(before: ticket) == model.count { $0 < ticket })
-        }
-    }
 }
