@@ -5,7 +5,7 @@
  * deadline. The body succeeds or fails. A timer fires at any time after it was set, or never, if it
  * was cancelled in time. A cancellation of a timer can always come too late.
  *
- * One atomic step is one hold of the lock of the operation or of its AttemptController, or one
+ * One atomic step is one hold of the operation's lock, one event of its AttemptState, or one
  * exchange of the lifecycle state.
  */
 
@@ -13,7 +13,7 @@
 #define NONE   0
 
 mtype = { waiting, queued, executing, finished };
-mtype = { noExpiry, underWay, inherited, over };
+mtype = { pending, holding, running, expiring, returned, timedOut };
 mtype = { byBody, byTimeout, byDeadline };      /* the cause of the failure */
 
 /* The lifecycle state */
@@ -24,10 +24,11 @@ byte  failure = NONE;           /* 0: no failure; otherwise its number */
 byte  lastFailure;
 mtype failureIs;
 
-/* AttemptController */
+/* AttemptState. The phase over is left out, and only attempts are counted. The phase returned is
+ * expiring(bodyHasReturned: true), and timedOut is expired. */
 byte  serial;
-bool  isBodyRunning, hasPassedDeadline;
-mtype expiry = noExpiry;
+mtype attemptPhase = pending;
+bool  hasPassedDeadline;
 
 /* Counters that the assertions check */
 byte  decisions[LIMIT + 1];     /* by attempt */
@@ -84,6 +85,7 @@ inline decide(attempt) {
         seenFailure = failure;  /* the predicate is called without a lock */
         if
         :: seenFailure != NONE && !hasPassedDeadline && serial < LIMIT ->
+            atomic { assert(attemptPhase == pending); attemptPhase = holding }
             atomic {
                 if
                 :: phase == executing && !isStopped && isUnchanged ->
@@ -117,10 +119,10 @@ proctype Timeout(byte timedAttempt) {
         atomic {
             if
 #ifdef BREAK_SERIAL             /* the timer stops any attempt that is running */
-            :: isBodyRunning && expiry == noExpiry -> expiry = underWay; mustAct = true
+            :: attemptPhase == running -> attemptPhase = expiring; mustAct = true
 #else
-            :: serial == timedAttempt && isBodyRunning && expiry == noExpiry ->
-                expiry = underWay; mustAct = true
+            :: serial == timedAttempt && attemptPhase == running ->
+                attemptPhase = expiring; mustAct = true
 #endif
             :: else
             fi
@@ -141,10 +143,11 @@ proctype Timeout(byte timedAttempt) {
                 }
             fi;
             atomic {
-                mustAct = (expiry == inherited);
+                mustAct = (attemptPhase == returned);
                 if
-                :: mustAct -> expiry = noExpiry
-                :: else -> expiry = over
+                :: attemptPhase == returned -> attemptPhase = pending
+                :: attemptPhase == expiring -> attemptPhase = timedOut
+                :: else
                 fi
             }
             if
@@ -161,7 +164,7 @@ proctype Timeout(byte timedAttempt) {
 proctype Worker() {
     bool goesBack;
     byte seenFailure;
-    mtype end;
+    bool decides;
 
     do
     :: phase == finished -> break
@@ -170,7 +173,7 @@ proctype Worker() {
             if
             :: cancelled -> phase = finished
             :: else ->
-                /* The phase starting is left out. The expiry of an earlier attempt was cleared. */
+                /* The phase starting is left out. */
                 phase = executing;
                 assert(!onHold && !expired && (failure == NONE || failureIs == byDeadline))
             fi
@@ -181,8 +184,8 @@ proctype Worker() {
         fi;
         atomic {
             serial++;
-            isBodyRunning = true;
-            expiry = noExpiry;
+            assert(attemptPhase == pending);
+            attemptPhase = running;
             actors++;
             run Timeout(serial)
         }
@@ -191,21 +194,22 @@ proctype Worker() {
         :: true
         fi;
         atomic {
-            isBodyRunning = false;
-#ifdef BREAK_INHERIT            /* the worker decides while a timer is about to stop the attempt */
-            end = over;
-#else
+            decides = true;
+#ifndef BREAK_INHERIT           /* the worker decides while a timer is about to stop the attempt */
             if
-            :: expiry == underWay -> expiry = inherited; end = inherited
-            :: else -> end = over
-            fi
+            :: attemptPhase == expiring -> attemptPhase = returned; decides = false
+            :: else
+            fi;
 #endif
+            if
+            :: decides -> attemptPhase = pending
+            :: else
+            fi
         }
         if
-        :: end == over -> decide(serial)
+        :: decides -> decide(serial)
         :: else
-        fi;
-        end = noExpiry
+        fi
     od;
     actors--
 }
@@ -215,6 +219,7 @@ active proctype HoldTimer() {
     do
     :: timerIsSet ->
         timerIsSet = false;
+        atomic { assert(attemptPhase == holding); attemptPhase = pending }
         atomic { onHold = false; mayBeReady() }
     :: phase == finished && !timerIsSet -> break
     od

@@ -19,8 +19,9 @@ package struct TimeSource: Sendable {
         scheduler = { duration, _, action in
             Task(executorPreference: PoolExecutor.timers) {
                 if duration > .zero {
-                    // Clocks cannot sleep for every value of `Duration`.
-                    let sleep = min(duration, .longestTime)
+                    // Clocks cannot sleep for every value of `Duration`, such as
+                    // `.seconds(Int64.max)`, which means "for ever".
+                    let sleep = duration.limitedToLongestTime
                     guard (try? await clock.sleep(for: sleep)) != nil else { return }
                 }
                 if !Task.isCancelled { action() }
