@@ -22,8 +22,7 @@ extension Operation {
     /// `isExecuting` are all read anew, and observers are notified of the properties that have
     /// changed.
     public func didChangeValue(forKey key: String) {
-        let property = OperationProperties.find(key)
-        if let property { changed(property) } else { changedAnotherProperty() }
+        changed(OperationProperties.find(key))
     }
 
     /// Announces that a property is about to change.
@@ -36,27 +35,17 @@ extension Operation {
     ///
     /// As ``didChangeValue(forKey:)``, for all properties that can be observed.
     public func didChangeValue<Value>(for keyPath: KeyPath<Operation, Value>) {
-        if let property = OperationProperties.all.first(where: { $0.anyKeyPath == keyPath }) {
-            changed(property)
-        } else {
-            changedAnotherProperty()
-        }
+        changed(Self.property(at: keyPath))
     }
 
-    fileprivate func changed(_ property: any AnyObservedProperty) {
-        if property.id == OperationProperties.isFinished.id {
-            finishIfReported()
-        } else if property.id == OperationProperties.isReady.id {
+    /// Reads a property anew, or all that may depend on a property that this class does not know.
+    fileprivate func changed(_ property: (any AnyObservedProperty)?) {
+        let id = property?.id
+        if id == nil || id == OperationProperties.isFinished.id { finishIfReported() }
+        if id == nil || id == OperationProperties.isReady.id {
             transition { $0.readinessAnnounced() }
         }
-        announce(property, isUnconditional: true)
-    }
-
-    /// Reads `isFinished`, `isReady` and `isExecuting` anew: each may depend on the changed
-    /// property.
-    fileprivate func changedAnotherProperty() {
-        finishIfReported()
-        transition { $0.readinessAnnounced() }
+        if let property { return announce(property, as: .unconditional) }
         announce(OperationProperties.isReady)
         announce(OperationProperties.isExecuting)
         announce(OperationProperties.isFinished)
@@ -73,10 +62,6 @@ extension KeyValueObserving where Self: Operation {
     /// ``Operation/didChangeValue(forKey:)``.
     @_disfavoredOverload
     public func didChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
-        if let property = property(at: keyPath) {
-            changed(property)
-        } else {
-            changedAnotherProperty()
-        }
+        changed(Self.ownProperty(at: keyPath))
     }
 }

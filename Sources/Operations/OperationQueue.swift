@@ -16,7 +16,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
-    let observations = Atomic<Unmanaged<Observations<OperationQueue>>?>(nil)
+    let lazyObservations = AtomicLazyReference<Observations<OperationQueue>>()
     let insight = Atomic<Unmanaged<QueueInsight>?>(nil)
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
@@ -84,7 +84,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         insight.load(ordering: .acquiring)?.release()
         state.deinitialize(count: 1)
         state.deallocate()
-        observations.load(ordering: .acquiring)?.release()
     }
 
     /// Makes the main queue.

@@ -9,20 +9,19 @@
 /// The lock comes last in the lock order, and no user code is called with it held.
 ///
 /// Unchecked: everything that changes is guarded by the lock.
-final class Observations<Object: AnyObject>: @unchecked Sendable {
+final class Observations<Object: ObservedObject>: @unchecked Sendable {
     private let lock = SpinLock()
     /// The observed object, set once. Weak, because changes may be delivered while the object is
     /// going away.
     private weak var object: Object?
-    private var channels: [Int: ObservedChannel<Object>] = [:]
+    private var channels: [Int: any ObservedChannel<Object>] = [:]
     /// The channels of the records that are not resolved yet, in the order of the records.
-    private var recorded: [ObservedChannel<Object>] = []
+    private var recorded: [any ObservedChannel<Object>] = []
     /// The number of recorded changes that may be resolved; nil for all.
     private var limit: Int?
-    /// The version of each property, by the property's id. It rises with each record, even if
-    /// nobody observes the property. Only `record(_:change:)` does not raise it: properties that
-    /// are recorded that way are never read.
-    private var versions = [Int](repeating: 0, count: 16)
+    /// A number that rises with each record, even if nobody observes the property. Only
+    /// `record(_:change:)` does not raise it: properties that are recorded that way are never read.
+    private var version = 0
     private var deliveries = FIFO<ObservedDelivery<Object>>()
     private var isDelivering = false
 
@@ -35,7 +34,7 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
 
     /// Records the new value of a property. The lock is held.
     func recordLocked<Value>(_ property: ObservedProperty<Object, Value>, _ value: Value) {
-        versions[property.id] += 1
+        version += 1
         guard let channel = channel(of: property) else { return }
         channel.record(value)
         recorded.append(channel)
@@ -57,24 +56,11 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         }
     }
 
-    /// Records that a property may have changed.
-    ///
-    /// - Parameter isUnconditional: whether observers are notified whatever the property's value
-    ///   is.
-    func announce(_ id: Int, isUnconditional: Bool) {
-        lock.withLock { announceLocked(id, isUnconditional: isUnconditional) }
-    }
-
-    /// Does the same as ``announce(_:isUnconditional:)``. The lock is held.
-    ///
-    /// - Parameter expectsAnnouncement: whether a subclass may announce the same change a little
-    ///   later: then observers are notified once.
-    func announceLocked(_ id: Int, isUnconditional: Bool = false, expectsAnnouncement: Bool = false)
-    {
-        versions[id] += 1
+    /// Records the announcement of a property's change. The lock is held.
+    func announceLocked(_ id: Int, as announcement: Announcement = .possible) {
+        version += 1
         guard let channel = channels[id] else { return }
-        channel.announce(
-            expectsAnnouncement ? .early : isUnconditional ? .unconditional : .possible)
+        channel.announce(announcement)
         recorded.append(channel)
     }
 
@@ -108,7 +94,7 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
             return true
         }
         guard isOurs else { return }
-        while let delivery = nextDelivery() { delivery.deliver(to: object) }
+        while let deliver = nextDelivery() { deliver(object) }
     }
 
     private func nextDelivery() -> ObservedDelivery<Object>? {
@@ -119,43 +105,37 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
         }
     }
 
-    private struct Dirty {
-        let channel: ObservedChannel<Object>
-        let version: Int
-    }
-
+    /// Turns records into deliveries.
     private func resolve(_ object: Object) {
         while true {
-            let dirty = lock.withLock { dirtyChannels() }
-            if dirty.isEmpty { return }
-            let readings = dirty.compactMap { $0.channel.reading(of: object) }
-            var garbage: [Any] = []
+            let (channels, version) = lock.withLock { (Array(resolvable), self.version) }
+            if channels.isEmpty { return }
+            var resolvers: [ObjectIdentifier: () -> ObservedDelivery<Object>?] = [:]
+            for channel in channels where resolvers[ObjectIdentifier(channel)] == nil {
+                resolvers[ObjectIdentifier(channel)] = channel.resolver(reading: object)
+            }
             lock.withLock {
                 // A value that was read while another thread recorded a change may never have been
                 // the property's value.
-                guard dirty.allSatisfy({ versions[$0.channel.id] == $0.version }) else { return }
-                for reading in readings { reading() }
-                takeRecords(of: dirty, &garbage)
-                for dirty in dirty { dirty.channel.forgetReading() }
+                if version == self.version { takeRecords(resolvers) }
             }
+            withExtendedLifetime(resolvers) {}
         }
     }
 
-    private func dirtyChannels() -> [Dirty] {
-        var dirty: [Dirty] = []
-        for channel in recorded.prefix(limit ?? recorded.count)
-        where !dirty.contains(where: { $0.channel === channel }) {
-            dirty.append(Dirty(channel: channel, version: versions[channel.id]))
-        }
-        return dirty
+    /// The channels of the records that may be resolved.
+    private var resolvable: ArraySlice<any ObservedChannel<Object>> {
+        recorded.prefix(limit ?? recorded.count)
     }
 
     /// Takes the records up to the first record of a channel that was not read.
-    private func takeRecords(of dirty: [Dirty], _ garbage: inout [Any]) {
+    private func takeRecords(
+        _ resolvers: [ObjectIdentifier: () -> ObservedDelivery<Object>?]
+    ) {
         var count = 0
-        for channel in recorded.prefix(limit ?? recorded.count) {
-            guard dirty.contains(where: { $0.channel === channel }) else { break }
-            if let delivery = channel.takeRecord(&garbage) { deliveries.append(delivery) }
+        for channel in resolvable {
+            guard let resolve = resolvers[ObjectIdentifier(channel)] else { break }
+            if let delivery = resolve() { deliveries.append(delivery) }
             count += 1
         }
         recorded.removeFirst(count)
@@ -166,21 +146,19 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
 
     /// Adds an observer and returns the value before all changes that the observer gets, which are
     /// the changes recorded from here on.
-    ///
-    /// - Parameter begin: makes sure that changes are recorded; called with the lock held.
     func add<Value>(
         _ observer: Observer<Object, Value>, to property: ObservedProperty<Object, Value>,
-        of object: Object, begin: () -> Void
+        of object: Object
     ) -> Value {
         while true {
             resolve(object)
             let version = lock.withLock {
-                begin()
-                return versions[property.id]
+                object.beginRecording()
+                return self.version
             }
             let reading = object[keyPath: property.keyPath]
             let initial: Value? = lock.withLock {
-                if channels[property.id] == nil, versions[property.id] != version { return nil }
+                if channels[property.id] == nil, self.version != version { return nil }
                 return addLocked(observer, to: property, current: reading)
             }
             if let initial { return initial }
@@ -207,37 +185,29 @@ final class Observations<Object: AnyObject>: @unchecked Sendable {
     }
 
     /// Removes an observer.
-    ///
-    /// - Parameter end: called with the lock held when no property is observed any more.
     func remove<Value>(
-        _ observer: Observer<Object, Value>, from property: ObservedProperty<Object, Value>,
-        end: (Object) -> Void
+        _ observer: Observer<Object, Value>, from property: ObservedProperty<Object, Value>
     ) {
         observer.end()
         let object = object
-        var unobserved: ObservedChannel<Object>?
+        var unobserved: TypedChannel<Object, Value>?
         lock.withLock {
             guard let channel = channel(of: property), let ticket = observer.ticket.take(),
-                channel.observers.remove(ticket) != nil, !channel.isObserved
+                channel.observers.remove(ticket) != nil, channel.observers.isEmpty
             else { return }
-            unobserved = channels.removeValue(forKey: property.id)
-            forgetRecords(of: channel)
+            unobserved = channel
+            channels[property.id] = nil
+            limit = limit.map { recorded.prefix($0).count { $0 !== channel } }
+            recorded.removeAll { $0 === channel }
             if channels.isEmpty, let object {
-                end(object)
+                object.endRecording()
                 // Another thread may be adding an observer and rely on the recording that has just
-                // ended. The new versions make it begin again.
-                for id in versions.indices { versions[id] += 1 }
+                // ended. The new version makes it begin again.
+                version += 1
             }
         }
         // The channel's values are released here, without the lock.
         withExtendedLifetime((object, unobserved)) {}
-    }
-
-    private func forgetRecords(of channel: ObservedChannel<Object>) {
-        if let limit {
-            self.limit = recorded.prefix(limit).count { $0 !== channel }
-        }
-        recorded.removeAll { $0 === channel }
     }
 
     /// Returns whether one of these properties is observed.

@@ -1,6 +1,6 @@
 /// A property that can be observed.
 protocol AnyObservedProperty: Sendable {
-    /// A small number that differs from the ids of the object's other properties.
+    /// A number that differs from the ids of the object's other properties.
     var id: Int { get }
     /// The keys by which changes of the property can be announced.
     var keys: [String] { get }

@@ -1,7 +1,5 @@
 import Synchronization
 
-extension Operation: KeyValueObserving {}
-
 extension KeyValueObserving where Self: Operation {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
@@ -47,10 +45,7 @@ extension KeyValueObserving where Self: Operation {
         _ keyPath: KeyPath<Operation, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
-        guard let property = OperationProperties.find(keyPath) else {
-            misuse(OperationProperties.advice(for: self.label))
-        }
-        return begin(property, options, changeHandler)
+        beginObserving(Self.property(at: keyPath), options, changeHandler)
     }
 
     /// Does the same for key paths that begin at a subclass, such as `\Download.isFinished`.
@@ -62,50 +57,42 @@ extension KeyValueObserving where Self: Operation {
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
-        guard let property = property(at: keyPath) as? ObservedProperty<Operation, Value> else {
-            misuse(OperationProperties.advice(for: self.label))
-        }
-        return begin(property, options, changeHandler)
+        beginObserving(Self.ownProperty(at: keyPath), options, changeHandler)
     }
 
     /// Returns the property of the base class that a key path of a subclass leads to.
-    func property(at keyPath: PartialKeyPath<Self>) -> (any AnyObservedProperty)? {
-        let own: [(PartialKeyPath<Self>, any AnyObservedProperty)] = [
-            (\Self.isCancelled, OperationProperties.isCancelled),
-            (\Self.isExecuting, OperationProperties.isExecuting),
-            (\Self.isFinished, OperationProperties.isFinished),
-            (\Self.isReady, OperationProperties.isReady),
-            (\Self.isAsynchronous, OperationProperties.isAsynchronous),
-            (\Self.isConcurrent, OperationProperties.isConcurrent),
-            (\Self.dependencies, OperationProperties.dependencies),
-            (\Self.queuePriority, OperationProperties.queuePriority),
-            (\Self.completionBlock, OperationProperties.completionBlock),
-            (\Self.name, OperationProperties.name),
-            (\Self.qualityOfService, OperationProperties.qualityOfService),
-            (\Self.threadPriority, OperationProperties.threadPriority),
-        ]
-        return own.first { $0.0 == keyPath }?.1
+    static func ownProperty(at keyPath: PartialKeyPath<Self>) -> (any AnyObservedProperty)? {
+        observableKeyPaths.first { $0.keyPath == keyPath }?.property
     }
 
-    private func begin<Value>(
-        _ property: ObservedProperty<Operation, Value>, _ options: KeyValueObservingOptions,
-        _ changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
-    ) -> KeyValueObservation {
-        let observer = Observer<Operation, Value>(options: options) { operation, change in
-            // Only this object's observations call the closure.
-            changeHandler(unsafeDowncast(operation, to: Self.self), change)
-        }
-        let observations = withExtras { $0.observations(of: self) }
-        let initial = observations.add(observer, to: property, of: self) {
-            lifecycle.insert([.observed, .hasEndObservers])
-        }
-        observer.begin(self, initial: initial)
-        return KeyValueObservation {
-            observations.remove(observer, from: property) { operation in
-                operation.lifecycle.remove(.observed)
-            }
-        }
+    /// The properties that can be observed, by the key paths that begin at this class.
+    fileprivate static var observableKeyPaths:
+        [(keyPath: PartialKeyPath<Self>, property: any AnyObservedProperty)]
+    {
+        [
+            (\.isCancelled, OperationProperties.isCancelled),
+            (\.isExecuting, OperationProperties.isExecuting),
+            (\.isFinished, OperationProperties.isFinished),
+            (\.isReady, OperationProperties.isReady),
+            (\.isAsynchronous, OperationProperties.isAsynchronous),
+            (\.isConcurrent, OperationProperties.isConcurrent),
+            (\.dependencies, OperationProperties.dependencies),
+            (\.queuePriority, OperationProperties.queuePriority),
+            (\.completionBlock, OperationProperties.completionBlock),
+            (\.name, OperationProperties.name),
+            (\.qualityOfService, OperationProperties.qualityOfService),
+            (\.threadPriority, OperationProperties.threadPriority),
+        ]
     }
+}
+
+extension Operation: KeyValueObserving, ObservedObject {
+    var observedBase: Operation { self }
+    static var observableProperties: [any AnyObservedProperty] { OperationProperties.all }
+
+    func observations() -> Observations<Operation> { withExtras { $0.observations(of: self) } }
+    func beginRecording() { lifecycle.insert([.observed, .hasEndObservers]) }
+    func endRecording() { lifecycle.remove(.observed) }
 }
 
 /// The properties of operations that can be observed.
@@ -130,10 +117,7 @@ enum OperationProperties {
     static let qualityOfService = Property(10, "qualityOfService", at: \.qualityOfService)
     static let threadPriority = Property(11, "threadPriority", at: \.threadPriority)
 
-    static let all: [any AnyObservedProperty] = [
-        isCancelled, isExecuting, isFinished, isReady, isAsynchronous, isConcurrent, dependencies,
-        queuePriority, completionBlock, name, qualityOfService, threadPriority,
-    ]
+    static let all = Operation.observableKeyPaths.map(\.property)
 
     /// Returns the property that a key announces.
     static func find(_ key: String) -> (any AnyObservedProperty)? {
@@ -143,14 +127,5 @@ enum OperationProperties {
         case "isReady", "ready": isReady
         default: all.first { $0.keys.contains(key) }
         }
-    }
-
-    static func find<Value>(_ keyPath: KeyPath<Operation, Value>) -> Property<Value>? {
-        all.first { $0.anyKeyPath == keyPath } as? Property<Value>
-    }
-
-    static func advice(for label: String) -> String {
-        let names = all.map { "\\." + $0.keys[0] }.joined(separator: ", ")
-        return "\(label) has no such property to observe: use one of \(names)"
     }
 }

@@ -62,17 +62,18 @@ extension Operation {
     }
 
     /// Records the announcement of a property, and notifies observers.
-    ///
-    /// - Parameter isUnconditional: whether a subclass has made the announcement, so that observers
-    ///   are notified whatever the value is.
-    final func announce(_ property: any AnyObservedProperty, isUnconditional: Bool = false) {
+    final func announce(
+        _ property: any AnyObservedProperty, as announcement: Announcement = .possible
+    ) {
         guard status.has(.observed) else { return }
         let observations = existingObservations
-        observations.announce(property.id, isUnconditional: isUnconditional)
-        // `isConcurrent` is the older name of `isAsynchronous` and has the same value.
-        if property.id == OperationProperties.isAsynchronous.id {
-            observations.announce(
-                OperationProperties.isConcurrent.id, isUnconditional: isUnconditional)
+        observations.record {
+            observations.announceLocked(property.id, as: announcement)
+            // `isConcurrent` is the older name of `isAsynchronous` and has the same value.
+            if property.id == OperationProperties.isAsynchronous.id {
+                observations.announceLocked(
+                    OperationProperties.isConcurrent.id, as: announcement)
+            }
         }
         observations.notifyObservers()
     }
@@ -118,7 +119,7 @@ extension Observations where Object == Operation {
             // any more; that announcement comes first. Observers are not notified twice of what the
             // subclass announces then, or has just announced of its end.
             if before.phase != .executing {
-                announceLocked(OperationProperties.isExecuting.id, expectsAnnouncement: true)
+                announceLocked(OperationProperties.isExecuting.id, as: .early)
             }
             expectAnnouncementLocked(OperationProperties.isFinished.id)
         }
@@ -130,7 +131,7 @@ extension Observations where Object == Operation {
         // As on Apple's systems: a cancelled operation could be started now in any case, in order
         // to end.
         if !before.has(.cancelled), after.has(.cancelled), before.isReady, !before.isAtWork {
-            announceLocked(OperationProperties.isReady.id, isUnconditional: true)
+            announceLocked(OperationProperties.isReady.id, as: .unconditional)
         }
         record(
             OperationProperties.isExecuting, before.phase == .executing, after.phase == .executing)

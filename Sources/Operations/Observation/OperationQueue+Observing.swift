@@ -1,7 +1,5 @@
 import Synchronization
 
-extension OperationQueue: KeyValueObserving {}
-
 extension KeyValueObserving where Self: OperationQueue {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
@@ -29,11 +27,7 @@ extension KeyValueObserving where Self: OperationQueue {
         _ keyPath: KeyPath<OperationQueue, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
-        let found = QueueProperties.all.first { $0.anyKeyPath == keyPath }
-        guard let property = found as? ObservedProperty<OperationQueue, Value> else {
-            misuse(QueueProperties.advice(for: self))
-        }
-        return begin(property, options, changeHandler)
+        beginObserving(Self.property(at: keyPath), options, changeHandler)
     }
 
     /// Does the same for key paths that begin at a subclass, such as `\DownloadQueue.isSuspended`.
@@ -45,66 +39,62 @@ extension KeyValueObserving where Self: OperationQueue {
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
-        let own: [(PartialKeyPath<Self>, any AnyObservedProperty)] = [
-            (\Self.operations, QueueProperties.operations),
-            (\Self.operationCount, QueueProperties.operationCount),
-            (\Self.maxConcurrentOperationCount, QueueProperties.width),
-            (\Self.isSuspended, QueueProperties.isSuspended),
-            (\Self.name, QueueProperties.name),
-            (\Self.qualityOfService, QueueProperties.qualityOfService),
-        ]
-        let found = own.first { $0.0 == keyPath }?.1
-        guard let property = found as? ObservedProperty<OperationQueue, Value> else {
-            misuse(QueueProperties.advice(for: self))
-        }
-        return begin(property, options, changeHandler)
+        let found = Self.observableKeyPaths.first { $0.keyPath == keyPath }
+        return beginObserving(found?.property, options, changeHandler)
     }
 
-    private func begin<Value>(
-        _ property: ObservedProperty<OperationQueue, Value>, _ options: KeyValueObservingOptions,
-        _ changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
-    ) -> KeyValueObservation {
-        let observer = Observer<OperationQueue, Value>(options: options) { queue, change in
-            // Only this object's observations call the closure.
-            changeHandler(unsafeDowncast(queue, to: Self.self), change)
-        }
-        let observations = madeObservations()
-        event { $0.observations = observations }
-        let initial: Value
-        if let current = QueueProperties.counted(property) {
-            initial = event { state in
-                state.beginNotifyingEach()
-                return observations.add(observer, to: property, current: current(state))
-            }
-        } else {
-            initial = observations.add(observer, to: property, of: self) {}
-        }
-        observer.begin(self, initial: initial)
-        return KeyValueObservation { [weak self] in
-            observations.remove(observer, from: property) { _ in }
-            self?.event { state in
-                if !observations.observesAny(of: QueueProperties.countedIDs) {
-                    state.endNotifyingEach()
-                }
-            }
-        }
+    /// The properties that can be observed, by the key paths that begin at this class.
+    fileprivate static var observableKeyPaths:
+        [(keyPath: PartialKeyPath<Self>, property: any AnyObservedProperty)]
+    {
+        [
+            (\.operations, QueueProperties.operations),
+            (\.operationCount, QueueProperties.operationCount),
+            (\.maxConcurrentOperationCount, QueueProperties.width),
+            (\.isSuspended, QueueProperties.isSuspended),
+            (\.name, QueueProperties.name),
+            (\.qualityOfService, QueueProperties.qualityOfService),
+        ]
     }
 }
 
-extension OperationQueue {
-    var existingObservations: Observations<OperationQueue>? {
-        observations.load(ordering: .acquiring)?.takeUnretainedValue()
+extension OperationQueue: KeyValueObserving, ObservedObject {
+    var observedBase: OperationQueue { self }
+    static var observableProperties: [any AnyObservedProperty] { QueueProperties.all }
+
+    var existingObservations: Observations<OperationQueue>? { lazyObservations.load() }
+
+    func observations() -> Observations<OperationQueue> {
+        let observations =
+            existingObservations ?? lazyObservations.storeIfNil(Observations(self))
+        event { $0.observations = observations }
+        return observations
     }
 
-    fileprivate func madeObservations() -> Observations<OperationQueue> {
-        if let existingObservations { return existingObservations }
-        let new = Unmanaged.passRetained(Observations<OperationQueue>(self))
-        let (exchanged, original) = observations.compareExchange(
-            expected: nil, desired: new, ordering: .acquiringAndReleasing)
-        if exchanged { return new.takeUnretainedValue() }
-        new.release()
-        guard let original else { fatalError("unreachable: somebody was first") }
-        return original.takeUnretainedValue()
+    func add<Value>(
+        _ observer: Observer<OperationQueue, Value>,
+        to property: ObservedProperty<OperationQueue, Value>,
+        in observations: Observations<OperationQueue>
+    ) -> Value {
+        if property.isRead { return observations.add(observer, to: property, of: self) }
+        return event { state in
+            state.beginNotifyingEach()
+            let operations = state.countedOperations
+            let current: Any =
+                property.id == QueueProperties.operations.id ? operations : operations.count
+            guard let current = current as? Value else {
+                fatalError("unreachable: these are the types of the two properties")
+            }
+            return observations.add(observer, to: property, current: current)
+        }
+    }
+
+    func observerRemoved(from observations: Observations<OperationQueue>) {
+        event { state in
+            if !observations.observesAny(of: QueueProperties.countedIDs) {
+                state.endNotifyingEach()
+            }
+        }
     }
 }
 
@@ -122,37 +112,6 @@ enum QueueProperties {
     static let name = Property(4, "name", at: \.name)
     static let qualityOfService = Property(5, "qualityOfService", at: \.qualityOfService)
 
-    static let all: [any AnyObservedProperty] = [
-        operations, operationCount, width, isSuspended, name, qualityOfService,
-    ]
+    static let all = OperationQueue.observableKeyPaths.map(\.property)
     static let countedIDs = [operations.id, operationCount.id]
-
-    /// Returns a function that reads the value of a property that changes as operations come and
-    /// go; nil for other properties.
-    static func counted<Value>(
-        _ property: Property<Value>
-    ) -> ((borrowing QueueState) -> Value)? {
-        if let list = property as? Property<[Operation]>, list.id == operations.id {
-            return { state in
-                guard let value = state.countedOperations as? Value else {
-                    fatalError("unreachable: the type was checked")
-                }
-                return value
-            }
-        }
-        if let count = property as? Property<Int>, count.id == operationCount.id {
-            return { state in
-                guard let value = state.countedOperations.count as? Value else {
-                    fatalError("unreachable: the type was checked")
-                }
-                return value
-            }
-        }
-        return nil
-    }
-
-    static func advice(for queue: OperationQueue) -> String {
-        let names = all.map { "\\." + $0.keys[0] }.joined(separator: ", ")
-        return "queue \(queue.name ?? "") has no such property to observe: use one of \(names)"
-    }
 }

@@ -1,8 +1,6 @@
 // Observation of a progress. Changes are recorded under the lock of the progress's state, in their
 // order, and delivered to observers when that lock is free (`Observations`).
 
-extension Progress: KeyValueObserving {}
-
 extension KeyValueObserving where Self: Progress {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///
@@ -32,20 +30,18 @@ extension KeyValueObserving where Self: Progress {
         _ keyPath: KeyPath<Progress, Value>, options: KeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (Self, KeyValueObservedChange<Value>) -> Void
     ) -> KeyValueObservation {
-        let found = ProgressProperties.all.first { $0.anyKeyPath == keyPath }
-        guard let property = found as? ObservedProperty<Progress, Value> else {
-            misuse(ProgressProperties.advice(for: self))
-        }
-        let observer = Observer<Progress, Value>(options: options) { progress, change in
-            // Only this object's observations call the closure.
-            changeHandler(unsafeDowncast(progress, to: Self.self), change)
-        }
+        beginObserving(Self.property(at: keyPath), options, changeHandler)
+    }
+}
+
+extension Progress: KeyValueObserving, ObservedObject {
+    var observedBase: Progress { self }
+    static var observableProperties: [any AnyObservedProperty] { ProgressProperties.all }
+    var label: String { description }
+
+    func observations() -> Observations<Progress> {
         let new = Observations<Progress>(self)
-        // The observations are stored first, so that no change goes unrecorded from here on.
-        let observations = state.withLock { $0.observed(by: new) }
-        let initial = observations.add(observer, to: property, of: self) {}
-        observer.begin(self, initial: initial)
-        return KeyValueObservation { observations.remove(observer, from: property) { _ in } }
+        return state.withLock { $0.observed(by: new) }
     }
 }
 
@@ -65,11 +61,6 @@ enum ProgressProperties {
         fractionCompleted, completedUnitCount, totalUnitCount, isIndeterminate, isFinished,
         isCancelled,
     ]
-
-    static func advice(for progress: Progress) -> String {
-        let names = all.map { "\\." + $0.keys[0] }.joined(separator: ", ")
-        return "\(progress) has no such property to observe: use one of \(names)"
-    }
 }
 
 extension ProgressState {
