@@ -116,6 +116,8 @@ enum OperationProperties {
     static let name = Property(9, "name", at: \.name)
     static let qualityOfService = Property(10, "qualityOfService", at: \.qualityOfService)
     static let threadPriority = Property(11, "threadPriority", at: \.threadPriority)
+    /// The state for `Operation.states`, which has no public key path.
+    static let state = Property(12, at: \.observedState)
 
     static let all = Operation.observableKeyPaths.map(\.property)
 

@@ -74,6 +74,8 @@ extension Operation {
                 observations.announceLocked(
                     OperationProperties.isConcurrent.id, as: announcement)
             }
+            // The property may be one of those that make the state.
+            observations.announceLocked(OperationProperties.state.id)
         }
         observations.notifyObservers()
     }
@@ -132,12 +134,14 @@ extension Observations where Object == Operation {
         // to end.
         if !before.has(.cancelled), after.has(.cancelled), before.isReady, !before.isAtWork {
             announceLocked(OperationProperties.isReady.id, as: .unconditional)
+            announceLocked(OperationProperties.state.id)
         }
         record(
             OperationProperties.isExecuting, before.phase == .executing, after.phase == .executing)
         record(
             OperationProperties.qualityOfService, before.quality.property, after.quality.property)
         record(OperationProperties.isFinished, before.phase == .finished, after.phase == .finished)
+        record(OperationProperties.state, before.observedState, after.observedState)
     }
 
     private func record<Value: Equatable>(

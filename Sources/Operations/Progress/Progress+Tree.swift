@@ -46,7 +46,7 @@ extension Progress {
         var propagation = propagation
         var child = self
         while true {
-            for continuation in propagation.waiting { continuation.resume() }
+            for wait in propagation.waiting { wait.end(inTime: true) }
             propagation.onChange?()
             propagation.observations?.notifyObservers()
             guard let parent = propagation.parent else { return }

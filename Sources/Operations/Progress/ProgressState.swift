@@ -22,7 +22,7 @@ struct ProgressState {
     var onChange: Handler?
     /// The observations; nil until the progress is first observed.
     var observations: Observations<Progress>?
-    private var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var waiting: [ObjectIdentifier: TimedWait] = [:]
 
     private(set) var isCancelled = false
     var isCancellable = true
@@ -68,7 +68,7 @@ extension ProgressState {
         let report: Report
         let parent: Progress?
         let onChange: Handler?
-        let waiting: [CheckedContinuation<Void, Never>]
+        let waiting: [TimedWait]
         let observations: Observations<Progress>?
     }
 
@@ -218,19 +218,15 @@ extension ProgressState {
 // MARK: - Observers
 
 extension ProgressState {
-    /// Registers a waiter. Returns false if something has changed since `version`, so that there is
-    /// nothing to wait for.
-    mutating func waiterArrived(
-        _ id: UInt64, after version: UInt64, _ continuation: CheckedContinuation<Void, Never>
-    ) -> Bool {
-        guard version == self.version else { return false }
-        waiting[id] = continuation
-        return true
+    /// Registers a wait for the next change and returns it; nil if something has changed since
+    /// `version`, so that there is nothing to wait for.
+    mutating func waiterArrived(_ wait: TimedWait, after version: UInt64) -> TimedWait? {
+        guard version == self.version else { return nil }
+        waiting[ObjectIdentifier(wait)] = wait
+        return wait
     }
 
-    mutating func waiterLeft(_ id: UInt64) -> CheckedContinuation<Void, Never>? {
-        waiting.removeValue(forKey: id)
-    }
+    mutating func waiterLeft(_ wait: TimedWait) { waiting[ObjectIdentifier(wait)] = nil }
 }
 
 extension Int64 {

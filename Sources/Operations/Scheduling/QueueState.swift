@@ -465,17 +465,11 @@ struct QueueState: ~Copyable {
     ///   the queue is not empty now.
     /// - Returns: nil if the waiter was not registered: the queue has become empty since it had
     ///   done so `count` times, or, if `count` is nil, it is empty.
-    mutating func idleWaiterArrived(
-        after count: UInt64?, _ waiter: Waiter
+    mutating func waiterArrived(
+        _ waiter: Waiter, after count: UInt64? = nil
     ) -> TicketList<Waiter>.Ticket? {
-        if let count, count != idleCount { return nil }
-        if count == nil, ring.count == 0 { return nil }
+        if count.map({ $0 != idleCount }) ?? (ring.count == 0) { return nil }
         return waiters.append(waiter)
-    }
-
-    /// Registers a waiter; nil if there is nothing to wait for.
-    mutating func waiterArrived(_ waiter: Waiter) -> TicketList<Waiter>.Ticket? {
-        ring.count > 0 ? waiters.append(waiter) : nil
     }
 
     /// Removes a waiter that gave up.

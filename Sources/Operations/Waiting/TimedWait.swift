@@ -44,8 +44,25 @@ final class TimedWait: Sendable {
         return isInTime
     }
 
+    /// Waits for an event, or until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - enter: Registers the wait; returns nil if there is nothing to wait for.
+    ///   - leave: Removes the wait, which would be kept otherwise if the event never happens.
+    nonisolated(nonsending) static func untilCancelled<Ticket>(
+        enter: (TimedWait) -> Ticket?, leave: (Ticket) -> Void
+    ) async {
+        let wait = TimedWait()
+        await withTaskCancellationHandler {
+            guard let ticket = enter(wait) else { return }
+            if await !wait.isInTime() { leave(ticket) }
+        } onCancel: {
+            wait.end(inTime: false)
+        }
+    }
+
     /// Suspends the task until the wait ends. Returns whether the awaited event happened in time.
-    func isInTime() async -> Bool {
+    nonisolated(nonsending) func isInTime() async -> Bool {
         await withCheckedContinuation { continuation in
             let ended: Bool? = state.withLock { state in
                 if case .ended(let isInTime) = state { return isInTime }
