@@ -90,7 +90,14 @@ extension Operation: KeyValueObserving, ObservedObject {
     var observedBase: Operation { self }
     static var observableProperties: [any AnyObservedProperty] { OperationProperties.all }
 
-    func observations() -> Observations<Operation> { withExtras { $0.observations(of: self) } }
+    func observations() -> Observations<Operation> {
+        withExtras { extras in
+            let observations = extras.observations ?? Observations(self)
+            extras.observations = observations
+            return observations
+        }
+    }
+
     func beginRecording() { lifecycle.insert([.observed, .hasEndObservers]) }
     func endRecording() { lifecycle.remove(.observed) }
 }

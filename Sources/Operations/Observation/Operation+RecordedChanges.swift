@@ -4,17 +4,6 @@ import Synchronization
 // with the lock of its observations held, so their records have the order of the changes. Flags on
 // which no property depends, and the lock bit, change without that lock.
 
-extension OperationExtras {
-    /// Returns the observations, which are made when the operation is first observed and then kept.
-    /// The operation's lock is held.
-    func observations(of operation: Operation) -> Observations<Operation> {
-        if let observations { return observations }
-        let new = Observations(operation)
-        observations = new
-        return new
-    }
-}
-
 extension Operation {
     /// The observations of an observed operation.
     ///

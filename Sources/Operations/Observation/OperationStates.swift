@@ -36,9 +36,10 @@ extension KeyValueObserving where Self: Operation {
             var last: OperationState?
             return {
                 while let state = await next?() {
-                    // An operation that has begun to execute does not go back: it may only pause
-                    // between attempts, or be about to announce that it has finished.
-                    guard let state, last != .executing || state.isFinished else { continue }
+                    // An operation that has begun to execute may pause between attempts, or may no
+                    // longer execute and not have announced its end. It counts as executing.
+                    guard let state, state != last, last != .executing || state.isFinished
+                    else { continue }
                     last = state
                     if state.isFinished { next = nil }
                     return state

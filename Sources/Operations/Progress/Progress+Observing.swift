@@ -41,7 +41,11 @@ extension Progress: KeyValueObserving, ObservedObject {
 
     func observations() -> Observations<Progress> {
         let new = Observations<Progress>(self)
-        return state.withLock { $0.observed(by: new) }
+        return state.withLock { state in
+            let observations = state.observations ?? new
+            state.observations = observations
+            return observations
+        }
     }
 }
 
@@ -64,13 +68,6 @@ enum ProgressProperties {
 }
 
 extension ProgressState {
-    /// Returns the observations of the progress from now on: `new`, unless there are some already.
-    mutating func observed(by new: Observations<Progress>) -> Observations<Progress> {
-        if let observations { return observations }
-        observations = new
-        return new
-    }
-
     /// Records all properties. A property that has not changed reaches no observer.
     func recordChange() {
         guard let observations else { return }
