@@ -40,6 +40,41 @@ struct StreamTests {
         #expect(!operation.status.has(.observed))
     }
 
+    @Test func statesOfRetriedOperationStayExecutingBetweenAttempts() async {
+        let queue = suspendedQueue()
+        let operation = queue.add(.retry(2, backoff: .none)) {
+            guard Operation.current?.attempt == 3 else { throw NoConnection(number: 0) }
+        }
+        var iterator = operation.states.makeAsyncIterator()
+        queue.isSuspended = false
+        var states: [OperationState] = []
+        while let state = await iterator.next() { states.append(state) }
+        #expect(states == [.ready, .executing, .finished(isCancelled: false)])
+        #expect(!operation.status.has(.observed))
+    }
+
+    /// A subclass may announce that it does not execute any more before it announces its end.
+    @Test(arguments: [true, false])
+    func statesOfSubclassWithOwnStateSkipNone(announcesFinishedFirst: Bool) async {
+        final class Own: Operation, @unchecked Sendable {
+            let stage = Atomic(0)
+            override var isReady: Bool { stage.load(ordering: .acquiring) == 1 }
+            override var isExecuting: Bool { stage.load(ordering: .acquiring) == 2 }
+            override var isFinished: Bool { stage.load(ordering: .acquiring) == 3 }
+        }
+        let operation = Own()
+        var iterator = operation.states.makeAsyncIterator()
+        var keys = ["isReady", "isExecuting", "isFinished"]
+        if announcesFinishedFirst { keys.reverse() }
+        for stage in 1...3 {
+            operation.stage.store(stage, ordering: .releasing)
+            for key in keys { operation.didChangeValue(forKey: key) }
+        }
+        var states: [OperationState] = []
+        while let state = await iterator.next() { states.append(state) }
+        #expect(states == [.waiting, .ready, .executing, .finished(isCancelled: false)])
+    }
+
     @Test func cancellingTaskEndsLoopAndObservation() async {
         weak var freed: Operation?
         do {
