@@ -34,6 +34,7 @@ lint:
 	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
 	Scripts/check-comments
 	Scripts/file-circles Sources/Operations
+	Scripts/file-circles Sources/OperationsInsight
 
 # Explores the scheduler's protocols completely; takes about a minute.
 model-check: install-test
@@ -46,12 +47,12 @@ unit-tests: install-test
 # Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
 # http://localhost:8000/documentation/operations
-LIBRARIES = Operations OperationsTestKit OperationsTelemetry PhotoPipeline
+LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry PhotoPipeline
 
 docs: install-run
 	swift package generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
 
-# Builds and tests the framework and its telemetry again, without the app and its dependencies:
+# Builds and tests the framework and its libraries again, without the app and its dependencies:
 # optimised, as users run it, and with thread sanitizer.
 ALONE = OPERATIONS_ONLY=telemetry
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests

@@ -26,6 +26,7 @@ let package = Package(
     products: [
         .library(name: "Operations", targets: ["Operations"]),
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
+        .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
         .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
         .executable(name: "classicphotos", targets: ["classicphotos"]),
@@ -48,9 +49,11 @@ let package = Package(
         .target(
             name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
         .target(
+            name: "OperationsInsight", dependencies: ["Operations"], swiftSettings: settings),
+        .target(
             name: "OperationsTelemetry",
             dependencies: [
-                "Operations",
+                "Operations", "OperationsInsight",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -65,7 +68,7 @@ let package = Package(
         .target(
             name: "PhotoPipeline",
             dependencies: [
-                "Operations", "Imaging",
+                "Operations", "OperationsInsight", "Imaging",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -102,6 +105,7 @@ let package = Package(
             name: "classicphotos",
             dependencies: [
                 "DemoOrigin", "PhotoGallery", "PhotoPipeline", "Imaging", "Operations",
+                "OperationsInsight",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -113,6 +117,10 @@ let package = Package(
             name: "OperationsTests",
             dependencies: ["Operations", "OperationsTestKit", "TestSupport"],
             exclude: ["Contract/README.md"], swiftSettings: settings),
+        .testTarget(
+            name: "OperationsInsightTests",
+            dependencies: ["Operations", "OperationsInsight", "OperationsTestKit", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "OperationsTestKitTests",
             dependencies: ["Operations", "OperationsTestKit", "TestSupport"],
@@ -135,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "PhotoPipelineTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "Operations", "PhotoPipeline", "TestSupport",
+                "DemoOrigin", "Imaging", "Operations", "OperationsInsight", "PhotoPipeline",
+                "TestSupport",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings
@@ -178,12 +187,14 @@ let package = Package(
 
 // Reduces the package to a part, so that repeated checks of that part build nothing else.
 //
-//     OPERATIONS_ONLY=1            Operations and its test kit; also shows that they need no other
-//                                  package
+//     OPERATIONS_ONLY=1            Operations, its test kit and OperationsInsight; also shows that
+//                                  they need no other package
 //     OPERATIONS_ONLY=telemetry    these and OperationsTelemetry
 if let part = Context.environment["OPERATIONS_ONLY"] {
     let hasTelemetry = part == "telemetry"
-    let names = ["Operations", "OperationsTestKit"] + (hasTelemetry ? ["OperationsTelemetry"] : [])
+    let names =
+        ["Operations", "OperationsTestKit", "OperationsInsight"]
+        + (hasTelemetry ? ["OperationsTelemetry"] : [])
     let packages = hasTelemetry ? ["swift-distributed-tracing", "swift-log", "swift-metrics"] : []
     package.products.removeAll { !names.contains($0.name) }
     package.targets.removeAll { target in

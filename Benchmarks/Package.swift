@@ -14,6 +14,7 @@ let package = Package(
             name: "queues",
             dependencies: [
                 .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: [

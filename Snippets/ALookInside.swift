@@ -1,6 +1,7 @@
 // snippet.hide
 // Looking inside
 import Operations
+import OperationsInsight
 
 let queue = OperationQueue()
 queue.name = "Photos"

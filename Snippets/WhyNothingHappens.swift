@@ -1,6 +1,7 @@
 // snippet.hide
 // Finding out why nothing happens
 import Operations
+import OperationsInsight
 
 let queue = OperationQueue()
 queue.name = "Office"

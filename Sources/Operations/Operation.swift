@@ -23,7 +23,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
-    /// The last `PhaseTimestamp` recorded for the operation, if any instrumentation is on.
+    /// The last `PhaseTimestamp` recorded for the operation, if its queue is observed.
     let mark = Atomic<UInt64>(0)
 
     /// Makes an operation that does nothing unless a subclass overrides ``main()``.

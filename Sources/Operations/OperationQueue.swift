@@ -17,7 +17,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
     let lazyObservations = AtomicLazyReference<Observations<OperationQueue>>()
-    let insight = Atomic<Unmanaged<QueueInsight>?>(nil)
+    let observers = Atomic<Unmanaged<QueueObservers>?>(nil)
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
@@ -81,7 +81,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     deinit {
         QueueRegistry.remove(self)
-        insight.load(ordering: .acquiring)?.release()
+        observers.load(ordering: .acquiring)?.release()
         state.deinitialize(count: 1)
         state.deallocate()
     }
@@ -383,7 +383,7 @@ extension OperationQueue {
 
     /// The progress, if it was requested and its total is above 0.
     var activeProgress: Progress? {
-        guard traces(for: .progress) else { return nil }
+        guard has(.progress) else { return nil }
         return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
     }
 

@@ -47,8 +47,8 @@ extension OperationQueue {
             queue: givenName.flatMap { $0.isEmpty ? nil : $0 } ?? "unnamed", logger: logger,
             metrics: metrics.flatMap { $0 is NOOPMetricsHandler ? nil : $0 },
             tracer: tracer.flatMap { $0 is NoOpTracer ? nil : $0 }, options: options)
-        let observation = setObserver(telemetry)
-        if telemetry.isWanted { telemetry.watchStalls(of: self) } else { observation.end() }
-        return TelemetryReports(telemetry, observation)
+        let registration = begin(telemetry)
+        if telemetry.isWanted { telemetry.watchStalls(of: self) } else { registration.end() }
+        return TelemetryReports(telemetry, registration)
     }
 }

@@ -5,10 +5,10 @@ import Operations
 /// This object does not retain the queue, and the caller need not retain this object.
 public final class TelemetryReports: Sendable {
     private let telemetry: QueueTelemetry
-    private let observation: QueueObservation
+    private let registration: TelemetryRegistration
 
-    init(_ telemetry: QueueTelemetry, _ observation: QueueObservation) {
-        (self.telemetry, self.observation) = (telemetry, observation)
+    init(_ telemetry: QueueTelemetry, _ registration: TelemetryRegistration) {
+        (self.telemetry, self.registration) = (telemetry, registration)
     }
 
     /// Ends the reports.
@@ -17,7 +17,8 @@ public final class TelemetryReports: Sendable {
     /// that says so, and the queue's share of the gauges is subtracted. A second call changes
     /// nothing.
     public func end() {
-        observation.end()
-        telemetry.observationEnded()
+        registration.end()
+        // The queue may no longer exist.
+        telemetry.end()
     }
 }

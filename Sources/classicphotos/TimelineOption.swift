@@ -1,5 +1,6 @@
 import ArgumentParser
 import Operations
+import OperationsInsight
 
 /// The option for a file that records when each operation ran.
 struct TimelineOption: ParsableArguments {

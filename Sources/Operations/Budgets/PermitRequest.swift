@@ -200,7 +200,7 @@ extension Operation {
     fileprivate func claimGranted() -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { notifyObservers() } }
-        if queue.isWatched { queue.recordPermits(for: self) }
+        if queue.isObserved { queue.recordPermits(for: self) }
         return queue.eventOffering { $0.grant(self) }
     }
 

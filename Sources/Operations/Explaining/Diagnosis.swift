@@ -200,7 +200,7 @@ extension LifecycleState {
 
 extension Operation {
     /// The conditions of the dependencies that have one, by the dependency's identity.
-    var conditions: [ObjectIdentifier: DependencyCondition] {
+    package final var conditions: [ObjectIdentifier: DependencyCondition] {
         var conditions: [ObjectIdentifier: DependencyCondition] = [:]
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }

@@ -1,6 +1,6 @@
 extension Duration {
     /// The duration in words, rounded down: "300 µs", "85 ms", "3.2 s", "4 min", "7 h", "3 days".
-    var text: String {
+    package var text: String {
         let microseconds = wholeNanoseconds / 1000
         if microseconds < 1000 { return "\(microseconds) µs" }
         let milliseconds = microseconds / 1000

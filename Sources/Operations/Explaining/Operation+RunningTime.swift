@@ -5,7 +5,7 @@ extension Operation {
     ///
     /// Recording the start must cost operations on the fast path nothing. For them, the recorded
     /// start of their batch counts.
-    func runningTime(in queue: OperationQueue?) -> Duration? {
+    package final func runningTime(in queue: OperationQueue?) -> Duration? {
         // A queue with a driver has a clock of its own, and not the one that is read here.
         if queue?.driver != nil { return nil }
         var start: UInt64?

@@ -3,7 +3,7 @@
 /// The type is a pure value: its methods are the events of an operation's life, and each returns
 /// what the thread that brings about the event must do next. ``AtomicLifecycleState`` holds the
 /// value. LifecycleStates.md draws the events.
-struct LifecycleState: Sendable, Equatable {
+package struct LifecycleState: Sendable, Equatable {
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
@@ -15,7 +15,7 @@ struct LifecycleState: Sendable, Equatable {
         if usesFastPath { insert(.fastPath) }
     }
 
-    enum Phase: UInt64 {
+    package enum Phase: UInt64, Sendable {
         /// Created, and in no queue.
         case created
         /// In a queue, and not ready.
@@ -205,7 +205,7 @@ extension Operation.QueuePriority {
     /// 0 for the lowest priority, 4 for the highest.
     var lane: Int { rawValue / 4 + 2 }
 
-    init(lane: Int) {
+    package init(lane: Int) {
         self = Operation.QueuePriority(rawValue: (lane - 2) * 4) ?? .normal
     }
 }

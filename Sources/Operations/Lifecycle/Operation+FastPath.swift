@@ -36,7 +36,7 @@ extension Operation {
     /// Records that a cancelled operation ends without its body, and releases the body. The worker
     /// that claimed the operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
-        if queue.isWatched { queue.recordDropped(self) }
+        if queue.isObserved { queue.recordDropped(self) }
         releaseBody()
     }
 
@@ -84,7 +84,7 @@ extension Operation {
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isWatched { queue.recordStart(of: operation) }
+        if queue.isObserved { queue.recordStart(of: operation) }
         operation.startTask()
         return nil
     }

@@ -94,12 +94,12 @@ extension Operation {
             }
         }
         var observer: (any OperationObserver)?
-        if queue.isWatched {
+        if queue.isObserved {
             queue.recordStart(of: self)
-            if queue.traces(for: .observer) { observer = operationObserver }
+            observer = operationObserver
         }
-        // The timeout starts after the start was recorded: no observer hears of a timeout before it
-        // hears of the start.
+        // The timeout starts after the start was recorded: no observer learns of a timeout before it
+        // learns of the start.
         if let attempt { startTimeout(of: attempt.controller, attempt: attempt.serial) }
         context.inside(self, of: queue) {
             if let observer { observer.perform { start() } } else { start() }
@@ -208,7 +208,7 @@ extension Operation {
                 if before.phase == .starting, !before.isCancelled {
                     queue.activeProgress?.completeUnit()
                 }
-                if queue.isWatched { beforeLeaving { queue.recordEnd(of: self, before) } }
+                if queue.isObserved { beforeLeaving { queue.recordEnd(of: self, before) } }
                 if before.has(.failed), let scope = queue.scope {
                     beforeLeaving { notifyFailure(to: scope, of: queue) }
                 }

@@ -27,7 +27,7 @@ final class OperationExtras {
     /// added, and then kept.
     var attemptController: AttemptController?
     weak var group: GroupOperation?
-    /// The observer that is notified of the operation. Set before the operation is added, and then
+    /// The observer that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var operationObserver: (any OperationObserver)?
 }

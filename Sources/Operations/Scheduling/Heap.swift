@@ -1,14 +1,16 @@
 /// A binary heap, whose least element is found at once and removed in a few steps.
-struct Heap<Element: Comparable> {
+package struct Heap<Element: Comparable> {
     private(set) var elements: [Element] = []
 
-    var count: Int { elements.count }
-    var first: Element? { elements.first }
+    package init() {}
+
+    package var count: Int { elements.count }
+    package var first: Element? { elements.first }
 
     /// Inserts an element.
     ///
     /// - Complexity: O(log n).
-    mutating func insert(_ element: Element) {
+    package mutating func insert(_ element: Element) {
         elements.append(element)
         var child = elements.count - 1
         while child > 0, elements[child] < elements[(child - 1) / 2] {
@@ -20,7 +22,7 @@ struct Heap<Element: Comparable> {
     /// Removes and returns the least element. The heap must not be empty.
     ///
     /// - Complexity: O(log n).
-    mutating func removeFirst() -> Element {
+    package mutating func removeFirst() -> Element {
         elements.swapAt(0, elements.count - 1)
         let first = elements.removeLast()
         var parent = 0

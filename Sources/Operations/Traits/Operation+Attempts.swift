@@ -115,7 +115,7 @@ extension Operation {
         withExtendedLifetime(handlers) {}
         // The operation is on hold: no thread starts it again before this method has set the timer.
         let delay = max(.zero, hold.end - controller.time.now())
-        if queue.isWatched { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
+        if queue.isObserved { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
         controller.permitRequest?.release(keepsTicket: false)
         perform(change)
@@ -142,13 +142,18 @@ extension Operation {
             context.stopsBodyOf = outer
             // An override may not call `super`.
             markExpired()
-            notifyOutOfTime(error)
+            reportOutOfTime(error)
         }
         perform(controller.event { $0.expiryEnded() }, controller)
     }
 
     /// Marks the attempt as expired, which only the body sees as a cancellation.
     final func markExpired() { transition { $0.expired() } }
+
+    private func reportOutOfTime(_ error: any Error) {
+        guard let queue = retainedQueue(), queue.isObserved else { return }
+        queue.recordOutOfTime(self, error)
+    }
 
     private func passDeadline(_ controller: AttemptController) {
         let state = status
@@ -157,7 +162,7 @@ extension Operation {
         let error = OperationDeadlineExceeded(
             operation: label, hasStarted: state.isAtWork || controller.hasBegun)
         fail(error)
-        notifyOutOfTime(error)
+        reportOutOfTime(error)
         note(.failure(error))
         // From here on the operation cannot begin, however long its `cancel()` takes.
         _ = announceCancellation()

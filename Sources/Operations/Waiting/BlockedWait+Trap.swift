@@ -166,5 +166,5 @@ extension Latch {
 
 extension OperationQueue {
     /// The name of the queue in messages.
-    var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
+    package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
 }

@@ -6,7 +6,7 @@ extension Duration {
     static var longestTime: Duration { .seconds(36_525 * 86_400) }
 
     /// The duration, limited to the range from minus a century to a century.
-    var limitedToLongestTime: Duration {
+    package var limitedToLongestTime: Duration {
         Swift.min(Swift.max(self, .zero - .longestTime), .longestTime)
     }
 }

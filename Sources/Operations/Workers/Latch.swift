@@ -59,7 +59,7 @@ package final class Latch: @unchecked Sendable {
     ///
     /// - Parameter limit: The time limit in nanoseconds; nil for none.
     @discardableResult
-    func wait(nanoseconds limit: UInt64? = nil) -> Bool {
+    package func wait(nanoseconds limit: UInt64? = nil) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         if isOpen || limit == 0 { return isOpen }

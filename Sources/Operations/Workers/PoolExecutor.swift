@@ -7,13 +7,13 @@
 /// priority of a task cannot express that urgency: the system gives tasks no priority above
 /// `userInitiated`, and a job that waits for a worker keeps its position when the priority of its
 /// task is raised.
-final class PoolExecutor: TaskExecutor {
+package final class PoolExecutor: TaskExecutor {
     /// The executor of tasks that are not bodies. The priority of each task determines its urgency.
     static let shared = PoolExecutor(.ofTask)
     /// The executor of tasks that wait for a point in time. Such a task may have to tell a body
     /// that its time is over, while bodies that compute keep all processors busy; so its jobs have
     /// the urgency of timers.
-    static let timers = PoolExecutor(.ofTimer)
+    package static let timers = PoolExecutor(.ofTimer)
 
     private enum Rule { case ofBody, ofTask, ofTimer }
 
@@ -40,9 +40,9 @@ final class PoolExecutor: TaskExecutor {
     /// Creates an executor for a task that runs bodies.
     convenience init() { self.init(.ofBody) }
 
-    func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
+    package func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
 
-    func enqueue(_ job: UnownedJob) {
+    package func enqueue(_ job: UnownedJob) {
         if rule == .ofTimer { return WorkerPool.shared.submit(.job(job, self, .timer)) }
         if let context = ThreadContext.existing, context.keepsJob {
             context.keepsJob = false

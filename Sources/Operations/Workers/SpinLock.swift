@@ -6,21 +6,23 @@ import Synchronization
 /// contention every release costs a switch of threads. The first thread that arrives takes this
 /// lock. A waiting thread spins, then yields, then sleeps for a moment, in case the holder has lost
 /// its processor.
-struct SpinLock: ~Copyable, Sendable {
+package struct SpinLock: ~Copyable, Sendable {
     private let isHeld = Atomic<Bool>(false)
 
+    package init() {}
+
     @inline(__always)
-    borrowing func lock() {
+    package borrowing func lock() {
         if isHeld.exchange(true, ordering: .acquiring) { lockSlowly() }
     }
 
     @inline(__always)
-    borrowing func unlock() {
+    package borrowing func unlock() {
         isHeld.store(false, ordering: .releasing)
     }
 
     @inline(__always)
-    borrowing func withLock<Result>(_ body: () -> Result) -> Result {
+    package borrowing func withLock<Result>(_ body: () -> Result) -> Result {
         lock()
         defer { unlock() }
         return body()

@@ -3,7 +3,9 @@ import Synchronization
 /// The state of the library that belongs to one thread.
 ///
 /// Unchecked: an instance is only ever accessed by the thread that it belongs to.
-final class ThreadContext: @unchecked Sendable {
+package final class ThreadContext: @unchecked Sendable {
+    private static let lastNumber = Atomic<Int>(0)
+
     private struct Frame {
         let operation: Unmanaged<Operation>?
         let queue: Unmanaged<OperationQueue>?
@@ -66,14 +68,29 @@ final class ThreadContext: @unchecked Sendable {
     let isFirst = isFirstThread
     /// The number of edges that searches for cycles on this thread have visited.
     var orderSteps = 0
-    /// The trace events of the operations that this thread runs.
-    let traceBuffer = ThreadTraceBuffer()
+    /// The number of the thread among those that have used the library, from 1.
+    package let number = lastNumber.add(1, ordering: .relaxed).newValue
+    /// The operation that the thread is about to add, if that may not be ready at once, with its
+    /// mark.
+    ///
+    /// The mark is needed because a later operation may have the address of an earlier one.
+    var lastAdded: (operation: UInt, mark: PhaseTimestamp)?
+    /// An object that the timeline keeps for the thread, retained by the thread.
+    package var traceBuffer: Unmanaged<AnyObject>?
     /// The operation whose `cancel()` this thread calls only to stop the current attempt.
     var stopsBodyOf: Unmanaged<Operation>?
     /// The cancellations that this thread is performing, the outermost first.
     var cancelRounds: [CancelRound] = []
     /// The finished operations that this thread is about to remove from their queues.
     var leaving: [Unmanaged<Operation>] = []
+
+    deinit { traceBuffer?.release() }
+
+    /// The thread in pictures.
+    package var displayName: String {
+        activeWorker.map { "worker \($0.id.number)" }
+            ?? (isFirst ? "main thread" : "thread \(number)")
+    }
 
     static var existing: ThreadContext? {
         pointer.value.map { Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue() }

@@ -1,5 +1,6 @@
 import Logging
 import Operations
+import OperationsInsight
 import Tracing
 
 /// The messages that a queue writes to its log.

@@ -21,7 +21,7 @@ final class OperationTelemetry: OperationObserver {
         var lastContext: ServiceContext?
     }
 
-    private let telemetry: QueueTelemetry
+    let telemetry: QueueTelemetry
     private let metrics: OperationMetrics?
     /// The parent of the span; nil if spans are not reported.
     private let parent: ServiceContext?
@@ -37,8 +37,6 @@ final class OperationTelemetry: OperationObserver {
         // The end of the operation may not have been reported.
         state.withLock { $0.span.take() }?.abandon()
     }
-
-    var queueObserver: any QueueObserver { telemetry }
 
     /// The context of the operation's current or last span; nil if it had none.
     var lastContext: ServiceContext? { state.withLock { $0.lastContext } }
@@ -118,7 +116,8 @@ final class OperationTelemetry: OperationObserver {
         last.span?.end(outcome, end, attempts: last.attempts)
     }
 
-    func observationEnded() {
+    /// Ends the reports of the operation; later events are not reported.
+    func end() {
         let span = state.withLock { state in
             state.phase = .over
             return state.span.take()

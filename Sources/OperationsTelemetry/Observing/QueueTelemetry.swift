@@ -1,14 +1,15 @@
 import CoreMetrics
 import Logging
 import Operations
+import OperationsInsight
 import Synchronization
 import Tracing
 
-/// Observes a queue for one call of `reportTelemetry`.
+/// Reports on a queue for one call of `reportTelemetry`.
 ///
-/// The queue retains this object, and so do the operations that were added while it observed. This
+/// The queue retains this object, and so do the operations that were added while it was the queue's telemetry. This
 /// object retains neither.
-final class QueueTelemetry: QueueObserver {
+final class QueueTelemetry: Sendable {
     let queue: String
     let log: QueueLog?
     let metrics: QueueMetrics?
@@ -50,19 +51,29 @@ final class QueueTelemetry: QueueObserver {
         if isLate { reports.end() }
     }
 
-    // MARK: Observing
-
-    func observer(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)? {
+    /// Makes the telemetry of an operation that is about to be added to the queue; nil for none.
+    ///
+    /// Called on the thread, and in the task, that adds the operation.
+    func telemetry(of operation: Operation) -> OperationTelemetry? {
         if operation.isBarrier, tracer == nil { return nil }
         return OperationTelemetry(
             self, metrics: operation.isBarrier ? nil : metrics?.metrics(of: operation),
             parent: tracer == nil ? nil : ServiceContext.current ?? .topLevel)
     }
 
-    func observationEnded() {
+    /// Ends the reports of the queue: stalls, and the queue's share of the gauges.
+    func end() {
         isOver.store(true, ordering: .releasing)
         metrics?.close()
         stalls.withLock { $0 }?.end()
+    }
+
+    /// Ends the reports of operations that were added while this was the queue's telemetry.
+    func end(reportsOf operations: [Operation]) {
+        for operation in operations {
+            guard let own = operation.telemetry, own.telemetry === self else { continue }
+            own.end()
+        }
     }
 
     /// Whether the reports have ended.

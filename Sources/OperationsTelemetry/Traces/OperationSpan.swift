@@ -28,10 +28,7 @@ struct OperationSpan: Sendable {
             if let waiting { attributes["operation.waiting.duration"] = waiting.inSeconds }
         }
         for dependency in operation.listedDependencies.prefix(Self.linkLimit) {
-            guard let context = (dependency.operationObserver as? OperationTelemetry)?.lastContext
-            else {
-                continue
-            }
+            guard let context = dependency.telemetry?.lastContext else { continue }
             span.addLink(SpanLink(context: context, attributes: [:]))
         }
     }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 public import Imaging
 public import Operations
+public import OperationsInsight
 
 /// Processes a whole list of photos and writes the results into a folder.
 public struct PhotoBatch: Sendable {

@@ -1,5 +1,6 @@
 public import Imaging
 public import Operations
+public import OperationsInsight
 
 /// One page's list of photos: a controller for the decisions, queues for the work, and the
 /// pictures.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Imaging
 import Operations
+import OperationsInsight
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import OperationsInsight
 
 /// The pixel stages in a timeline.
 struct PixelTimeline {

@@ -1,5 +1,6 @@
 import Dispatch
 import Operations
+import OperationsInsight
 
 /// Our own queue.
 ///

@@ -1,3 +1,4 @@
+import Operations
 import Synchronization
 
 /// An event in the life of an operation, as stored in a thread's buffer: 64 bytes.
@@ -152,14 +153,14 @@ final class TimelineBuffer: @unchecked Sendable {
     /// Notes that the thread runs a fast-path operation of a batch, whose only event follows at its
     /// end.
     @inline(__always)
-    func begins(_ operation: UInt, from start: PhaseTimestamp) {
+    func begins(_ operation: UInt, from start: UInt64) {
         running.store(operation, ordering: .relaxed)
-        runningSince.store(start.bits, ordering: .relaxed)
+        runningSince.store(start, ordering: .relaxed)
     }
 
-    func runs(_ operation: UInt, since start: PhaseTimestamp) -> Bool {
+    func runs(_ operation: UInt, since start: UInt64) -> Bool {
         running.load(ordering: .relaxed) == operation
-            && runningSince.load(ordering: .relaxed) == start.bits
+            && runningSince.load(ordering: .relaxed) == start
     }
 
     /// Closes the buffer to further events.

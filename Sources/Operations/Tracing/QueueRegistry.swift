@@ -2,7 +2,7 @@
 ///
 /// The registry retains no queue: a queue removes itself when its `deinit` begins. The registry
 /// costs a lock when a queue is made and when it is deinitialized, and nothing in between.
-enum QueueRegistry {
+package enum QueueRegistry {
     private struct Entries: @unchecked Sendable {
         /// The number of queues made before, by queue.
         var queues: [UnsafeMutableRawPointer: Int] = [:]
@@ -34,7 +34,7 @@ enum QueueRegistry {
     ///
     /// An entry takes the place of a weak reference, which would slow down every retain and release
     /// of the queue, and workers retain and release queues.
-    struct Entry: @unchecked Sendable, Hashable {
+    package struct Entry: @unchecked Sendable, Hashable {
         fileprivate let pointer: UnsafeMutableRawPointer
         fileprivate let number: Int
 
@@ -42,7 +42,7 @@ enum QueueRegistry {
         ///
         /// The call is made under the registry's lock, so the queue continues to exist during the
         /// call.
-        func withQueue(_ body: (OperationQueue) -> Void) {
+        package func withQueue(_ body: (OperationQueue) -> Void) {
             entries.withLock { entries in
                 guard entries.queues[pointer] == number else { return }
                 Unmanaged<OperationQueue>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
@@ -52,7 +52,7 @@ enum QueueRegistry {
         var exists: Bool { entries.withLock { $0.queues[pointer] == number } }
 
         /// The queue, if it exists and holds operations.
-        var unfinishedQueue: OperationQueue? {
+        package var unfinishedQueue: OperationQueue? {
             let reference = entries.withLock { entries in
                 entries.queues[pointer] == number ? retained(pointer) : nil
             }
@@ -60,7 +60,7 @@ enum QueueRegistry {
         }
     }
 
-    static func entry(of queue: OperationQueue) -> Entry {
+    package static func entry(of queue: OperationQueue) -> Entry {
         let pointer = Unmanaged.passUnretained(queue).toOpaque()
         return Entry(pointer: pointer, number: entries.withLock { $0.queues[pointer] } ?? -1)
     }

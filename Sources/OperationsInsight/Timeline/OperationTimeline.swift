@@ -1,3 +1,4 @@
+public import Operations
 import Synchronization
 
 /// A recording of what queues did and when, to be viewed as a picture.
@@ -134,12 +135,9 @@ final class TimelineCore: Sendable {
 
     static func find(_ number: UInt32) -> TimelineCore? { all.withLock { $0[number]?.core } }
 
-    func makeBuffer(thread: Int) -> TimelineBuffer {
-        let context = ThreadContext.current
-        let name =
-            context.activeWorker.map { "worker \($0.id.number)" }
-            ?? (context.isFirst ? "main thread" : "thread \(thread)")
-        let buffer = TimelineBuffer(thread: thread, name: name, budget: budget)
+    func makeBuffer(for thread: ThreadContext) -> TimelineBuffer {
+        let buffer = TimelineBuffer(
+            thread: thread.number, name: thread.displayName, budget: budget)
         state.withLock { state in
             state.buffers.append(buffer)
             if state.end != nil { buffer.close() }
@@ -160,24 +158,26 @@ final class TimelineCore: Sendable {
             return state.queues.count - 1
         }
         guard let index else { return }
-        queue.ownInsight.recording.store(
+        queue.observer { QueueRecording() }.timeline.store(
             UInt64(number) << 32 | UInt64(index), ordering: .relaxed)
-        queue.beginWatching(.timeline)
+        queue.beginEvents(for: .timeline)
         // If `stop()` ran meanwhile, it did not find the queue recorded yet.
         if state.withLock({ $0.end != nil }) { leave(queue) }
     }
 
     private func leave(_ queue: OperationQueue) {
-        guard let insight = queue.existingInsight else { return }
-        let recording = insight.recording.load(ordering: .relaxed)
-        guard recording >> 32 == UInt64(number) else { return }
-        let isOurs = insight.recording.compareExchange(
-            expected: recording, desired: 0, ordering: .acquiringAndReleasing
+        guard let recording = queue.existingObserver(QueueRecording.self) else { return }
+        let current = recording.timeline.load(ordering: .relaxed)
+        guard current >> 32 == UInt64(number) else { return }
+        let isOurs = recording.timeline.compareExchange(
+            expected: current, desired: 0, ordering: .acquiringAndReleasing
         ).exchanged
         guard isOurs else { return }
-        queue.end(.timeline)
+        queue.endEvents(for: .timeline)
         // Another timeline may have begun to record the queue meanwhile.
-        if insight.recording.load(ordering: .acquiring) != 0 { queue.begin(.timeline) }
+        if recording.timeline.load(ordering: .acquiring) != 0 {
+            queue.beginEvents(for: .timeline)
+        }
     }
 
     func stop() {
@@ -228,22 +228,18 @@ final class TimelineCore: Sendable {
             guard let queue = recorded.entry.unfinishedQueue else { continue }
             let label = queue.label
             state.withLock { $0.queues[index].label = label }
-            for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
-                let (state, mark) = (operation.status, operation.lastMark)
-                guard state.phase == .executing, state.has(.fastPath), !state.has(.claimedAlone),
-                    mark.kind == .started, !mark.isNothing
-                else { continue }
+            for operation in queue.unfinished {
+                guard let (start, lane) = operation.startInBatch else { continue }
                 // Otherwise the operation began before the recording did.
                 guard
                     let buffer = buffers.first(where: {
-                        $0.runs(operation.identity, since: mark)
+                        $0.runs(operation.identity, since: start)
                     })
                 else { continue }
                 found.append(
                     TimelineTrace.Running(
                         operation: operation.identity, thread: buffer.thread, queue: index,
-                        name: operation.displayName, lane: state.lane,
-                        start: mark.time))
+                        name: operation.displayName, lane: lane, start: start))
             }
         }
         return found

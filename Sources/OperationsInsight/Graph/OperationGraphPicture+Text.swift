@@ -1,3 +1,5 @@
+import Operations
+
 extension OperationGraphPicture {
     private static let criticalColour = "#c0392b"
 

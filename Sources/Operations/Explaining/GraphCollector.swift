@@ -1,24 +1,28 @@
 /// Collects the unfinished operations of a queue, and what they wait for, directly or indirectly.
-struct GraphCollector {
-    static let limit = 10_000
+package struct GraphCollector {
+    package static let limit = 10_000
 
-    struct Found {
-        let operation: Operation
-        let queue: OperationQueue?
+    package struct Found {
+        package let operation: Operation
+        package let queue: OperationQueue?
         let state: LifecycleState
         /// The operations for which the operation's code waits.
-        var waits: [Operation] = []
-        var dependencies: [Operation] = []
+        package var waits: [Operation] = []
+        package var dependencies: [Operation] = []
+
+        package var phase: LifecycleState.Phase { state.phase }
+        package var isCancelled: Bool { state.isCancelled }
+        package var isBarrier: Bool { state.has(.barrier) }
     }
 
-    private(set) var found: [Found] = []
+    package private(set) var found: [Found] = []
     private var places: [ObjectIdentifier: Int] = [:]
-    private(set) var omitted = 0
+    package private(set) var omitted = 0
     /// The operations beyond the limit, recorded only so that each counts once.
     private var refused: Set<ObjectIdentifier> = []
     private let limit: Int
 
-    init(of queue: OperationQueue, limit: Int = Self.limit) {
+    package init(of queue: OperationQueue, limit: Int = Self.limit) {
         self.limit = limit
         for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
             add(operation)
@@ -30,7 +34,7 @@ struct GraphCollector {
         }
     }
 
-    func place(of operation: Operation) -> Int? { places[ObjectIdentifier(operation)] }
+    package func place(of operation: Operation) -> Int? { places[ObjectIdentifier(operation)] }
 
     private mutating func add(_ operation: Operation) {
         let id = ObjectIdentifier(operation)

@@ -1,3 +1,5 @@
+import Operations
+
 /// Writes a timeline in Chrome's trace format.
 ///
 /// Running operations appear on the tracks of threads, which ``TimelineTracks`` assigns. Waiting
@@ -259,6 +261,16 @@ extension Operation.QueuePriority {
         case .normal: "normal"
         case .high: "high"
         case .veryHigh: "veryHigh"
+        }
+    }
+}
+
+extension OperationOutcome {
+    var text: StaticString {
+        switch self {
+        case .finished: "finished"
+        case .cancelled: "cancelled"
+        case .failed: "failed"
         }
     }
 }

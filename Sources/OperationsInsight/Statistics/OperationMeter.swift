@@ -1,3 +1,4 @@
+import Operations
 import Synchronization
 
 /// Counts what happens to the operations of a queue, and measures how long it takes, in a fixed
@@ -7,7 +8,7 @@ import Synchronization
 /// enough, so counting is an addition in memory that the processor already has in its cache.
 ///
 /// Unchecked: the memory is allocated once and consists of atomics.
-final class OperationMeter: @unchecked Sendable {
+final class OperationMeter: QueueObserver, @unchecked Sendable {
     private static let shardCount = 8
 
     private struct Range {
@@ -73,24 +74,27 @@ final class OperationMeter: @unchecked Sendable {
 
     // MARK: Counting
 
+    static var kind: QueueObserverKind { .statistics }
+
     @inline(__always)
-    private var ownShard: Shard? {
+    private func shard(of thread: ThreadContext) -> Shard? {
         guard let all = memory.load(ordering: .acquiring) else { return nil }
-        var number = 0
-        ThreadContext.withCurrent { number = $0.traceBuffer.number }
-        return Shard(all, number % Self.shardCount)
+        return Shard(all, thread.number % Self.shardCount)
     }
 
-    @inline(__always)
-    func waited(_ nanoseconds: UInt64) { ownShard?.waiting.add(nanoseconds) }
+    func operationStarted(
+        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
+    ) {
+        guard !attempt.isBarrier, let waiting = attempt.waiting else { return }
+        shard(of: thread)?.waiting.add(waiting)
+    }
 
-    /// Counts an operation that has ended.
-    ///
-    /// - Parameter running: nil if the operation never began.
-    @inline(__always)
-    func ended(_ outcome: OperationOutcome, running: UInt64?) {
-        guard let shard = ownShard else { return }
-        if let running { shard.running.add(running) }
+    func operationEnded(
+        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
+        on thread: ThreadContext
+    ) {
+        guard !attempt.isBarrier, let shard = shard(of: thread) else { return }
+        if let running = attempt.running { shard.running.add(running) }
         shard.count(outcome)
     }
 

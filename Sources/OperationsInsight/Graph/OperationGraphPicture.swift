@@ -1,3 +1,5 @@
+public import Operations
+
 /// A picture of a queue's operations and what they wait for; made by ``OperationQueue/graph``.
 ///
 /// ```swift
@@ -89,7 +91,7 @@ public struct OperationGraphPicture: Sendable {
             return Node(
                 label: found.operation.displayName, state: found.shownState,
                 queue: found.queue.flatMap { numbers[ObjectIdentifier($0)] },
-                isBarrier: found.state.has(.barrier))
+                isBarrier: found.isBarrier)
         }
         self.queues = queues.map(\.label)
         omittedCount = collector.omitted
@@ -103,7 +105,7 @@ public struct OperationGraphPicture: Sendable {
                 collector.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
             }
         }
-        let isOver = collector.found.map { $0.state.phase == .finished }
+        let isOver = collector.found.map { $0.phase == .finished }
         criticalPath = Self.longestChain(edges, among: isOver.map { !$0 })
         markCriticalPath()
     }
@@ -155,18 +157,10 @@ extension OperationQueue {
     public final var graph: OperationGraphPicture { OperationGraphPicture(of: self) }
 }
 
-extension Operation {
-    /// The operation's name in pictures: its name, or its class.
-    var displayName: String {
-        if let name, !name.isEmpty { return name }
-        return status.has(.barrier) ? "barrier" : "\(type(of: self))"
-    }
-}
-
 extension GraphCollector.Found {
     fileprivate var shownState: OperationGraphPicture.State {
-        if state.isCancelled { return .cancelled }
-        return switch state.phase {
+        if isCancelled { return .cancelled }
+        return switch phase {
         case .created: operation.isExecuting ? .executing(atMost: nil) : .notStarted
         case .waiting, .checkingReadiness: .waiting
         case .queued: .ready

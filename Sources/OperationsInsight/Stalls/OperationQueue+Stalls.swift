@@ -1,4 +1,4 @@
-import Synchronization
+public import Operations
 
 /// A report that no operation of a queue has finished for some time, although the queue holds
 /// operations and is not suspended.
@@ -106,12 +106,11 @@ extension OperationQueue {
     }
 
     private var stallSample: StallWatch.Sample {
-        snapshot { state in
-            StallWatch.Sample(
-                finished: state.finishedCount + state.barriersAdded - state.barriers.count,
-                unfinished: state.operationCount + state.barriers.count,
-                isSuspended: state.isSuspended)
-        }
+        let totals = totals
+        let unfinished = totals.unfinished + totals.unfinishedBarriers
+        return StallWatch.Sample(
+            finished: totals.added + totals.barriersAdded - unfinished, unfinished: unfinished,
+            isSuspended: totals.isSuspended)
     }
 }
 

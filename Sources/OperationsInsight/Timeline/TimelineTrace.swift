@@ -1,3 +1,5 @@
+import Operations
+
 /// The recording of a timeline, put together: events of threads become the spans of operations.
 struct TimelineTrace {
     struct Thread {

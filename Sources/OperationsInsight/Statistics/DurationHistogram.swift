@@ -1,3 +1,5 @@
+import Operations
+
 /// How often durations of each length occurred, in a fixed amount of memory.
 ///
 /// Each doubling of the length is divided into sixteen buckets of equal width, so a value read from
@@ -125,16 +127,6 @@ extension DurationHistogram: CustomStringConvertible {
 }
 
 extension Duration {
-    /// The duration in nanoseconds: 0 if it is negative, the largest number if it is too long.
-    var wholeNanoseconds: UInt64 {
-        if self <= .zero { return 0 }
-        // `components` traps for some durations, and for some sums of durations.
-        if self >= .seconds(Int64.max) { return .max }
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? .max : whole &+ UInt64(attoseconds / 1_000_000_000)
-    }
-
     /// The duration with up to three digits and a unit: "1.25 µs", "340 ns", "12.0 s".
     var inShort: String {
         let nanoseconds = wholeNanoseconds

@@ -1,3 +1,5 @@
+import Operations
+
 /// The tracks on which a viewer shows what a timeline recorded.
 ///
 /// Every operation that ran has a place on one track, so that arrows can lead from it and to it:

@@ -1,3 +1,5 @@
+public import Operations
+
 /// What a queue's operations did while the queue measured them; see
 /// ``OperationQueue/measuresOperations``.
 public struct OperationQueueStatistics: Sendable, Equatable {
@@ -40,14 +42,17 @@ extension OperationQueue {
     /// costs less than a tenth of a microsecond for each operation. Operations that run when
     /// measuring begins are not measured.
     public final var measuresOperations: Bool {
-        get { existingInsight?.meter.isOn ?? false }
+        get { existingObserver(OperationMeter.self)?.isOn ?? false }
         set {
             if newValue {
-                let additions = snapshot { $0.additionCount - $0.operationCount }
-                if ownInsight.meter.begin(additions: additions) { beginWatching(.meter) }
-            } else if let existingInsight {
-                end(.meter)
-                existingInsight.meter.end(additions: snapshot { $0.additionCount })
+                let meter = observer { OperationMeter() }
+                let totals = totals
+                if meter.begin(additions: totals.added - totals.unfinished) {
+                    beginEvents(for: .statistics)
+                }
+            } else if let meter = existingObserver(OperationMeter.self) {
+                endEvents(for: .statistics)
+                meter.end(additions: totals.added)
             }
         }
     }
@@ -57,17 +62,9 @@ extension OperationQueue {
     /// The value is a snapshot of counters that threads keep changing: the counters need not all be
     /// of the same moment.
     public final var statistics: OperationQueueStatistics {
-        existingInsight?.meter.statistics(additions: snapshot { $0.additionCount })
+        existingObserver(OperationMeter.self)?.statistics(additions: totals.added)
             ?? OperationQueueStatistics()
     }
-}
-
-extension QueueState {
-    /// How many operations the queue has seen, without barriers.
-    var additionCount: Int { ring.tail - barriersAdded }
-
-    /// How many of these operations have finished.
-    var finishedCount: Int { additionCount - operationCount }
 }
 
 extension OperationQueueStatistics: CustomStringConvertible {

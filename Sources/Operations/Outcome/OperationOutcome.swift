@@ -5,14 +5,6 @@ package enum OperationOutcome: UInt8, Sendable {
     case cancelled
     /// The operation threw an error.
     case failed
-
-    var text: StaticString {
-        switch self {
-        case .finished: "finished"
-        case .cancelled: "cancelled"
-        case .failed: "failed"
-        }
-    }
 }
 
 extension Operation {
@@ -24,6 +16,18 @@ extension Operation {
         case .succeeded: .finished
         case .failed: .failed
         case .cancelled, .failedUpstream: .cancelled
+        }
+    }
+
+    /// Returns the error and the reason of an end with the given outcome. The failure does not
+    /// count as observed by this.
+    package final func cause(
+        of outcome: OperationOutcome
+    ) -> (error: (any Error)?, reason: CancellationReason?) {
+        switch outcome {
+        case .finished: (nil, nil)
+        case .failed: (withExtras { $0.failure }?.error, nil)
+        case .cancelled: (nil, withExtras { $0.cancellationReason } ?? .requested)
         }
     }
 }

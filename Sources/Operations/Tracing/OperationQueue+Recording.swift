@@ -1,0 +1,277 @@
+import Synchronization
+
+// Recording of what happens to operations of a queue that is observed. The scheduler calls none of
+// this for other queues. Tracing.md lists the events and their order.
+
+extension OperationQueue {
+    private var currentInstrumentation: Instrumentation {
+        @inline(__always) get {
+            Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
+        }
+    }
+
+    /// Calls `body` for each observer that receives the queue's events.
+    @inline(__always)
+    private func notify(_ body: (ObserverReference) -> Void) {
+        notify(currentInstrumentation, body)
+    }
+
+    @inline(__always)
+    fileprivate func notify(
+        _ instrumentation: Instrumentation, _ body: (ObserverReference) -> Void
+    ) {
+        let kinds = instrumentation.kinds
+        guard kinds != 0 else { return }
+        observers.load(ordering: .acquiring)?._withUnsafeGuaranteedRef {
+            $0.forEach(kinds, body)
+        }
+    }
+
+    // MARK: Additions and readiness
+
+    /// Records an operation that is about to be added to the queue.
+    @inline(never)
+    func recordAddition(of operation: Operation) {
+        let isReady = recordAddition(of: operation, at: recordTime())
+        if !isReady {
+            let mark = operation.lastMark
+            ThreadContext.withCurrent { $0.lastAdded = (operation.identity, mark) }
+        }
+        announceAddition(of: operation)
+    }
+
+    @inline(never)
+    func recordAddition(of operations: UnsafeBufferPointer<Unmanaged<Operation>>) {
+        let now = recordTime()
+        for operation in operations {
+            operation._withUnsafeGuaranteedRef { _ = recordAddition(of: $0, at: now) }
+        }
+        for operation in operations {
+            operation._withUnsafeGuaranteedRef { announceAddition(of: $0) }
+        }
+    }
+
+    private func announceAddition(of operation: Operation) {
+        guard operation.status.phase == .created else { return }
+        notify { $0.willBeAdded(operation) }
+    }
+
+    /// Returns whether the addition makes the operation ready.
+    private func recordAddition(of operation: Operation, at now: UInt64) -> Bool {
+        let state = operation.status
+        // An operation that is already in a queue is about to be refused.
+        guard state.phase == .created else { return true }
+        let isReady = state.has(.fastPath) && state.isReady
+        operation.mark(PhaseTimestamp(isReady ? .ready : .added, now))
+        return isReady
+    }
+
+    /// Records an operation that is about to be put on the ready list.
+    @inline(never)
+    func recordReady(_ operation: Operation) {
+        let mark = operation.lastMark
+        var wasJustAdded = false
+        ThreadContext.withCurrent { context in
+            wasJustAdded = context.lastAdded.map { $0 == (operation.identity, mark) } ?? false
+            context.lastAdded = nil
+        }
+        // The operation became ready as part of its addition: reuse the timestamp of the addition
+        // instead of reading the clock again.
+        if wasJustAdded {
+            operation.mark(PhaseTimestamp(.ready, mark.time))
+        } else {
+            recordReady(operation, at: recordTime())
+        }
+    }
+
+    @inline(never)
+    func recordReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
+        let now = recordTime()
+        for operation in operations {
+            operation._withUnsafeGuaranteedRef { recordReady($0, at: now) }
+        }
+    }
+
+    private func recordReady(_ operation: Operation, at now: UInt64) {
+        let before = operation.lastMark
+        operation.mark(PhaseTimestamp(.ready, now))
+        recordWait(of: operation, since: before, until: now)
+    }
+
+    /// Records that the operation gets the permits for which it has waited since it was ready.
+    @inline(never)
+    func recordPermits(for operation: Operation) {
+        let (before, now) = (operation.lastMark, recordTime())
+        // The operation may have been cancelled, and its end recorded.
+        guard !before.isNothing, operation.replaceMark(before, by: PhaseTimestamp(.ready, now))
+        else { return }
+        recordWait(of: operation, since: before, until: now)
+    }
+
+    private func recordWait(
+        of operation: Operation, since before: PhaseTimestamp, until now: UInt64
+    ) {
+        guard !before.isNothing, now > before.time else { return }
+        ThreadContext.withCurrent { thread in
+            notify { $0.waited(operation, from: before.time, until: now, on: thread) }
+        }
+    }
+
+    // MARK: Running
+
+    /// Records that the body is about to begin on this thread, outside of a batch.
+    @inline(never)
+    func recordStart(of operation: Operation) {
+        let state = operation.status
+        if state.has(.cancelled) { return }
+        var attempt = OperationTimes(state, operation.lastMark)
+        attempt.start = recordTime()
+        operation.mark(PhaseTimestamp(.started, attempt.start))
+        ThreadContext.withCurrent { thread in
+            notify { $0.started(operation, attempt, on: thread) }
+        }
+    }
+
+    /// Records that an attempt has ended and that the operation is held back until the next one.
+    func recordReturn(of operation: Operation, error: (any Error)?, delay: Duration) {
+        let mark = operation.lastMark
+        guard !mark.isNothing else { return }
+        var attempt = OperationTimes(operation.status, mark)
+        attempt.end = recordTime()
+        // Replaces the mark in one step: if the operation is cancelled and ends at this moment, its
+        // end finds one mark or the other.
+        guard operation.replaceMark(mark, by: PhaseTimestamp(.added, attempt.end)) else { return }
+        ThreadContext.withCurrent { thread in
+            notify { $0.returned(operation, attempt, error: error, delay: delay, on: thread) }
+        }
+    }
+
+    /// Records that a deadline or timeout of the operation has passed.
+    func recordOutOfTime(_ operation: Operation, _ error: any Error) {
+        notify { $0.ranOutOfTime(operation, error) }
+    }
+
+    /// Records the end of an operation whose body ran outside of a batch, on any thread, or that
+    /// was cancelled before its body began.
+    ///
+    /// - Parameter state: the state just before the operation finished.
+    @inline(never)
+    func recordEnd(of operation: Operation, _ state: LifecycleState) {
+        let mark = operation.lastMark
+        // The end was recorded already, or the queue was not observed when the operation began.
+        guard !mark.isNothing else { return }
+        guard mark.kind == .started else {
+            if state.phase != .executing { recordDropped(operation) }
+            return
+        }
+        guard !operation.takeMark().isNothing else { return }
+        recordEnd(of: operation, since: mark, operation.outcome(operation.status))
+    }
+
+    /// Records an operation that leaves without having begun, because it was cancelled or its
+    /// deadline has passed.
+    @inline(never)
+    func recordDropped(_ operation: Operation) {
+        let mark = operation.takeMark()
+        guard !mark.isNothing else { return }
+        recordEnd(
+            of: operation, since: mark,
+            operation.status.outcome == .failed ? .failed : .cancelled)
+    }
+
+    private func recordEnd(
+        of operation: Operation, since mark: PhaseTimestamp, _ outcome: OperationOutcome
+    ) {
+        var attempt = OperationTimes(operation.status, mark)
+        attempt.end = recordTime()
+        ThreadContext.withCurrent { thread in
+            notify { $0.ended(operation, attempt, outcome, on: thread) }
+        }
+    }
+}
+
+extension Operation {
+    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
+    /// and the setup that the operation needs.
+    ///
+    /// - Parameter state: the state, which says that the operation executes.
+    @inline(never)
+    final func runInstrumented(_ state: LifecycleState, _ batch: Batch, in queue: OperationQueue) {
+        let instrumentation = Instrumentation(
+            rawValue: queue.instrumentation.load(ordering: .relaxed))
+        guard instrumentation.kinds != 0 else {
+            return runUnobserved(state, instrumentation, in: queue)
+        }
+        ThreadContext.withCurrent { thread in
+            var attempt = OperationTimes(state, lastMark)
+            attempt.isInBatch = true
+            // Reuse the end of the previous operation: reading the clock is most of the cost here.
+            attempt.start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
+            mark(PhaseTimestamp(.started, attempt.start))
+            queue.notify(instrumentation) { $0.started(self, attempt, on: thread) }
+            if let operationObserver {
+                operationObserver.perform { runUnobserved(state, instrumentation, in: queue) }
+            } else {
+                runUnobserved(state, instrumentation, in: queue)
+            }
+            attempt.end = recordTime()
+            batch.lastEnd = attempt.end
+            mark(PhaseTimestamp(bits: 0))
+            let outcome = outcome(status)
+            // An observer that began meanwhile has not received the start.
+            let rest = instrumentation.intersection(
+                Instrumentation(rawValue: queue.instrumentation.load(ordering: .relaxed)))
+            queue.notify(rest) { $0.ended(self, attempt, outcome, on: thread) }
+        }
+    }
+
+    @inline(__always)
+    private func runUnobserved(
+        _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
+    ) {
+        if state.has(.needsSetup) || instrumentation.contains(.progress) {
+            _ = ThreadContext.current.prepare(for: self, in: queue)
+            runMain()
+        } else {
+            runBlock()
+        }
+    }
+}
+
+extension OperationTimes {
+    /// Returns what the mark says of the times of an operation.
+    @inline(__always)
+    fileprivate init(_ state: LifecycleState, _ mark: PhaseTimestamp) {
+        lane = UInt8(truncatingIfNeeded: state.lane)
+        isBarrier = state.has(.barrier)
+        switch mark.kind {
+        case .added: added = mark.time
+        case .ready: ready = mark.time
+        case .started: start = mark.time
+        }
+    }
+}
+
+extension ThreadContext {
+    /// Runs code that blocks the thread. Observers are notified of the wait if the thread is inside
+    /// of an operation.
+    func recordWait(_ wait: () -> Void) {
+        guard let operation, let queue = Self.currentQueue, queue.isObserved else { return wait() }
+        let start = recordTime()
+        let identity = UInt(bitPattern: operation.toOpaque())
+        wait()
+        queue.recordWait(inside: identity, since: start, on: self)
+    }
+}
+
+extension OperationQueue {
+    fileprivate func recordWait(inside operation: UInt, since start: UInt64, on thread: ThreadContext)
+    {
+        let end = recordTime()
+        notify { $0.threadWaited(inside: operation, from: start, until: end, on: thread) }
+    }
+}
+
+/// Returns the time with the precision of a `PhaseTimestamp`, which all recorded times share.
+@inline(__always)
+func recordTime() -> UInt64 { monotonicNanoseconds() & ~3 }

@@ -1,0 +1,128 @@
+import Operations
+
+/// Passes the events of a queue on to the telemetry of each operation.
+///
+/// The queue keeps this object as long as it exists. The telemetry of the current call of
+/// `reportTelemetry` can be replaced.
+final class TelemetryObserver: QueueObserver {
+    static var kind: QueueObserverKind { .telemetry }
+
+    private let current = Locked<QueueTelemetry?>(nil)
+
+    /// Returns the telemetry that `new` replaces.
+    func replace(by new: QueueTelemetry) -> QueueTelemetry? {
+        current.withLock { current in
+            defer { current = new }
+            return current
+        }
+    }
+
+    /// Removes a telemetry. Returns false if it was not the current one.
+    func remove(_ telemetry: QueueTelemetry) -> Bool {
+        current.withLock { current in
+            guard current === telemetry else { return false }
+            current = nil
+            return true
+        }
+    }
+
+    var isInUse: Bool { current.withLock { $0 != nil } }
+
+    // MARK: Events
+
+    func operationWillBeAdded(_ operation: Operation) {
+        guard let own = current.withLock({ $0 })?.telemetry(of: operation) else { return }
+        if operation.accept(own) { own.operationAdded() }
+    }
+
+    func operationStarted(
+        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
+    ) {
+        operation.telemetry?.operationStarted(operation, waiting: .nanoseconds(attempt.waiting))
+    }
+
+    func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
+        operation.telemetry?.operationRanOutOfTime(operation, error)
+    }
+
+    func operationReturned(
+        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
+        on thread: ThreadContext
+    ) {
+        operation.telemetry?.operationReturned(
+            operation,
+            OperationAttempt(running: .nanoseconds(attempt.running), error: error, delay: delay))
+    }
+
+    func operationEnded(
+        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
+        on thread: ThreadContext
+    ) {
+        guard let telemetry = operation.telemetry else { return }
+        let (error, reason) = operation.cause(of: outcome)
+        telemetry.operationEnded(
+            operation,
+            OperationEnd(
+                outcome: outcome, running: .nanoseconds(attempt.running), error: error,
+                reason: reason))
+    }
+}
+
+extension Operation {
+    /// The telemetry of the operation; nil if it is not reported.
+    var telemetry: OperationTelemetry? { operationObserver as? OperationTelemetry }
+}
+
+extension Duration? {
+    fileprivate static func nanoseconds(_ count: UInt64?) -> Duration? {
+        count.map { .nanoseconds(Int64(clamping: $0)) }
+    }
+}
+
+// MARK: Beginning and ending
+
+extension OperationQueue {
+    /// Reports to a telemetry from now on, in place of the previous one.
+    final func begin(_ telemetry: QueueTelemetry) -> TelemetryRegistration {
+        let observer = observer { TelemetryObserver() }
+        let previous = observer.replace(by: telemetry)
+        beginEvents(for: .telemetry)
+        if let previous {
+            previous.end()
+            previous.end(reportsOf: unfinished)
+        }
+        return TelemetryRegistration(entry: QueueRegistry.entry(of: self), telemetry: telemetry)
+    }
+
+    /// Removes a telemetry. Returns false if it is not the queue's.
+    fileprivate func remove(_ telemetry: QueueTelemetry) -> Bool {
+        guard let observer = existingObserver(TelemetryObserver.self), observer.remove(telemetry)
+        else { return false }
+        endEvents(for: .telemetry)
+        // Another telemetry may have begun meanwhile.
+        if observer.isInUse { beginEvents(for: .telemetry) }
+        return true
+    }
+}
+
+/// The registration of a telemetry with its queue. It retains the telemetry, but not the queue.
+struct TelemetryRegistration: Sendable {
+    fileprivate let entry: QueueRegistry.Entry
+    fileprivate let telemetry: QueueTelemetry
+
+    /// Ends the reports, if the telemetry has not been replaced.
+    ///
+    /// Calls that have begun run to their end. On return the reports of the queue, and of the
+    /// operations in the queue, have ended.
+    func end() {
+        var isOurs = false
+        var operations: [Operation] = []
+        entry.withQueue { queue in
+            isOurs = queue.remove(telemetry)
+            if isOurs { operations = queue.unfinished }
+        }
+        guard isOurs else { return }
+        telemetry.end()
+        telemetry.end(reportsOf: operations)
+    }
+}
