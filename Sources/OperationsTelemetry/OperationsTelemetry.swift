@@ -1,9 +1,9 @@
 // OperationsTelemetry: reports the activity of operation queues to swift-metrics, swift-log and
 // swift-distributed-tracing.
 //
-// The input is the events that a queue sends to its observers (`QueueObserver`, in Operations): each
-// operation that is added, started, repeated and ended. The output is metrics, log messages and
-// spans, produced on the thread of the event and with no lock held.
+// The input is the events that a queue sends to its observers (`QueueObserver`, in Operations): an
+// operation is added, started, repeated and ended. The output is metrics, log messages and spans,
+// produced on the thread of the event and with no lock held.
 //
 //   OperationQueue.reportTelemetry      the call that users make
 //            │ installs
@@ -15,5 +15,5 @@
 //            │
 //   Metrics/  Logs/  Traces/            the reports to each backend, and the names used there
 //
-// This module uses only package interfaces of Operations, which knows nothing of this module, and the
-// reports of stalls of OperationsInsight.
+// This module uses only package interfaces of Operations, which knows nothing of this module, and
+// the reports of stalls of OperationsInsight.

@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsInsight
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct GraphPictureTests {

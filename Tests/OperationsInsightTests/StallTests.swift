@@ -1,9 +1,19 @@
+import Dispatch
 import OperationsTestKit
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsInsight
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 struct StallWatchTests {
     private typealias Sample = StallWatch.Sample
@@ -180,6 +190,26 @@ struct StallTests {
         missing.start()
         await queue.drain()
         #expect(stalls.events.isEmpty && first.0.events.isEmpty)
+    }
+
+    @Test func stallIsReportedWhileAllThreadsOfTheDispatchLibraryAreBlocked() async {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            // More than the library makes threads; what is added later comes behind them.
+            for _ in 0..<400 { DispatchQueue.global().async { DispatchSemaphore(value: 0).wait() } }
+            // What follows uses no task of the runtime's own threads: these are the same.
+            startTestThread {
+                let stalled = OperationQueue()
+                stalled.maxConcurrentOperationCount = 0
+                stalled.addOperation {}
+                let reported = Signal()
+                stalled.reportStalls(after: .milliseconds(1)) { _ in reported.send() }
+                exit(reported.wait() ? EXIT_SUCCESS : EXIT_FAILURE)
+            }
+            while true { pause() }
+        }
+        expect(result, says: "")
     }
 
     @Test func stallIsReportedInRealTime() async {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsInsight
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DurationHistogramTests {
@@ -89,7 +90,7 @@ struct StatisticsTests {
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         #expect(queue.statistics == OperationQueueStatistics())
         queue.measuresOperations = false
-        #expect(queue.existingInsight == nil)
+        #expect(queue.existingObserver(OperationMeter.self) == nil)
     }
 
     @Test func eachEndIsCountedOnce() async {

@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsInsight
 
 #if canImport(Glibc)
 import Glibc
@@ -397,7 +398,7 @@ struct TimelineTests {
         await queue.addOperations([block("later")], waitUntilFinished: true)
         await queue.drain()
         #expect(try Trace(timeline.chromeTrace()).runs.map(\.name) == ["during"])
-        #expect(!queue.isWatched)
+        #expect(!queue.isObserved)
     }
 
     @Test func waitingOperationsAreShownFromStartOfRecording() async throws {
@@ -435,9 +436,9 @@ struct TimelineTests {
         do {
             let timeline = OperationTimeline()
             timeline.record(queue)
-            #expect(queue.isWatched)
+            #expect(queue.isObserved)
         }
-        #expect(!queue.isWatched)
+        #expect(!queue.isObserved)
         weak var gone: OperationQueue?
         let timeline = OperationTimeline()
         do {

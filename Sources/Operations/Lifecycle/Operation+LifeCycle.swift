@@ -98,8 +98,8 @@ extension Operation {
             queue.recordStart(of: self)
             observer = operationObserver
         }
-        // The timeout starts after the start was recorded: no observer learns of a timeout before it
-        // learns of the start.
+        // The timeout starts after the start was recorded: no observer learns of a timeout before
+        // it learns of the start.
         if let attempt { startTimeout(of: attempt.controller, attempt: attempt.serial) }
         context.inside(self, of: queue) {
             if let observer { observer.perform { start() } } else { start() }

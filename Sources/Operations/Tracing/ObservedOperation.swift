@@ -27,7 +27,8 @@ extension Operation {
     /// Whether the work may go on after the thread that began it has left it.
     package final var mayLeaveItsThread: Bool { !runsOnItsThread || isAsynchronous }
 
-    /// When the operation began, and its priority, if it runs in a batch and its start was recorded.
+    /// When the operation began, and its priority; nil unless it runs in a batch and its start was
+    /// recorded.
     package final var startInBatch: (time: UInt64, lane: Int)? {
         let (state, mark) = (status, lastMark)
         guard state.phase == .executing, state.has(.fastPath), !state.has(.claimedAlone),

@@ -265,8 +265,9 @@ extension ThreadContext {
 }
 
 extension OperationQueue {
-    fileprivate func recordWait(inside operation: UInt, since start: UInt64, on thread: ThreadContext)
-    {
+    fileprivate func recordWait(
+        inside operation: UInt, since start: UInt64, on thread: ThreadContext
+    ) {
         let end = recordTime()
         notify { $0.threadWaited(inside: operation, from: start, until: end, on: thread) }
     }

@@ -58,7 +58,9 @@ func sleepBriefly() {
 /// Starts a detached thread. Returns false if the system refuses.
 ///
 /// The thread blocks signals that are sent to the process, see `signalsBlockedByThreads`.
-package func startThread(named name: String? = nil, _ body: @escaping @Sendable () -> Void) -> Bool {
+package func startThread(
+    named name: String? = nil, _ body: @escaping @Sendable () -> Void
+) -> Bool {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }

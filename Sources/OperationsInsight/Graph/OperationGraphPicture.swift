@@ -1,6 +1,7 @@
 public import Operations
 
-/// A picture of a queue's operations and what they wait for; made by ``OperationQueue/graph``.
+/// A picture of a queue's operations and what they wait for; made by
+/// ``Operations/OperationQueue/graph``.
 ///
 /// ```swift
 /// print(queue.graph.mermaid)
@@ -19,7 +20,7 @@ public struct OperationGraphPicture: Sendable {
         /// Only its queue holds the operation back.
         case ready
         /// The operation runs, at most for the given time, if that is known. See
-        /// ``OperationExplanation/Reason``.
+        /// `OperationExplanation.Reason`.
         case executing(atMost: Duration?)
         /// The operation has finished.
         case finished

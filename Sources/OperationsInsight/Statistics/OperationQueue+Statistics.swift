@@ -1,7 +1,7 @@
 public import Operations
 
 /// What a queue's operations did while the queue measured them; see
-/// ``OperationQueue/measuresOperations``.
+/// ``Operations/OperationQueue/measuresOperations``.
 public struct OperationQueueStatistics: Sendable, Equatable {
     /// How many operations were added, including those in the queue when measuring began.
     public internal(set) var addedCount = 0

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// The recording shows what each thread ran, how long operations waited and were ready, where
 /// threads were blocked, and which operation waited for which. The recording ends with ``stop()``,
-/// or when the timeline is released. See <doc:Insight>.
+/// or when the timeline is released. See <doc:OperationsInsight>.
 ///
 /// Every method can be called from any thread.
 public final class OperationTimeline: Sendable {

@@ -7,8 +7,8 @@ import Tracing
 
 /// Reports on a queue for one call of `reportTelemetry`.
 ///
-/// The queue retains this object, and so do the operations that were added while it was the queue's telemetry. This
-/// object retains neither.
+/// The queue retains this object, and so do the operations that were added while it was the queue's
+/// telemetry. This object retains neither.
 final class QueueTelemetry: Sendable {
     let queue: String
     let log: QueueLog?

@@ -5,54 +5,71 @@ import Testing
 
 @testable import Operations
 
-/// The events that a queue observer receives, their order, and how it can wrap operation bodies.
+/// The events that queue observers receive, their order, and how operation observers wrap bodies.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QueueObserverTests {
     private enum Marker {
         @TaskLocal static var value = ""
     }
 
-    private final class RecordingQueueObserver: QueueObserver {
+    /// Records the events of operations that have names.
+    private final class RecordingObserver: QueueObserver {
+        static var kind: QueueObserverKind { .telemetry }
+
         let recorder = Recorder<String>()
 
-        func observer(of operation: Operation, in queue: OperationQueue) -> (any OperationObserver)?
-        {
-            operation.name.map { RecordingOperationObserver($0, self) }
+        private func record(_ operation: Operation, _ event: String) {
+            guard let name = operation.name else { return }
+            recorder.record("\(name) \(event)")
         }
-        func observationEnded() { recorder.record("over") }
+
+        func operationWillBeAdded(_ operation: Operation) {
+            if let name = operation.name { #expect(operation.accept(Marking(name))) }
+            record(operation, "added")
+        }
+        func operationStarted(
+            _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
+        ) {
+            #expect(attempt.start > 0 && attempt.end == 0)
+            record(operation, attempt.waiting == nil ? "started" : "started after a wait")
+        }
+        func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
+            record(operation, "ran out of time")
+        }
+        func operationReturned(
+            _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?,
+            delay: Duration, on thread: ThreadContext
+        ) {
+            record(operation, "returned: \(error.map { "\($0)" } ?? "fine")")
+        }
+        func operationEnded(
+            _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
+            on thread: ThreadContext
+        ) {
+            let (error, reason) = operation.cause(of: outcome)
+            let why = error.map { ", \($0)" } ?? reason.map { ", \($0)" } ?? ""
+            record(
+                operation, "\(outcome)\(why)\(attempt.running == nil ? ", never ran" : "")")
+        }
     }
 
-    private final class RecordingOperationObserver: OperationObserver {
-        let name: String
-        let owner: RecordingQueueObserver
+    /// Binds the name of its operation around the body.
+    private final class Marking: OperationObserver {
+        private let name: String
 
-        init(_ name: String, _ owner: RecordingQueueObserver) {
-            self.name = name
-            self.owner = owner
-        }
+        init(_ name: String) { self.name = name }
 
-        private func record(_ event: String) { owner.recorder.record("\(name) \(event)") }
-
-        var queueObserver: any QueueObserver { owner }
-        func operationAdded() { record("added") }
-        func operationStarted(_ operation: Operation, waiting: Duration?) {
-            record(waiting == nil ? "started" : "started after a wait")
-        }
         func perform(_ body: () -> Void) { Marker.$value.withValue(name, operation: body) }
         func perform(_ body: @Sendable () async -> Void) async {
             await Marker.$value.withValue(name) { await body() }
         }
-        func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
-            record("ran out of time")
-        }
-        func operationReturned(_ operation: Operation, _ attempt: OperationAttempt) {
-            record("returned: \(attempt.error.map { "\($0)" } ?? "fine")")
-        }
-        func operationEnded(_ operation: Operation, _ end: OperationEnd) {
-            let why = end.error.map { ", \($0)" } ?? end.reason.map { ", \($0)" } ?? ""
-            record("\(end.outcome)\(why)\(end.running == nil ? ", never ran" : "")")
-        }
-        func observationEnded() { record("over") }
+    }
+
+    /// Begins to observe the queue.
+    private static func observe(_ queue: OperationQueue) -> RecordingObserver {
+        let observer = queue.observer { RecordingObserver() }
+        queue.beginEvents(for: .telemetry)
+        return observer
     }
 
     private struct Broken: Error, CustomStringConvertible {
@@ -60,9 +77,8 @@ struct QueueObserverTests {
     }
 
     @Test func observerReceivesEventsOfEachOperation() async {
-        let observer = RecordingQueueObserver()
         let queue = serialQueue()
-        let observation = queue.setObserver(observer)
+        let observer = Self.observe(queue)
         for (name, operation) in [("block", BlockOperation {}), ("other", Operation())] {
             operation.name = name
             await queue.addOperations([operation], waitUntilFinished: true)
@@ -72,7 +88,7 @@ struct QueueObserverTests {
         let cancelled = queue.add("cancelled") {}
         cancelled.cancel(because: "nobody wants it")
         await queue.drain()
-        observation.end()
+        queue.endEvents(for: .telemetry)
         queue.isSuspended = false
         await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
         _ = try? await queue.add("later") {}.value
@@ -81,14 +97,12 @@ struct QueueObserverTests {
                 "block added", "block started after a wait", "block finished",
                 "other added", "other started after a wait", "other finished",
                 "cancelled added", "cancelled cancelled, nobody wants it, never ran",
-                "over",
             ])
     }
 
     @Test func observerReceivesEventsOfEachAttempt() async {
-        let observer = RecordingQueueObserver()
         let queue = OperationQueue()
-        _ = queue.setObserver(observer)
+        let observer = Self.observe(queue)
         let attempts = Tally()
         let operation = queue.add("flaky", .retry(3, backoff: .constant(.milliseconds(1)))) {
             if attempts.increment() < 3 { throw Broken() }
@@ -104,9 +118,9 @@ struct QueueObserverTests {
     }
 
     @Test func expiryIsReportedBeforeEnd() async {
-        let (observer, clock) = (RecordingQueueObserver(), ManualClock())
+        let clock = ManualClock()
         let queue = OperationQueue(clock)
-        _ = queue.setObserver(observer)
+        let observer = Self.observe(queue)
         let began = Signal()
         let slow = queue.add("slow", .timeout(.milliseconds(5))) {
             began.send()
@@ -131,9 +145,8 @@ struct QueueObserverTests {
             override func main() { seen.record("\(name ?? "") \(Marker.value)") }
         }
         let seen = Recorder<String>()
-        let observer = RecordingQueueObserver()
         let add: @Sendable (OperationQueue) -> Void = { queue in
-            _ = queue.setObserver(observer)
+            _ = Self.observe(queue)
             queue.add("block") { seen.record("block \(Marker.value)") }
             queue.add("async") {
                 seen.record("async \(Marker.value)")
@@ -181,40 +194,66 @@ struct QueueObserverTests {
         #expect(seen.events.sorted() == expected.sorted())
     }
 
-    @Test func newObserverReplacesPreviousOne() async {
-        let (first, second) = (RecordingQueueObserver(), RecordingQueueObserver())
-        let queue = suspendedQueue()
-        let observation = queue.setObserver(first)
-        queue.add("early") {}
-        _ = queue.setObserver(second)
-        // The first observer has already been replaced.
-        observation.end()
-        queue.add("late") {}
-        queue.isSuspended = false
-        await queue.drain()
-        #expect(first.recorder.events.prefix(3) == ["early added", "over", "early over"])
-        #expect(
-            second.recorder.events == ["late added", "late started after a wait", "late finished"])
+    /// Counts ends, as one of several kinds of observers.
+    private class Counting: @unchecked Sendable {
+        let recorder: Recorder<String>
+        init(_ recorder: Recorder<String>) { self.recorder = recorder }
     }
 
-    @Test func observationRetainsNeitherQueueNorOperation() async {
-        weak var observer: RecordingQueueObserver?
+    private final class Timeline: Counting, QueueObserver, @unchecked Sendable {
+        static var kind: QueueObserverKind { .timeline }
+        func operationEnded(
+            _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
+            on thread: ThreadContext
+        ) { recorder.record("timeline") }
+    }
+
+    private final class Statistics: Counting, QueueObserver, @unchecked Sendable {
+        static var kind: QueueObserverKind { .statistics }
+        func operationEnded(
+            _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
+            on thread: ThreadContext
+        ) { recorder.record("statistics") }
+    }
+
+    @Test func observersAreCalledInOrderOfTheirKinds() async {
+        let queue = serialQueue()
+        let ends = Recorder<String>()
+        _ = queue.observer { Statistics(ends) }
+        _ = queue.observer { Timeline(ends) }
+        #expect(!queue.isObserved)
+        for kind in [QueueObserverKind.statistics, .timeline] { queue.beginEvents(for: kind) }
+        for operation in [BlockOperation {}, Operation()] { queue.addOperation(operation) }
+        await queue.drain()
+        #expect(ends.events == ["timeline", "statistics", "timeline", "statistics"])
+        queue.endEvents(for: .timeline)
+        queue.addOperation {}
+        await queue.drain()
+        #expect(ends.events.count == 5 && ends.events.last == "statistics")
+    }
+
+    @Test func queueHasOneObserverOfEachKind() {
+        let queue = OperationQueue()
+        let first = queue.observer { RecordingObserver() }
+        #expect(queue.observer { RecordingObserver() } === first)
+        #expect(queue.existingObserver(RecordingObserver.self) === first)
+        #expect(queue.existingObserver(Timeline.self) == nil)
+    }
+
+    @Test func observerLivesAsLongAsItsQueue() async {
+        weak var observer: RecordingObserver?
         weak var operation: Operation?
         weak var queue: OperationQueue?
-        let observation: QueueObservation
         do {
-            let added = RecordingQueueObserver()
             let own = OperationQueue()
-            observation = own.setObserver(added)
+            observer = Self.observe(own)
             let last = own.add("kept by nobody") {}
-            (observer, operation, queue) = (added, last, own)
+            (operation, queue) = (last, own)
             await last.finished()
             await own.drain()
+            own.endEvents(for: .telemetry)
+            #expect(observer != nil)
         }
-        #expect(await comesTrue { operation == nil && queue == nil })
-        #expect(observer != nil)
-        // The queue is gone: there is nothing to end.
-        observation.end()
-        #expect(observer?.recorder.events.contains("over") == false)
+        #expect(await comesTrue { operation == nil && queue == nil && observer == nil })
     }
 }

@@ -211,7 +211,7 @@ struct AsyncRunnerTests {
     @Test(arguments: Place.allCases, Setup.allCases)
     func bodyThatNeverSuspendsIsCancelled(_ place: Place, _ setup: Setup) async throws {
         let queue = OperationQueue()
-        if setup == .watched { _ = queue.statistics }
+        if setup == .watched { queue.beginEvents(for: .statistics) }
         let began = Signal()
         let operation = await place.make { () -> TypedOperation<Bool> in
             let operation = TypedOperation { () async throws -> Bool in
