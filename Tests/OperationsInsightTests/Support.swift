@@ -12,6 +12,12 @@ func suspendedQueue() -> OperationQueue {
     return queue
 }
 
+func block(_ name: String, _ body: @escaping @Sendable () -> Void = {}) -> BlockOperation {
+    let operation = BlockOperation(block: body)
+    operation.name = name
+    return operation
+}
+
 extension OperationQueue {
     /// Waits without blocking the test's task.
     func drain() async { await waitUntilAllOperationsAreFinished() }

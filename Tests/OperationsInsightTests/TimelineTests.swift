@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 
@@ -12,10 +13,28 @@ import Musl
 import Darwin
 #endif
 
-private func block(_ name: String, _ body: @escaping @Sendable () -> Void = {}) -> BlockOperation {
-    let operation = BlockOperation(block: body)
-    operation.name = name
-    return operation
+/// A subclass that keeps its own state, and finishes on another thread.
+private final class OperationEndingElsewhere: Operation, @unchecked Sendable {
+    private let stage = Locked((hasBegun: false, hasEnded: false))
+
+    override var isExecuting: Bool { stage.withLock { $0.hasBegun && !$0.hasEnded } }
+    override var isFinished: Bool { stage.withLock { $0.hasEnded } }
+    override var isAsynchronous: Bool { true }
+
+    override func start() {
+        change("isExecuting") { $0.hasBegun = true }
+        DispatchQueue.global().async { [self] in
+            change("isExecuting", "isFinished") { $0.hasEnded = true }
+        }
+    }
+
+    private func change(
+        _ keys: String..., by body: (inout (hasBegun: Bool, hasEnded: Bool)) -> Void
+    ) {
+        for key in keys { willChangeValue(forKey: key) }
+        stage.withLock { body(&$0) }
+        for key in keys { didChangeValue(forKey: key) }
+    }
 }
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
@@ -234,7 +253,7 @@ struct TimelineTests {
         let queue = OperationQueue()
         let timeline = OperationTimeline()
         timeline.record(queue)
-        let dispatched = DispatchedOperation {}
+        let dispatched = OperationEndingElsewhere()
         dispatched.name = "dispatched"
         await queue.addOperations([Plain(), dispatched], waitUntilFinished: true)
         await queue.drain()
@@ -354,188 +373,5 @@ struct TimelineTests {
         queue.addBarrierBlock {}
         await queue.drain()
         #expect(try Trace(timeline.chromeTrace()).runs.map(\.name) == ["barrier"])
-    }
-
-    // MARK: Limits
-
-    @Test func eventsBeyondLimitAreDroppedAndCounted() async throws {
-        let queue = serialQueue()
-        let timeline = OperationTimeline(limit: 40)
-        timeline.record(queue)
-        let operations = (0..<100).map { _ in BlockOperation {} }
-        await queue.addOperations(operations, waitUntilFinished: true)
-        await queue.drain()
-        #expect(timeline.eventCount <= 40)
-        #expect(timeline.eventCount + timeline.droppedEventCount == 100)
-        let trace = try Trace(timeline.chromeTrace())
-        #expect(trace.runs.count == timeline.eventCount)
-        let dropped = trace.otherData["droppedEvents"]
-        #expect(dropped == "\(timeline.droppedEventCount)")
-        #expect(trace.events.contains { $0.name.contains("events were dropped") })
-    }
-
-    @Test func limitOfZeroKeepsNothing() async throws {
-        let queue = OperationQueue()
-        let timeline = OperationTimeline(limit: 0)
-        timeline.record(queue)
-        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
-        await queue.drain()
-        #expect(timeline.eventCount == 0 && timeline.droppedEventCount == 1)
-    }
-
-    // MARK: Beginning and ending
-
-    @Test func nothingIsRecordedBeforeStartOrAfterStop() async throws {
-        let queue = OperationQueue()
-        let timeline = OperationTimeline()
-        await queue.addOperations([block("before")], waitUntilFinished: true)
-        timeline.record(queue)
-        await queue.addOperations([block("during")], waitUntilFinished: true)
-        await queue.drain()
-        timeline.stop()
-        await queue.addOperations([block("after")], waitUntilFinished: true)
-        timeline.record(queue)
-        await queue.addOperations([block("later")], waitUntilFinished: true)
-        await queue.drain()
-        #expect(try Trace(timeline.chromeTrace()).runs.map(\.name) == ["during"])
-        #expect(!queue.isObserved)
-    }
-
-    @Test func waitingOperationsAreShownFromStartOfRecording() async throws {
-        let queue = suspendedQueue()
-        let operations = [block("ready"), Operation(), block("waits")]
-        operations[2].addDependency(operations[1])
-        await queue.addOperations(operations, waitUntilFinished: false)
-        let timeline = OperationTimeline()
-        timeline.record(queue)
-        queue.isSuspended = false
-        await queue.drain()
-        let trace = try Trace(timeline.chromeTrace())
-        #expect(trace.problems == [])
-        #expect(trace.runs.count == 3)
-    }
-
-    @Test func anotherTimelineTakesOverQueue() async throws {
-        let queue = OperationQueue()
-        let (first, second) = (OperationTimeline(), OperationTimeline())
-        first.record(queue)
-        await queue.addOperations([block("one")], waitUntilFinished: true)
-        await queue.drain()
-        second.record(queue)
-        await queue.addOperations([block("two")], waitUntilFinished: true)
-        await queue.drain()
-        first.stop()
-        await queue.addOperations([block("three")], waitUntilFinished: true)
-        await queue.drain()
-        #expect(try Trace(first.chromeTrace()).runs.map(\.name) == ["one"])
-        #expect(try Trace(second.chromeTrace()).runs.map(\.name).sorted() == ["three", "two"])
-    }
-
-    @Test func releasedTimelineStopsRecordingAndDoesNotRetainItsQueue() async {
-        let queue = OperationQueue()
-        do {
-            let timeline = OperationTimeline()
-            timeline.record(queue)
-            #expect(queue.isObserved)
-        }
-        #expect(!queue.isObserved)
-        weak var gone: OperationQueue?
-        let timeline = OperationTimeline()
-        do {
-            let other = OperationQueue()
-            gone = other
-            timeline.record(other)
-            await other.addOperations([block("last")], waitUntilFinished: true)
-            await other.drain()
-        }
-        #expect(await comesTrue { gone == nil })
-        timeline.stop()
-        #expect(timeline.chromeTrace().contains("last"))
-    }
-
-    // MARK: Files
-
-    private func temporaryFolder() -> String {
-        var template = Array("/tmp/timeline-XXXXXX".utf8CString)
-        return template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "/tmp"
-        }
-    }
-
-    private func read(_ path: String) -> String? {
-        guard let file = fopen(path, "r") else { return nil }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 65_536)
-        while case let count = fread(&part, 1, part.count, file), count > 0 {
-            bytes += part[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    @Test func fileContainsTraceAndReplacesOlderFile() async throws {
-        let folder = temporaryFolder()
-        let path = "\(folder)/run.json"
-        defer {
-            unlink(path)
-            rmdir(folder)
-        }
-        let queue = OperationQueue()
-        let timeline = OperationTimeline()
-        timeline.record(queue)
-        for _ in 0..<2_000 { queue.addOperation {} }
-        await queue.drain()
-        timeline.stop()
-        for _ in 0..<2 {
-            try timeline.write(to: path)
-            #expect(read(path) == timeline.chromeTrace())
-        }
-        // Removing the folder succeeds only if it is empty.
-        unlink(path)
-        #expect(rmdir(folder) == 0)
-    }
-
-    @Test func unwritablePathThrows() {
-        let error = #expect(throws: OperationTimeline.WriteError.self) {
-            try OperationTimeline().write(to: "/nowhere/at/all.json")
-        }
-        #expect(error?.path == "/nowhere/at/all.json")
-        #expect(error?.description.contains("No such file or directory") == true)
-    }
-
-    // MARK: Stress
-
-    @Test func threadsRecordWhileTraceIsRead() async throws {
-        let queues = (0..<3).map { _ in OperationQueue() }
-        let timeline = OperationTimeline(limit: 100_000)
-        for queue in queues { timeline.record(queue) }
-        await withTaskGroup { group in
-            for queue in queues {
-                group.addTask {
-                    for round in 0..<40 {
-                        let first = BlockOperation {}
-                        let others = (0..<10).map { number -> Operation in
-                            let operation: Operation =
-                                number % 3 == 0
-                                ? AsyncOperation {}
-                                : number % 3 == 1 ? BlockOperation {} : Operation()
-                            operation.addDependency(first)
-                            if number == round % 10 { operation.cancel() }
-                            return operation
-                        }
-                        await queue.addOperations([first] + others, waitUntilFinished: false)
-                    }
-                    await queue.drain()
-                }
-            }
-            group.addTask {
-                for _ in 0..<10 { _ = timeline.chromeTrace() }
-            }
-        }
-        timeline.stop()
-        let trace = try Trace(timeline.chromeTrace())
-        #expect(trace.problems == [])
-        #expect(trace.runs.count == 3 * 40 * 10)
-        #expect(timeline.droppedEventCount == 0)
     }
 }

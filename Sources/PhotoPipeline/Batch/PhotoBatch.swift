@@ -1,6 +1,6 @@
 import FoundationEssentials
 public import Imaging
-public import Operations
+import Operations
 public import OperationsInsight
 
 /// Processes a whole list of photos and writes the results into a folder.

@@ -1,5 +1,5 @@
 public import Imaging
-public import Operations
+import Operations
 public import OperationsInsight
 
 /// One page's list of photos: a controller for the decisions, queues for the work, and the

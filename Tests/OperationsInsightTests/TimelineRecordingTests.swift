@@ -1,0 +1,142 @@
+import TestSupport
+import Testing
+
+@testable import Operations
+@testable import OperationsInsight
+
+/// When a timeline records, and how much.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct TimelineRecordingTests {
+    // MARK: Limits
+
+    @Test func eventsBeyondLimitAreDroppedAndCounted() async throws {
+        let queue = serialQueue()
+        let timeline = OperationTimeline(limit: 40)
+        timeline.record(queue)
+        let operations = (0..<100).map { _ in BlockOperation {} }
+        await queue.addOperations(operations, waitUntilFinished: true)
+        await queue.drain()
+        #expect(timeline.eventCount <= 40)
+        #expect(timeline.eventCount + timeline.droppedEventCount == 100)
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.runs.count == timeline.eventCount)
+        let dropped = trace.otherData["droppedEvents"]
+        #expect(dropped == "\(timeline.droppedEventCount)")
+        #expect(trace.events.contains { $0.name.contains("events were dropped") })
+    }
+
+    @Test func limitOfZeroKeepsNothing() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline(limit: 0)
+        timeline.record(queue)
+        await queue.addOperations([BlockOperation {}], waitUntilFinished: true)
+        await queue.drain()
+        #expect(timeline.eventCount == 0 && timeline.droppedEventCount == 1)
+    }
+
+    // MARK: Beginning and ending
+
+    @Test func nothingIsRecordedBeforeStartOrAfterStop() async throws {
+        let queue = OperationQueue()
+        let timeline = OperationTimeline()
+        await queue.addOperations([block("before")], waitUntilFinished: true)
+        timeline.record(queue)
+        await queue.addOperations([block("during")], waitUntilFinished: true)
+        await queue.drain()
+        timeline.stop()
+        await queue.addOperations([block("after")], waitUntilFinished: true)
+        timeline.record(queue)
+        await queue.addOperations([block("later")], waitUntilFinished: true)
+        await queue.drain()
+        #expect(try Trace(timeline.chromeTrace()).runs.map(\.name) == ["during"])
+        #expect(!queue.isObserved)
+    }
+
+    @Test func waitingOperationsAreShownFromStartOfRecording() async throws {
+        let queue = suspendedQueue()
+        let operations = [block("ready"), Operation(), block("waits")]
+        operations[2].addDependency(operations[1])
+        await queue.addOperations(operations, waitUntilFinished: false)
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        queue.isSuspended = false
+        await queue.drain()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.count == 3)
+    }
+
+    @Test func anotherTimelineTakesOverQueue() async throws {
+        let queue = OperationQueue()
+        let (first, second) = (OperationTimeline(), OperationTimeline())
+        first.record(queue)
+        await queue.addOperations([block("one")], waitUntilFinished: true)
+        await queue.drain()
+        second.record(queue)
+        await queue.addOperations([block("two")], waitUntilFinished: true)
+        await queue.drain()
+        first.stop()
+        await queue.addOperations([block("three")], waitUntilFinished: true)
+        await queue.drain()
+        #expect(try Trace(first.chromeTrace()).runs.map(\.name) == ["one"])
+        #expect(try Trace(second.chromeTrace()).runs.map(\.name).sorted() == ["three", "two"])
+    }
+
+    @Test func releasedTimelineStopsRecordingAndDoesNotRetainItsQueue() async {
+        let queue = OperationQueue()
+        do {
+            let timeline = OperationTimeline()
+            timeline.record(queue)
+            #expect(queue.isObserved)
+        }
+        #expect(!queue.isObserved)
+        weak var gone: OperationQueue?
+        let timeline = OperationTimeline()
+        do {
+            let other = OperationQueue()
+            gone = other
+            timeline.record(other)
+            await other.addOperations([block("last")], waitUntilFinished: true)
+            await other.drain()
+        }
+        #expect(await comesTrue { gone == nil })
+        timeline.stop()
+        #expect(timeline.chromeTrace().contains("last"))
+    }
+
+    // MARK: Stress
+
+    @Test func threadsRecordWhileTraceIsRead() async throws {
+        let queues = (0..<3).map { _ in OperationQueue() }
+        let timeline = OperationTimeline(limit: 100_000)
+        for queue in queues { timeline.record(queue) }
+        await withTaskGroup { group in
+            for queue in queues {
+                group.addTask {
+                    for round in 0..<40 {
+                        let first = BlockOperation {}
+                        let others = (0..<10).map { number -> Operation in
+                            let operation: Operation =
+                                number % 3 == 0
+                                ? AsyncOperation {}
+                                : number % 3 == 1 ? BlockOperation {} : Operation()
+                            operation.addDependency(first)
+                            if number == round % 10 { operation.cancel() }
+                            return operation
+                        }
+                        await queue.addOperations([first] + others, waitUntilFinished: false)
+                    }
+                    await queue.drain()
+                }
+            }
+            group.addTask {
+                for _ in 0..<10 { _ = timeline.chromeTrace() }
+            }
+        }
+        timeline.stop()
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems == [])
+        #expect(trace.runs.count == 3 * 40 * 10)
+        #expect(timeline.droppedEventCount == 0)
+    }
+}
