@@ -89,10 +89,11 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: settings
         ),
+        .target(name: "Landscapes", swiftSettings: settings),
         .target(
             name: "DemoOrigin",
             dependencies: [
-                "Imaging",
+                "Imaging", "Landscapes",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -162,9 +163,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "LandscapesTests", dependencies: ["Landscapes", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "DemoOriginTests",
             dependencies: [
-                "DemoOrigin", "TestSupport",
+                "DemoOrigin", "Imaging", "Landscapes", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Landscapes
 import NIOCore
 import NIOHTTP1
 import TestSupport

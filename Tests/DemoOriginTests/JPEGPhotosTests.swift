@@ -1,4 +1,5 @@
 import Imaging
+import Landscapes
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite(.ownThreads)
 struct JPEGPhotosTests {
-    private let picture = DemoPicture(index: 2, longestSide: 64)
+    private let picture = Landscape(index: 2, longestSide: 64)
 
     @Test func encodedPictureIsJPEGOfItsSize() throws {
         let file = try JPEGPhotos().encoded(picture)

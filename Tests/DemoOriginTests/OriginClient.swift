@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Landscapes
 import NIOCore
 import NIOHTTP1
 
@@ -6,7 +7,7 @@ import NIOHTTP1
 
 /// Returns the raw pixels: a file format without an encoder.
 struct RawPhotos: PhotoEncoding {
-    func encoded(_ picture: DemoPicture) throws -> [UInt8] { picture.rgb() }
+    func encoded(_ picture: Landscape) throws -> [UInt8] { picture.rgb() }
 }
 
 /// A response of the server.

@@ -1,3 +1,4 @@
+import Landscapes
 import NIOCore
 import TestSupport
 import Testing
@@ -9,12 +10,12 @@ struct PhotoRendererTests {
     private struct EncodingFailure: Error, Equatable {}
 
     private struct FailingPhotos: PhotoEncoding {
-        func encoded(_ picture: DemoPicture) throws -> [UInt8] { throw EncodingFailure() }
+        func encoded(_ picture: Landscape) throws -> [UInt8] { throw EncodingFailure() }
     }
 
     @Test func simultaneousRequestsShareOneRendering() async throws {
         let renderer = PhotoRenderer(encoding: RawPhotos(), threadCount: 2, byteLimit: 1 << 20)
-        let picture = DemoPicture(index: 3, longestSide: 32)
+        let picture = Landscape(index: 3, longestSide: 32)
         let files = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
             for _ in 0..<8 { group.addTask { try await renderer.file(picture) } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -26,7 +27,7 @@ struct PhotoRendererTests {
 
     @Test func withoutCacheEveryRequestRenders() async throws {
         let renderer = PhotoRenderer(encoding: RawPhotos(), threadCount: 1, byteLimit: 0)
-        let picture = DemoPicture(index: 3, longestSide: 16)
+        let picture = Landscape(index: 3, longestSide: 16)
         _ = try await renderer.file(picture)
         _ = try await renderer.file(picture)
         #expect(await renderer.renderings == 2)
@@ -35,7 +36,7 @@ struct PhotoRendererTests {
 
     @Test func failedRenderingCanBeRetried() async throws {
         let renderer = PhotoRenderer(encoding: FailingPhotos(), threadCount: 1, byteLimit: 100)
-        let picture = DemoPicture(index: 0, longestSide: 16)
+        let picture = Landscape(index: 0, longestSide: 16)
         await #expect(throws: EncodingFailure()) { try await renderer.file(picture) }
         await #expect(throws: EncodingFailure()) { try await renderer.file(picture) }
         #expect(await renderer.renderings == 2)

@@ -1,3 +1,5 @@
+import Landscapes
+
 /// Bytes that are served as photos but are not pictures.
 enum BrokenFiles {
     /// A typical response under the URL of a photo that has moved.

@@ -1,3 +1,5 @@
+public import Landscapes
+
 /// The list served by the demo's origin: the name, the address and the behaviour of each entry.
 ///
 /// Most entries are good. About one in twenty is bad in a way that is common on the web. The first
@@ -41,7 +43,7 @@ public struct DemoCatalog: Sendable, Hashable {
         /// The behaviour of the download.
         public let kind: Kind
         /// The picture of the entry, even if no download ever returns it.
-        public let picture: DemoPicture
+        public let picture: Landscape
     }
 
     /// The entries, in list order.
@@ -54,11 +56,11 @@ public struct DemoCatalog: Sendable, Hashable {
     ///   - count: the number of entries; a negative number counts as 0.
     ///   - faults: whether to include bad entries.
     ///   - longestSide: the pictures' longer side in pixels, or `nil` for the size of a camera
-    ///     picture; see ``DemoPicture/init(index:longestSide:)``.
+    ///     picture; see `Landscape.init(index:longestSide:)`.
     public init(count: Int = 240, faults: Bool = true, longestSide: Int? = nil) {
         let bad = faults ? Self.badPlaces(count: count) : [:]
         entries = (0..<max(count, 0)).map { index in
-            let picture = DemoPicture(index: index, longestSide: longestSide)
+            let picture = Landscape(index: index, longestSide: longestSide)
             let kind = bad[index] ?? .good
             let slug = Self.slug(picture.name)
             return Entry(

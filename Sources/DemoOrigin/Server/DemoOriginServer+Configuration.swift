@@ -1,3 +1,4 @@
+import Landscapes
 public import Logging
 
 extension DemoOriginServer {

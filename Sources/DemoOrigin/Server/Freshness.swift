@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Landscapes
 
 /// The validators by which caches recognise a picture.
 struct Freshness {
@@ -8,7 +9,7 @@ struct Freshness {
     /// The date at which the picture was "taken".
     let modified: String
 
-    init(_ picture: DemoPicture) {
+    init(_ picture: Landscape) {
         // Increase this number when the painters change, to invalidate earlier caches.
         let edition = 1
         tag = "\"demo-\(edition)-\(picture.index)-\(picture.width)x\(picture.height)\""

@@ -1,4 +1,5 @@
 import Hummingbird
+import Landscapes
 import NIOCore
 import Synchronization
 
@@ -11,7 +12,7 @@ final class OriginResponder: Sendable {
     private let renderer: PhotoRenderer
     private let counts = RequestCounts()
     /// The picture of the fault routes: small and fast to render.
-    private let sample: DemoPicture
+    private let sample: Landscape
     private let sampleRenderer: PhotoRenderer
 
     init(_ configuration: Configuration, renderer: PhotoRenderer, sampleRenderer: PhotoRenderer) {
@@ -21,7 +22,7 @@ final class OriginResponder: Sendable {
         catalog = DemoCatalog(
             count: configuration.count, faults: configuration.faults,
             longestSide: configuration.longestSide)
-        sample = DemoPicture(index: 2, longestSide: min(configuration.longestSide ?? 640, 640))
+        sample = Landscape(index: 2, longestSide: min(configuration.longestSide ?? 640, 640))
     }
 
     func requestCount(_ path: String) -> Int { counts[path] }
@@ -81,7 +82,7 @@ final class OriginResponder: Sendable {
     }
 
     private func fresh(
-        _ picture: DemoPicture, _ request: Request, _ renderer: PhotoRenderer
+        _ picture: Landscape, _ request: Request, _ renderer: PhotoRenderer
     ) async throws -> Response {
         let freshness = Freshness(picture)
         if freshness.isKnown(to: request.headers) { return freshness.notModified }

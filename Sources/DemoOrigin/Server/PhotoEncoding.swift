@@ -1,4 +1,5 @@
 import Imaging
+public import Landscapes
 
 /// Encodes a rendered picture as a file.
 ///
@@ -7,7 +8,7 @@ public protocol PhotoEncoding: Sendable {
     /// Returns the file of a picture.
     ///
     /// - Throws: any error that prevents the encoding; the origin then responds with status 500.
-    func encoded(_ picture: DemoPicture) throws -> [UInt8]
+    func encoded(_ picture: Landscape) throws -> [UInt8]
 }
 
 /// Encodes pictures as JPEG with high quality.
@@ -20,7 +21,7 @@ public struct JPEGPhotos: PhotoEncoding {
     /// Returns the picture as a JPEG file.
     ///
     /// - Throws: `ImagingError` if the encoder cannot start or fails.
-    public func encoded(_ picture: DemoPicture) throws -> [UInt8] {
+    public func encoded(_ picture: Landscape) throws -> [UInt8] {
         let size = PixelSize(width: picture.width, height: picture.height)
         let bitmap = try Bitmap(size: size, pixels: picture.rgb())
         return try ImageEngine.encode(bitmap, as: .jpeg, quality: quality).bytes

@@ -1,3 +1,4 @@
+import Landscapes
 import NIOCore
 import NIOPosix
 
@@ -19,7 +20,7 @@ actor PhotoRenderer {
         threads.start()
     }
 
-    func file(_ picture: DemoPicture) async throws -> ByteBuffer {
+    func file(_ picture: Landscape) async throws -> ByteBuffer {
         if let file = cache.file(picture.index) { return file }
         if let task = inProgress[picture.index] { return try await task.value }
         renderings += 1

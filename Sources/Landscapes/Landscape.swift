@@ -5,7 +5,7 @@
 /// a person's collection of photographs.
 ///
 /// Call from any thread; rendering keeps no state.
-public struct DemoPicture: Sendable, Hashable {
+public struct Landscape: Sendable, Hashable {
     /// The index in the collection, from 0. Two pictures with the same index and size are equal.
     public let index: Int
     /// The subject of the picture.

@@ -1,12 +1,12 @@
 /// A small, fast generator that gives the same sequence for the same seed on every machine.
 ///
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-struct Random: RandomNumberGenerator {
+package struct Random: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -15,11 +15,11 @@ struct Random: RandomNumberGenerator {
     }
 
     /// A number in 0 ..< 1.
-    mutating func unit() -> Float { Float(next() >> 40) * 0x1p-24 }
+    package mutating func unit() -> Float { Float(next() >> 40) * 0x1p-24 }
 
     mutating func between(_ low: Float, _ high: Float) -> Float { mix(low, high, unit()) }
 
-    mutating func whole(_ range: ClosedRange<Int>) -> Int {
+    package mutating func whole(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }
 

@@ -1,45 +1,45 @@
 import TestSupport
 import Testing
 
-@testable import DemoOrigin
+@testable import Landscapes
 
 @Suite(.ownThreads)
-struct DemoPictureTests {
+struct LandscapeTests {
     @Test(arguments: 0..<17)
     func sameIndexGivesSameBytes(index: Int) {
-        let first = DemoPicture(index: index, longestSide: 40).rgb()
-        let second = DemoPicture(index: index, longestSide: 40).rgb()
+        let first = Landscape(index: index, longestSide: 40).rgb()
+        let second = Landscape(index: index, longestSide: 40).rgb()
         #expect(first == second)
         #expect(!first.isEmpty)
     }
 
     @Test(arguments: 0..<17)
     func pixelsFillPictureAndVary(index: Int) {
-        let picture = DemoPicture(index: index, longestSide: 48)
+        let picture = Landscape(index: index, longestSide: 48)
         let pixels = picture.rgb()
         #expect(pixels.count == picture.width * picture.height * 3)
         #expect(Set(pixels).count > 40, "\(picture.name) uses only \(Set(pixels).count) levels")
     }
 
     @Test func firstRoundShowsEverySubjectOnce() {
-        let subjects = (0..<Subject.allCases.count).map { DemoPicture(index: $0).subject }
+        let subjects = (0..<Subject.allCases.count).map { Landscape(index: $0).subject }
         #expect(Set(subjects) == Set(Subject.allCases))
     }
 
     @Test func namesAreUnique() {
-        let names = (0..<2000).map { DemoPicture(index: $0).name }
+        let names = (0..<2000).map { Landscape(index: $0).name }
         #expect(Set(names).count == names.count)
     }
 
     @Test func compositionsOf240PicturesDiffer() {
         // Coarse thumbnails with 4 × 4 cells and four levels per channel: pictures that differ only
         // in grain or slightly in colour have equal thumbnails.
-        let prints = (0..<240).map { thumbnail(DemoPicture(index: $0, longestSide: 24)) }
+        let prints = (0..<240).map { thumbnail(Landscape(index: $0, longestSide: 24)) }
         #expect(Set(prints).count >= 225)
     }
 
     @Test func cameraSizesAreLargeAndVaried() {
-        let pictures = (0..<240).map { DemoPicture(index: $0) }
+        let pictures = (0..<240).map { Landscape(index: $0) }
         #expect(pictures.allSatisfy { $0.width * $0.height >= 1_400_000 })
         #expect(pictures.contains { $0.width == 1600 && $0.height == 1200 })
         #expect(pictures.filter { $0.height > $0.width }.count > 40)
@@ -47,8 +47,8 @@ struct DemoPictureTests {
     }
 
     @Test func longestSideKeepsAspectRatio() {
-        let picture = DemoPicture(index: 0, longestSide: 320)
-        let full = DemoPicture(index: 0)
+        let picture = Landscape(index: 0, longestSide: 320)
+        let full = Landscape(index: 0)
         #expect(max(picture.width, picture.height) == 320)
         let (small, large) = (
             Double(picture.width) / Double(picture.height), Double(full.width) / Double(full.height)
@@ -77,7 +77,7 @@ struct DemoPictureTests {
         }
     }
 
-    private func thumbnail(_ picture: DemoPicture) -> [UInt8] {
+    private func thumbnail(_ picture: Landscape) -> [UInt8] {
         let pixels = picture.rgb()
         var cells = [Int](repeating: 0, count: 48)
         var counts = [Int](repeating: 0, count: 48)
