@@ -9,29 +9,34 @@ SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-.PHONY: run test build install-run install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer stress screenshots clean
+# The photo app is a package of its own, so that users of the libraries do not fetch what it needs.
+APP = --package-path ClassicPhotos
+
+.PHONY: run test build install-run install-test lint model-check unit-tests app-tests docs \
+	release-tests snippets thread-sanitizer stress screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
 # folder.
 run: install-run
-	swift build -c release --product classicphotos
+	swift build -c release $(APP) --product classicphotos
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
-	set -x; exec .build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} --port $(PORT) $(ARGS)
+	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} --port $(PORT) $(ARGS)
 
 build: install-run
-	swift build -c release --product classicphotos
+	swift build -c release $(APP) --product classicphotos
 
-test: install-test lint model-check unit-tests docs release-tests snippets thread-sanitizer
+test: install-test lint model-check unit-tests app-tests docs release-tests snippets thread-sanitizer
 	@echo "Everything passed."
 
 # Single checks, for work on one part.
 
 # A test's time limit counts from its start, and without this limit all tests would start at once.
-unit-tests release-tests thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
+unit-tests app-tests release-tests thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
 lint:
-	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests
+	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests \
+		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
 	Scripts/check-comments
 	Scripts/file-circles Sources/Operations
 	Scripts/file-circles Sources/OperationsInsight
@@ -40,50 +45,53 @@ lint:
 model-check: install-test
 	Models/check
 
-unit-tests: install-test
+unit-tests:
 	swift build --build-tests
 	Scripts/run-tests
+
+app-tests: install-test
+	swift build --build-tests $(APP)
+	Scripts/run-tests $(APP)
 
 # Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
 # http://localhost:8000/documentation/operations
-LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry PhotoPipeline
+LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry
 
 docs: install-run
 	swift package generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
+	swift package $(APP) generate-documentation --target PhotoPipeline --warnings-as-errors
 
-# Builds and tests the framework and its libraries again, without the app and its dependencies:
-# optimised, as users run it, and with thread sanitizer.
-ALONE = OPERATIONS_ONLY=telemetry
+# Builds and tests the libraries again: optimised, as users run them, and with thread sanitizer.
 OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
 
 release-tests:
-	$(ALONE) swift build --build-tests $(OPTIMISED)
-	$(ALONE) Scripts/run-tests $(OPTIMISED)
+	swift build --build-tests $(OPTIMISED)
+	Scripts/run-tests $(OPTIMISED)
 
 # Runs the documentation's programs and compares their output.
 snippets:
-	$(ALONE) swift build $(OPTIMISED)
+	swift build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
 
 thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
 thread-sanitizer:
-	$(ALONE) swift build --build-tests $(SANITIZED)
-	$(ALONE) Scripts/run-tests $(SANITIZED)
+	swift build --build-tests $(SANITIZED)
+	Scripts/run-tests $(SANITIZED)
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
 # round.
 STRESS_OPERATIONS ?= 10000000
 
 stress:
-	$(ALONE) swift build --build-tests $(OPTIMISED)
+	swift build --build-tests $(OPTIMISED)
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
-		$(ALONE) Scripts/run-tests $(OPTIMISED) --filter StressTests
+		Scripts/run-tests $(OPTIMISED) --filter StressTests
 
 # Takes the README's pictures of the page, in the tests' own browser.
 screenshots: install-test
-	SCREENSHOTS="$(CURDIR)/docs/images" swift test --disable-xctest --filter PageTests
+	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) --disable-xctest --filter PageTests
 
 install-run:
 	@Scripts/install-packages libvips-dev pkg-config
@@ -92,4 +100,4 @@ install-test:
 	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc
 
 clean:
-	rm -rf .build .build-release-tests .build-tsan
+	rm -rf .build .build-release-tests .build-tsan ClassicPhotos/.build

@@ -60,7 +60,7 @@ struct ProgressStateTests {
         let progress = Progress(totalUnitCount: 2)
         let version = progress.state.withLock { $0.version }
         progress.completedUnitCount = 1
-        await progress.change(after: version, isolation: nil)
+        await progress.change(after: version)
         #expect(progress.fractionCompleted == 0.5)
     }
 
@@ -70,7 +70,7 @@ struct ProgressStateTests {
         await Task {
             withUnsafeCurrentTask { $0?.cancel() }
             let version = progress.state.withLock { $0.version }
-            await progress.change(after: version, isolation: nil)
+            await progress.change(after: version)
             #expect(Task.isCancelled)
         }.value
     }

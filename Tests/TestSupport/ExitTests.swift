@@ -1,7 +1,7 @@
-package import Testing
+public import Testing
 
 /// Checks that the standard error of a process contains the given sentences.
-package func expect(
+public func expect(
     _ result: ExitTest.Result?, says sentences: String...,
     sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -1,4 +1,4 @@
-package import Testing
+public import Testing
 
 /// Runs tests on their own threads, a limited number of tests at a time.
 ///
@@ -6,14 +6,16 @@ package import Testing
 /// the process, including the tasks of other tests. If as many tests block as the machine has
 /// processors, the events that they wait for may never happen. The limit keeps a test that waits
 /// for a moment from waiting for all other tests.
-package struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
+public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// Limits the tests that run at a time. The work that they wait for runs on other threads, so a
     /// few tests keep a machine busy.
     private static let semaphore = AsyncSemaphore(permits: 4)
 
-    package var isRecursive: Bool { true }
+    /// The suites inside of a suite use the trait, too.
+    public var isRecursive: Bool { true }
 
-    package func provideScope(
+    /// Runs a test case on its own thread as soon as fewer than four others run.
+    public func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -26,5 +28,5 @@ package struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == OwnThreads {
     /// Runs the tests on threads that they may block.
-    package static var ownThreads: Self { OwnThreads() }
+    public static var ownThreads: Self { OwnThreads() }
 }

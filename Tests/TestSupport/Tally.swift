@@ -1,12 +1,16 @@
 import Synchronization
 
 /// A counter for several threads.
-package final class Tally: Sendable {
+public final class Tally: Sendable {
     private let count = Atomic<Int>(0)
 
-    package init() {}
+    /// Makes a counter at zero.
+    public init() {}
 
+    /// Adds one, and returns the new value.
     @discardableResult
-    package func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
-    package var value: Int { count.load(ordering: .acquiring) }
+    public func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
+
+    /// The current value.
+    public var value: Int { count.load(ordering: .acquiring) }
 }

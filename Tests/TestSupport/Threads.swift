@@ -9,7 +9,7 @@ import Glibc
 /// Runs blocking code on its own thread, which is neither the main thread nor a thread of tasks.
 ///
 /// - Parameter stackSize: the size of the stack in bytes; nil for the system's default.
-package func onThread<Value: Sendable>(
+public func onThread<Value: Sendable>(
     stackSize: Int? = nil, _ body: @escaping @Sendable () -> Value
 ) async -> Value {
     await withCheckedContinuation { continuation in
@@ -18,7 +18,7 @@ package func onThread<Value: Sendable>(
 }
 
 /// Starts a thread that ends after the closure.
-package func startTestThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
+public func startTestThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -55,7 +55,7 @@ package func startTestThread(stackSize: Int? = nil, _ body: @escaping @Sendable 
 }
 
 /// A number that identifies the current thread.
-package var currentThread: UInt {
+public var currentThread: UInt {
     #if canImport(Darwin)
     UInt(bitPattern: pthread_self())
     #else

@@ -1,6 +1,6 @@
 /// Waits until a condition without a notification becomes true, such as the release of memory;
 /// returns false if it is still false after two minutes.
-package func comesTrue(_ condition: () -> Bool) async -> Bool {
+public func comesTrue(_ condition: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + .seconds(120)
     while !condition() {
         guard ContinuousClock.now < end else { return false }
@@ -12,4 +12,4 @@ package func comesTrue(_ condition: () -> Bool) async -> Bool {
 }
 
 /// Suspends until the task is cancelled; the hour only bounds a test that fails.
-package func untilCancelled() async throws { try await Task.sleep(for: .seconds(3600)) }
+public func untilCancelled() async throws { try await Task.sleep(for: .seconds(3600)) }

@@ -30,7 +30,7 @@ extension Progress {
     }
 
     /// Returns when something has changed since `version`, or the task is cancelled.
-    nonisolated(nonsending) private func change(after version: UInt64) async {
+    nonisolated(nonsending) func change(after version: UInt64) async {
         await TimedWait.untilCancelled { wait in
             state.withLock { $0.waiterArrived(wait, after: version) }
         } leave: { wait in

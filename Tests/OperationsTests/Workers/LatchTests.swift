@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 import Testing
 
@@ -30,13 +29,13 @@ struct LatchTests {
     /// Without a fixed end, the time would begin again at each wake-up, and the wait would go on.
     @Test func wakeUpsDoNotExtendTimeLimit() async {
         let latch = Latch()
-        let isOver = Atomic(false)
+        let isOver = Latch()
         async let isInTime = onThread {
-            defer { isOver.store(true, ordering: .releasing) }
+            defer { isOver.open() }
             return latch.wait(nanoseconds: 100_000_000)
         }
         async let _ = onThread {
-            while !isOver.load(ordering: .acquiring) {
+            while !isOver.wait(nanoseconds: 0) {
                 latch.wakeAll()
                 sleepBriefly()
             }

@@ -9,6 +9,7 @@ import Testing
 struct CommandTests {
     private static let project = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     /// Writes an executable shell script.
     private func write(_ script: String, to file: URL) throws {
@@ -50,7 +51,8 @@ struct CommandTests {
             try write("", to: folder.appendingPathComponent("bin/swift"))
             try write(
                 #"[ "$2" = --port ] && echo none || echo "source: $2""#,
-                to: folder.appendingPathComponent(".build/release/classicphotos"))
+                to: folder.appendingPathComponent(
+                    "ClassicPhotos/.build/release/classicphotos"))
             let outcome = try await shell(program: program, command, in: folder)
             #expect(outcome.code == .exited(0), "\(outcome.errors)")
             source = outcome.output.split(separator: "\n").last.map(String.init) ?? ""

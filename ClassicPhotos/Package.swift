@@ -1,0 +1,159 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// All Swift targets use the same settings: Swift 6 mode, explicit existentials and imports, and
+// warnings as errors.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+// On Linux, vips' own pkg-config file includes the flags of all its dependencies, and one of these
+// flags makes the package manager print a warning for every target. The headers need only GObject's
+// flags.
+#if os(Linux)
+let vips = "gobject-2.0"
+#else
+let vips = "vips"
+#endif
+
+/// The helpers that the tests of both packages use.
+let testSupport = Target.Dependency.product(name: "_TestSupport", package: "swift-operations")
+
+// A separate package, so that users of the library do not fetch the app's dependencies. The app is
+// a program, so it names one version of each of them.
+let package = Package(
+    name: "classic-photos",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
+        .executable(name: "classicphotos", targets: ["classicphotos"]),
+    ],
+    dependencies: [
+        .package(name: "swift-operations", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
+        .target(
+            name: "CVips", dependencies: ["Clibvips"],
+            linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("jpeg")]),
+        .target(name: "Imaging", dependencies: ["CVips"], swiftSettings: settings),
+        .target(
+            name: "PhotoPipeline",
+            dependencies: [
+                "Imaging",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PhotoGallery",
+            dependencies: [
+                "Imaging", "PhotoPipeline",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            resources: [.embedInCode("Page")],
+            swiftSettings: settings
+        ),
+        .target(name: "Landscapes", swiftSettings: settings),
+        .target(
+            name: "DemoOrigin",
+            dependencies: [
+                "Imaging", "Landscapes",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "classicphotos",
+            dependencies: [
+                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ImagingTests", dependencies: ["Imaging", testSupport], swiftSettings: settings),
+        .testTarget(
+            name: "PhotoPipelineTests",
+            dependencies: [
+                "DemoOrigin", "Imaging", "PhotoPipeline",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
+                testSupport,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PhotoGalleryTests",
+            dependencies: [
+                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                testSupport,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LandscapesTests", dependencies: ["Landscapes", testSupport],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DemoOriginTests",
+            dependencies: [
+                "DemoOrigin", "Imaging", "Landscapes",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                testSupport,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ClassicPhotosTests",
+            dependencies: [
+                "DemoOrigin", "Imaging", "classicphotos",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                testSupport,
+            ],
+            swiftSettings: settings
+        ),
+    ]
+)
