@@ -3,17 +3,27 @@
 #   make run     installs missing packages, builds, and shows the demo (or SOURCE=…) as a web page
 #   make test    installs missing packages, builds everything and runs every check
 #
+# While you work on Operations, `make check` runs its tests and nothing else.
+#
 # Both need a Swift toolchain, and apt to install packages. Later runs are quick.
 
 SOURCE ?=
 PORT ?= 8080
 ARGS ?=
 
-# The photo app is a package of its own, so that users of the libraries do not fetch what it needs.
+# The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
-.PHONY: run test build install-run install-test lint model-check unit-tests app-tests docs \
-	release-tests snippets thread-sanitizer stress screenshots clean
+# The libraries' builds. A plain `swift build` or `swift test` leaves out what needs another package:
+# telemetry and the documentation. Each set of options has a folder of its own, so that no build
+# replaces another one.
+COMPLETE = --enable-all-traits --scratch-path .build-complete
+OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry --scratch-path .build-release-tests
+SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
+	--scratch-path .build-tsan
+
+.PHONY: run test check build install-run install-test lint model-check unit-tests app-tests docs \
+	consumer release-tests snippets thread-sanitizer stress screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -26,13 +36,20 @@ run: install-run
 build: install-run
 	swift build -c release $(APP) --product classicphotos
 
-test: install-test lint model-check unit-tests app-tests docs release-tests snippets thread-sanitizer
+test: install-test lint model-check unit-tests app-tests docs consumer release-tests snippets \
+		thread-sanitizer
 	@echo "Everything passed."
+
+# The quick check for work on Operations: needs no other package.
+check: lint
+	swift build --build-tests
+	Scripts/run-tests --filter '^OperationsTests\.'
 
 # Single checks, for work on one part.
 
 # A test's time limit counts from its start, and without this limit all tests would start at once.
-unit-tests app-tests release-tests thread-sanitizer: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
+check unit-tests app-tests release-tests thread-sanitizer: \
+	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
 lint:
 	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests \
@@ -46,8 +63,8 @@ model-check: install-test
 	Models/check
 
 unit-tests:
-	swift build --build-tests
-	Scripts/run-tests
+	swift build --build-tests $(COMPLETE)
+	Scripts/run-tests $(COMPLETE)
 
 app-tests: install-test
 	swift build --build-tests $(APP)
@@ -59,13 +76,14 @@ app-tests: install-test
 LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry
 
 docs: install-run
-	swift package generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
+	swift package $(COMPLETE) generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
 	swift package $(APP) generate-documentation --target PhotoPipeline --warnings-as-errors
 
-# Builds and tests the libraries again: optimised, as users run them, and with thread sanitizer.
-OPTIMISED = -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
-SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan
+# Builds a package that uses the libraries; fails if the package manager fetches another package.
+consumer:
+	Scripts/check-consumer
 
+# The tests of the libraries again: optimised, as users run them, and with thread sanitizer.
 release-tests:
 	swift build --build-tests $(OPTIMISED)
 	Scripts/run-tests $(OPTIMISED)
@@ -100,4 +118,4 @@ install-test:
 	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc
 
 clean:
-	rm -rf .build .build-release-tests .build-tsan ClassicPhotos/.build
+	rm -rf .build .build-* ClassicPhotos/.build

@@ -11,6 +11,10 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// A dependency with one of these conditions is fetched and built only if the trait is enabled.
+let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
+let withDocumentation = TargetDependencyCondition.when(traits: ["Documentation"])
+
 let package = Package(
     name: "swift-operations",
     platforms: [.macOS(.v15)],
@@ -21,6 +25,14 @@ let package = Package(
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
         // Only for the tests of ClassicPhotos/, in this repository.
         .library(name: "_TestSupport", targets: ["TestSupport"]),
+    ],
+    traits: [
+        .trait(
+            name: "Telemetry",
+            description: "Enables OperationsTelemetry, and fetches what it needs."),
+        .trait(
+            name: "Documentation",
+            description: "Fetches the plugin that builds the documentation."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
@@ -38,9 +50,12 @@ let package = Package(
             name: "OperationsTelemetry",
             dependencies: [
                 "Operations", "OperationsInsight",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(
+                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
+                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: withTelemetry),
             ],
             swiftSettings: settings
         ),
@@ -49,7 +64,14 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTests",
-            dependencies: ["Operations", "OperationsTestKit", "TestSupport"],
+            dependencies: [
+                "Operations", "OperationsTestKit", "TestSupport",
+                // The plugin is no target's dependency, but only such a dependency can have a
+                // condition.
+                .product(
+                    name: "Swift-DocC", package: "swift-docc-plugin",
+                    condition: withDocumentation),
+            ],
             exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(
             name: "OperationsInsightTests",
@@ -63,12 +85,19 @@ let package = Package(
             name: "OperationsTelemetryTests",
             dependencies: [
                 "Operations", "OperationsTelemetry", "OperationsTestKit", "TestSupport",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "InMemoryLogging", package: "swift-log"),
-                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(
+                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
+                .product(
+                    name: "InMemoryLogging", package: "swift-log", condition: withTelemetry),
+                .product(
+                    name: "InMemoryTracing", package: "swift-distributed-tracing",
+                    condition: withTelemetry),
+                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
+                .product(
+                    name: "MetricsTestKit", package: "swift-metrics", condition: withTelemetry),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: withTelemetry),
             ],
             swiftSettings: settings
         ),

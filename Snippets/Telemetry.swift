@@ -1,6 +1,6 @@
 // snippet.hide
 // Telemetry on a server
-#if canImport(OperationsTelemetry)
+#if Telemetry
 import Logging
 import Operations
 import OperationsTelemetry

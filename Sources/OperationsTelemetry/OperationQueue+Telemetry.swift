@@ -1,3 +1,4 @@
+#if Telemetry
 public import CoreMetrics
 public import Logging
 public import Operations
@@ -52,3 +53,4 @@ extension OperationQueue {
         return TelemetryReports(telemetry, registration)
     }
 }
+#endif

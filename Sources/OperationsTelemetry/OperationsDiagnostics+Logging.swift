@@ -1,3 +1,4 @@
+#if Telemetry
 public import Logging
 public import Operations
 
@@ -42,3 +43,4 @@ extension String {
         count > 2 && hasPrefix("'") && hasSuffix("'") ? String(dropFirst().dropLast()) : self
     }
 }
+#endif

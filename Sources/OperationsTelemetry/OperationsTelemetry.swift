@@ -17,3 +17,31 @@
 //
 // This module uses only package interfaces of Operations, which knows nothing of this module, and
 // the reports of stalls of OperationsInsight.
+//
+// The package manager fetches the three dependencies only if the package's trait `Telemetry` is
+// enabled. Without the trait, this module contains nothing but the declarations below: the
+// compiler's error for a call names the remedy.
+
+#if !Telemetry
+public import Operations
+
+extension OperationQueue {
+    /// Needs the trait `Telemetry` of the package swift-operations.
+    @available(
+        *, unavailable,
+        message: "enable the package's trait: .package(url: …, traits: [\"Telemetry\"])"
+    )
+    public final func reportTelemetry(
+        logger: Any? = nil, metrics: Any? = nil, tracer: Any? = nil, options: Any? = nil
+    ) {}
+}
+
+extension OperationsDiagnostics {
+    /// Needs the trait `Telemetry` of the package swift-operations.
+    @available(
+        *, unavailable,
+        message: "enable the package's trait: .package(url: …, traits: [\"Telemetry\"])"
+    )
+    public static func report(to logger: Any) {}
+}
+#endif

@@ -1,3 +1,4 @@
+#if Telemetry
 /// The settings of a queue's telemetry, except its destinations.
 public struct TelemetryOptions: Sendable, Hashable {
     /// For how long no operation must have finished before the queue is reported as stalled: at
@@ -22,3 +23,4 @@ public struct TelemetryOptions: Sendable, Hashable {
     /// Makes the default options.
     public init() {}
 }
+#endif

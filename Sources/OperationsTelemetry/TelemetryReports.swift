@@ -1,3 +1,4 @@
+#if Telemetry
 import Operations
 
 /// Running reports, which end with ``end()`` or when the queue is deinitialized.
@@ -22,3 +23,4 @@ public final class TelemetryReports: Sendable {
         telemetry.end()
     }
 }
+#endif

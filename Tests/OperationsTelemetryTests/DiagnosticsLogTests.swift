@@ -1,3 +1,4 @@
+#if Telemetry
 import InMemoryLogging
 import InMemoryTracing
 import Logging
@@ -51,3 +52,4 @@ struct DiagnosticsLogTests {
         }
     }
 }
+#endif

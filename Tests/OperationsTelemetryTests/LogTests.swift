@@ -1,3 +1,4 @@
+#if Telemetry
 import InMemoryLogging
 import InMemoryTracing
 import Logging
@@ -103,3 +104,4 @@ struct LogTests {
         #expect(handler.entries.compactMap { $0.metadata["span"] } == spans)
     }
 }
+#endif

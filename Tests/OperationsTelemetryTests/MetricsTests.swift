@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import MetricsTestKit
 import Operations
@@ -221,3 +222,4 @@ extension Operation {
         addDependency(first)
     }
 }
+#endif

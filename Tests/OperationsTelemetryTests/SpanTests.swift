@@ -1,3 +1,4 @@
+#if Telemetry
 import InMemoryTracing
 import Operations
 import OperationsTelemetry
@@ -259,3 +260,4 @@ struct SpanTests {
         #expect(tracer.finishedSpans.map(\.operationName) == ["seen"])
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import InMemoryLogging
 import InMemoryTracing
@@ -71,3 +72,4 @@ extension TypedOperation {
         #expect(error != nil)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import InMemoryTracing
 import MetricsTestKit
@@ -219,3 +220,4 @@ extension OperationQueue {
         if number % 2 == 1 { throw Broken() }
     }
 }
+#endif

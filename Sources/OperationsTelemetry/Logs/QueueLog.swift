@@ -1,3 +1,4 @@
+#if Telemetry
 import Logging
 import Operations
 import OperationsInsight
@@ -71,3 +72,4 @@ extension Logger.Metadata {
         self["error.type"] = "\(String(reflecting: type(of: error)))"
     }
 }
+#endif

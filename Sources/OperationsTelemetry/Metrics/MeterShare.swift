@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import Synchronization
 
@@ -34,3 +35,4 @@ final class MeterShare: Sendable {
         if change < 0 { meter.decrement(by: Double(-change)) }
     }
 }
+#endif

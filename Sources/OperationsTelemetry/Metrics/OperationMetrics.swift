@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import Operations
 
@@ -113,3 +114,4 @@ extension CoreMetrics.Timer {
         recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import Operations
 
@@ -62,3 +63,4 @@ extension Operation {
         return "\(type(of: self))"
     }
 }
+#endif

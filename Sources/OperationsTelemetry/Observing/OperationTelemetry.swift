@@ -1,3 +1,4 @@
+#if Telemetry
 import Operations
 import Tracing
 
@@ -148,3 +149,4 @@ final class OperationTelemetry: OperationObserver {
         ServiceContext.withValue(lastContext ?? parent, operation: report)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Telemetry
 import CoreMetrics
 import Logging
 import Operations
@@ -79,3 +80,4 @@ final class QueueTelemetry: Sendable {
     /// Whether the reports have ended.
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Telemetry
 import Operations
 import Tracing
 
@@ -78,3 +79,4 @@ extension Operation {
 extension Duration {
     fileprivate var inSeconds: Double { self / .seconds(1) }
 }
+#endif
