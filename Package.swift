@@ -23,8 +23,9 @@ let package = Package(
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
-        // Only for the tests of ClassicPhotos/, in this repository.
-        .library(name: "_TestSupport", targets: ["TestSupport"]),
+        // Only for the tests of ClassicPhotos/, in this repository. Its target needs a name that no
+        // user's target has, because the names of all products' targets are unique in a build.
+        .library(name: "_OperationsTestSupport", targets: ["OperationsTestSupport"]),
     ],
     traits: [
         .trait(
@@ -60,12 +61,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "TestSupport", dependencies: ["Operations"], path: "Tests/TestSupport",
-            swiftSettings: settings),
+            name: "OperationsTestSupport", dependencies: ["Operations"],
+            path: "Tests/OperationsTestSupport", swiftSettings: settings),
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Operations", "OperationsTestKit", "TestSupport",
+                "Operations", "OperationsTestKit", "OperationsTestSupport",
                 // The plugin is no target's dependency, but only such a dependency can have a
                 // condition.
                 .product(
@@ -75,16 +76,16 @@ let package = Package(
             exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(
             name: "OperationsInsightTests",
-            dependencies: ["Operations", "OperationsInsight", "OperationsTestKit", "TestSupport"],
+            dependencies: ["Operations", "OperationsInsight", "OperationsTestKit", "OperationsTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTestKitTests",
-            dependencies: ["Operations", "OperationsTestKit", "TestSupport"],
+            dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTelemetryTests",
             dependencies: [
-                "Operations", "OperationsTelemetry", "OperationsTestKit", "TestSupport",
+                "Operations", "OperationsTelemetry", "OperationsTestKit", "OperationsTestSupport",
                 .product(
                     name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
                 .product(

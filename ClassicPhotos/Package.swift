@@ -21,7 +21,8 @@ let vips = "vips"
 #endif
 
 /// The helpers that the tests of both packages use.
-let testSupport = Target.Dependency.product(name: "_TestSupport", package: "swift-operations")
+let testSupport = Target.Dependency.product(
+    name: "_OperationsTestSupport", package: "swift-operations")
 
 // A separate package, so that users of the library do not fetch the app's dependencies. The app is
 // a program, so it names one version of each of them.

@@ -1,6 +1,6 @@
 import Operations
 import OperationsInsight
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 #if canImport(Glibc)

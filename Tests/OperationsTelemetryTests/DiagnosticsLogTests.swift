@@ -4,7 +4,7 @@ import InMemoryTracing
 import Logging
 import Operations
 import OperationsTelemetry
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// A process has one handler of findings, which other tests use. So each of these tests runs in a

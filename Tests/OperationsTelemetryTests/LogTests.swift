@@ -4,7 +4,7 @@ import InMemoryTracing
 import Logging
 import Operations
 import OperationsTelemetry
-import TestSupport
+import OperationsTestSupport
 import Testing
 import Tracing
 

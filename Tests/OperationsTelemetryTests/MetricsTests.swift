@@ -3,7 +3,7 @@ import CoreMetrics
 import MetricsTestKit
 import Operations
 import OperationsTelemetry
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

@@ -3,7 +3,7 @@ import InMemoryTracing
 import Operations
 import OperationsTelemetry
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 import Tracing
 

@@ -5,7 +5,7 @@ import MetricsTestKit
 import Operations
 import OperationsTelemetry
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 import Tracing
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// The same seed gives the same order, and different seeds give different orders.

@@ -1,7 +1,7 @@
 import Operations
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

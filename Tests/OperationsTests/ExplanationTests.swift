@@ -1,5 +1,5 @@
 import Dispatch
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import Operations

@@ -1,6 +1,6 @@
 import Dispatch
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Each mistake stops the program with a message that names operation, state and remedy.

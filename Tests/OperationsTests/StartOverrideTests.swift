@@ -1,7 +1,7 @@
 import Dispatch
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import Operations

@@ -1,7 +1,7 @@
 import Dispatch
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 
 @testable import Operations
 

@@ -1,8 +1,8 @@
 import Dispatch
 import Operations
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// Subclasses that keep their own state and announce it by key-value notifications.

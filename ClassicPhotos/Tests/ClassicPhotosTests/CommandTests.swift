@@ -1,7 +1,7 @@
 import Foundation
+import OperationsTestSupport
 import Subprocess
 import SystemPackage
-import TestSupport
 import Testing
 
 /// The shell parts of the project's two commands, `make run` and `make test`.

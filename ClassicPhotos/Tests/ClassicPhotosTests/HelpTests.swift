@@ -1,5 +1,5 @@
+import OperationsTestSupport
 import Subprocess
-import TestSupport
 import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

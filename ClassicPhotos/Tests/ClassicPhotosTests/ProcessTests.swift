@@ -1,8 +1,8 @@
 import DemoOrigin
 import Foundation
 import Imaging
+import OperationsTestSupport
 import Subprocess
-import TestSupport
 import Testing
 
 /// The output and the files of `classicphotos process`.

@@ -1,8 +1,8 @@
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import OperationsTestSupport
 import Subprocess
-import TestSupport
 import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

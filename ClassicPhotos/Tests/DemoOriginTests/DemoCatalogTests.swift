@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import DemoOrigin

@@ -3,7 +3,7 @@ import Foundation
 import Landscapes
 import NIOCore
 import NIOHTTP1
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import DemoOrigin

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import DemoOrigin

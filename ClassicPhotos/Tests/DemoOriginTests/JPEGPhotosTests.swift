@@ -1,6 +1,6 @@
 import Imaging
 import Landscapes
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import DemoOrigin

@@ -1,5 +1,5 @@
 import NIOCore
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import DemoOrigin

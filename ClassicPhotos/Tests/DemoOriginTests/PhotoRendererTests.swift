@@ -1,6 +1,6 @@
 import Landscapes
 import NIOCore
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import DemoOrigin

@@ -1,6 +1,6 @@
 import Imaging
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite(.ownThreads, .serialized) struct CancellationTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Imaging
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct ConcurrencyTests {

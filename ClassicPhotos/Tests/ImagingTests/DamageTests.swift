@@ -1,5 +1,5 @@
 import Imaging
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Damaged JPEGs, which a lenient decoder would fill with grey, and JPEGs with harmless faults.

@@ -1,6 +1,6 @@
 import Foundation
 import Imaging
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @Suite(.ownThreads) struct FilterTextTests {

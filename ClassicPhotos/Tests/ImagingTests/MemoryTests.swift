@@ -1,5 +1,5 @@
 import Imaging
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @Suite(.ownThreads) struct MemoryTests {

@@ -1,5 +1,5 @@
 import Imaging
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 #if canImport(Glibc)

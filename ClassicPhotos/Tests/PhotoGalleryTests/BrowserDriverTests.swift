@@ -1,8 +1,8 @@
 import Foundation
+import OperationsTestSupport
 import Subprocess
 import Synchronization
 import SystemPackage
-import TestSupport
 import Testing
 
 /// The start of the browser's driver, with shell scripts in place of the driver.

@@ -3,8 +3,8 @@ import DemoOrigin
 import Foundation
 import NIOCore
 import NIOHTTP1
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 @testable import PhotoGallery

@@ -1,7 +1,7 @@
 import DemoOrigin
 import Foundation
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 /// The page in a real browser, as a person sees it.

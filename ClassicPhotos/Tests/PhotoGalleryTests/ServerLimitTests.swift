@@ -1,7 +1,7 @@
 import NIOHTTP1
+import OperationsTestSupport
 import PhotoPipeline
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import PhotoGallery

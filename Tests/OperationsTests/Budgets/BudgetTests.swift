@@ -1,6 +1,6 @@
 import Dispatch
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import Operations

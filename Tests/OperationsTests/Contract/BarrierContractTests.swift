@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Barriers: rows Q10 and B6–B8.

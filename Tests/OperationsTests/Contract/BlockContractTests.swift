@@ -1,6 +1,6 @@
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Operations made of blocks: rows BO1–BO5.

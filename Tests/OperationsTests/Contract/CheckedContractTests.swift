@@ -1,6 +1,6 @@
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// The throwing twins of all calls that trap: decision 3, and rows M8, O4, O17, O18, Q1, Q6, Q16

@@ -1,6 +1,6 @@
 import Dispatch
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 #if canImport(Darwin)

@@ -1,6 +1,6 @@
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Dependencies at the limits of their contract: rows O11–O18 and B1.

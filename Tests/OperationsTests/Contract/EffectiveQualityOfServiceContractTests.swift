@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// What is in force: the largest of the property, what was inferred, and all promotions (section

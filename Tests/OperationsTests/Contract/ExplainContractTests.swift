@@ -1,5 +1,5 @@
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Explanations of why an operation does not run. They give the reason and the names of all

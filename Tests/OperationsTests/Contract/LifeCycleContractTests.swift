@@ -1,8 +1,8 @@
 import Dispatch
 import Operations
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// Starting, running and ending: rows O1–O10, O19–O22, O28–O35 and decision 4.

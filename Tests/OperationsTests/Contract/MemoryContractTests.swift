@@ -1,5 +1,5 @@
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Retaining and releasing: rows O15, P6, B3 and B19.

@@ -1,5 +1,5 @@
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Traps that the rows name and ``MisuseTests`` does not cover: rows O4, O22, Q1, Q6 and Q12, and

@@ -1,7 +1,7 @@
 import Operations
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// Observing properties: rows M1, Q21 and B20, decision 5, and the exact changes of rows O6 and O9.

@@ -1,6 +1,6 @@
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// A queue's progress: rows Q20, B16.

@@ -1,5 +1,5 @@
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// The property itself: what queues do with it and what they leave alone (section 2.4, Q14).

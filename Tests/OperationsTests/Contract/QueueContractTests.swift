@@ -1,6 +1,6 @@
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Queues: rows Q1–Q22 as far as they concern the queue alone, and rows O24–O27.

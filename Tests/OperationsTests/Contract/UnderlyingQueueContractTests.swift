@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 /// Operation queues that run on a dispatch queue of the user: rows Q9, Q16 and B14.

@@ -1,5 +1,5 @@
 import OperationsTestKit
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import Operations

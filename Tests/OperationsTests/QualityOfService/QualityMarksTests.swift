@@ -1,4 +1,4 @@
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import Operations

@@ -1,6 +1,6 @@
 import OperationsTestKit
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import Operations

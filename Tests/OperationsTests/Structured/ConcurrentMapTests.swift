@@ -1,5 +1,5 @@
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import Operations

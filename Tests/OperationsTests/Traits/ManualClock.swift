@@ -1,4 +1,4 @@
-import TestSupport
+import OperationsTestSupport
 
 @testable import Operations
 

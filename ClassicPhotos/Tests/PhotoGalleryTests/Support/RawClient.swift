@@ -1,4 +1,4 @@
-import TestSupport
+import OperationsTestSupport
 
 #if canImport(Darwin)
 import Darwin

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Imaging
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import PhotoPipeline

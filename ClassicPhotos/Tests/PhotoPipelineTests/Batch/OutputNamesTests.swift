@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Imaging
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import PhotoPipeline

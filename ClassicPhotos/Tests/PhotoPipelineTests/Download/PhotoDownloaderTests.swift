@@ -1,6 +1,6 @@
 import DemoOrigin
 import FoundationEssentials
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline

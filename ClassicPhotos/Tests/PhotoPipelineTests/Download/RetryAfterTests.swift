@@ -1,5 +1,5 @@
 import NIOHTTP1
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline

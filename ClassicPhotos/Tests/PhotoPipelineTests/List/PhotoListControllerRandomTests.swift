@@ -1,6 +1,6 @@
 import Operations
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 /// Compares random event sequences with a simple and slow model.

@@ -1,5 +1,5 @@
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct PhotoListControllerResultsTests {

@@ -1,5 +1,5 @@
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 /// The rules B8 to B12 of the photo list.

@@ -2,7 +2,7 @@ import DemoOrigin
 import FoundationEssentials
 import Imaging
 import Operations
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline

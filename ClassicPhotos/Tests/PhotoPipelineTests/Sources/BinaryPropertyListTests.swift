@@ -1,6 +1,6 @@
 import FoundationEssentials
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 @Suite(.ownThreads) struct BinaryPropertyListTests {

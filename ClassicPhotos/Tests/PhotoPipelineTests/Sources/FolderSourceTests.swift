@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestSupport
+import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline

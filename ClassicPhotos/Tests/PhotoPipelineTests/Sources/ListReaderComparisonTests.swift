@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Operations
+import OperationsTestSupport
 import PhotoPipeline
-import TestSupport
 import Testing
 
 /// Compares the readers with the encoders of FoundationEssentials, on random names and URLs.

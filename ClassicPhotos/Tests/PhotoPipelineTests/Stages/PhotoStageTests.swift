@@ -2,8 +2,8 @@ import DemoOrigin
 import FoundationEssentials
 import Imaging
 import Operations
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import PhotoPipeline

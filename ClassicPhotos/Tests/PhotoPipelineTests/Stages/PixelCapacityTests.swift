@@ -2,8 +2,8 @@ import FoundationEssentials
 import Imaging
 import Operations
 import OperationsInsight
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import PhotoPipeline

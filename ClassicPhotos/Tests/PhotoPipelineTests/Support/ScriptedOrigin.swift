@@ -1,5 +1,5 @@
+import OperationsTestSupport
 import Synchronization
-import TestSupport
 
 #if canImport(Darwin)
 import Darwin
