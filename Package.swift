@@ -76,7 +76,9 @@ let package = Package(
             exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(
             name: "OperationsInsightTests",
-            dependencies: ["Operations", "OperationsInsight", "OperationsTestKit", "OperationsTestSupport"],
+            dependencies: [
+                "Operations", "OperationsInsight", "OperationsTestKit", "OperationsTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTestKitTests",

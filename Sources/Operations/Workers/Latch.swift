@@ -67,7 +67,7 @@ package final class Latch: @unchecked Sendable {
             while !isOpen { pthread_cond_wait(condition, mutex) }
             return true
         }
-        // Fixed before the first wake-up: a thread may wake several times while the latch is closed.
+        // Fixed before the first wake-up: a thread may wake several times before the latch opens.
         let end = monotonicNanoseconds().addingSaturated(limit)
         while !isOpen {
             if !wait(until: end) { return isOpen }

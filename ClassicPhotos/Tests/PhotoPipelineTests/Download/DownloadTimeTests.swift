@@ -9,7 +9,7 @@ import Testing
 struct DownloadTimeTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 
-    /// Downloads from a scripted server with one time limit changed. Returns the text, or the reason
+    /// Downloads from a scripted server with one time limit changed. Returns the text or the reason
     /// of the failure, and the number of requests.
     private func download(
         _ limit: WritableKeyPath<DownloadLimits, Duration>, _ time: Duration, attempts: Int = 1,
