@@ -2,8 +2,8 @@
 ///
 /// The caller takes the steps with ``next()``, and names the successors of each node that the walk
 /// enters. The walk does not recurse, because paths may be long.
-struct DepthFirstWalk<Node, ID: Hashable> {
-    enum Step {
+package struct DepthFirstWalk<Node, ID: Hashable> {
+    package enum Step {
         /// The walk has come to a node for the first time; the node is now the last of ``path``.
         /// Without a call of ``follow(_:)`` the node has no successors.
         case entered(Node)
@@ -14,7 +14,7 @@ struct DepthFirstWalk<Node, ID: Hashable> {
     }
 
     /// The nodes from the first one to the present one; each is a successor of the one before.
-    private(set) var path: [Node] = []
+    package private(set) var path: [Node] = []
     /// The nodes still to be visited: the firsts, then the successors of each node of the path.
     private var rest: [ArraySlice<Node>]
     /// The index in the path of each node that has been entered; -1 once it has been left.
@@ -22,13 +22,13 @@ struct DepthFirstWalk<Node, ID: Hashable> {
     private let id: (Node) -> ID
 
     /// - Parameter firsts: The nodes where the walk begins, one after the other.
-    init(from firsts: [Node], id: @escaping (Node) -> ID) {
+    package init(from firsts: [Node], id: @escaping (Node) -> ID) {
         rest = [firsts[...]]
         self.id = id
     }
 
     /// Returns the next step; nil at the end of the walk.
-    mutating func next() -> Step? {
+    package mutating func next() -> Step? {
         while let node = rest[path.count].popFirst() {
             if let place = places[id(node)] {
                 if place >= 0 { return .cycle(start: place) }
@@ -46,14 +46,14 @@ struct DepthFirstWalk<Node, ID: Hashable> {
     }
 
     /// Sets the successors of the node that the walk has just entered.
-    mutating func follow(_ successors: [Node]) { rest[path.count] = successors[...] }
+    package mutating func follow(_ successors: [Node]) { rest[path.count] = successors[...] }
 
     /// Takes back the step to the node that the walk has just entered.
-    mutating func goBack() {
+    package mutating func goBack() {
         rest.removeLast()
         places[id(path.removeLast())] = nil
     }
 
     /// Returns whether the walk has entered and left the node.
-    func hasLeft(_ node: Node) -> Bool { places[id(node)] == -1 }
+    package func hasLeft(_ node: Node) -> Bool { places[id(node)] == -1 }
 }

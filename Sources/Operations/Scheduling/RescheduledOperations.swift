@@ -200,7 +200,7 @@ extension Array {
     /// `isBehind` holds for an element, it must hold for all elements behind it.
     ///
     /// - Complexity: O(log n).
-    func partitioningIndex(from start: Int = 0, where isBehind: (Element) -> Bool) -> Int {
+    package func partitioningIndex(from start: Int = 0, where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (start, count)
         while low < high {
             let middle = (low + high) / 2
