@@ -38,7 +38,7 @@ sub read_folder {
             next if $1 =~ /private(?!\(set)|override/ || $2 eq 'case';
             $members{$3}{$file} = 1;
         }
-        $members{$1}{$file} = 1 while $source =~ /^ *case (\w+)/mg;
+        $members{$1}{$file} = 1 while $source =~ /^ *(?:case|(?:\w+ )?static (?:let|var|func)) (\w+)/mg;
         $own{$file}{$1} = 1 while $source =~ /[<,] ?(\w+) ?:/g;
         $own{$file}{$1} = 1 while $source =~ /\b(?:func|var|let|case) (\w+)/g;
         my $number = 0;

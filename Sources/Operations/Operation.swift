@@ -338,7 +338,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 // A queue that holds the operation looks for it in the ready list of its priority,
                 // so only that queue may change the priority.
                 let change = exchange { state in
-                    isLeaving ? nil : state.priorityChanged(to: newValue, inQueue: false)
+                    isLeaving ? nil : state.priorityChanged(toLane: newValue.lane, inQueue: false)
                 }
                 if change != nil { return }
                 backoff.pause()
@@ -410,6 +410,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             }
         }
 
+        /// 0 for the lowest priority, 4 for the highest; see ``PriorityLanes``.
+        var lane: Int { rawValue / 4 + 2 }
+
+        package init(lane: Int) { self = QueuePriority(rawValue: (lane - 2) * 4) ?? .normal }
+
         /// Orders priorities from the lowest to the highest.
         public static func < (a: QueuePriority, b: QueuePriority) -> Bool {
             a.rawValue < b.rawValue
@@ -472,6 +477,10 @@ extension Operation {
         let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
         return "\(type(of: self)) 0x\(address)"
     }
+}
+
+extension LifecycleState {
+    var priority: Operation.QueuePriority { Operation.QueuePriority(lane: lane) }
 }
 
 extension LifecycleState.Phase {

@@ -379,6 +379,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 }
 
 extension OperationQueue {
+    /// The name of the queue in messages.
+    package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
+
     var isMain: Bool { self === OperationQueue.main }
 
     /// The progress, if it was requested and its total is above 0.

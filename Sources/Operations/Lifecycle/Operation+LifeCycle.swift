@@ -321,8 +321,3 @@ extension Operation {
         }
     }
 }
-
-/// Stops the program because of a mistake in its code.
-package func misuse(_ sentence: String) -> Never {
-    fatalError("Operations: \(sentence).")
-}

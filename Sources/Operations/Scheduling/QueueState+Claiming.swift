@@ -9,7 +9,7 @@ extension QueueState {
     @inline(__always)
     mutating func bestByPriority() -> (place: Int, lane: Int)? {
         let limit = barrierPlace
-        for lane in (0..<Operation.QueuePriority.count).reversed() {
+        for lane in (0..<PriorityLanes.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
             // A barrier that waits for its turn does not block the operations before it.

@@ -30,7 +30,7 @@ struct QueueState: ~Copyable {
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
     /// The lowest lane from which a batch may hold operations that have not begun.
-    var lowestBatchedLane = Operation.QueuePriority.count
+    var lowestBatchedLane = PriorityLanes.count
     /// The typical duration of an operation of this queue, learned from the last batches.
     var typicalNanoseconds = Self.unknownNanoseconds
     /// Whether bodies of the last batch were suspended. Each suspended body takes a slot.
@@ -255,7 +255,7 @@ struct QueueState: ~Copyable {
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
         let wasReady = removeReady(place, state: operation.status)
-        _ = operation.exchange { $0.priorityChanged(to: priority, inQueue: true) }
+        _ = operation.exchange { $0.priorityChanged(toLane: priority.lane, inQueue: true) }
         rescheduled.move(place, number: ring.tail)
         if wasReady {
             insertReady(operation)
@@ -328,7 +328,7 @@ struct QueueState: ~Copyable {
             batches.swapAt(index, batches.count - 1)
             batches.removeLast()
         }
-        if batches.isEmpty { lowestBatchedLane = Operation.QueuePriority.count }
+        if batches.isEmpty { lowestBatchedLane = PriorityLanes.count }
     }
 
     @inline(__always)

@@ -163,8 +163,3 @@ extension Latch {
         }
     }
 }
-
-extension OperationQueue {
-    /// The name of the queue in messages.
-    package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
-}

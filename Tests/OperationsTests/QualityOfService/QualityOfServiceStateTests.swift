@@ -118,7 +118,7 @@ struct QualityOfServiceStateTests {
 
     @Test func theWordKeepsItBesideEverythingElse() {
         var word = LifecycleState()
-        word.priority = .veryHigh
+        word.lane = Operation.QueuePriority.veryHigh.lane
         word.insert([.barrier, .observed])
         _ = word.dependencyAdded()
         let before = word
