@@ -51,7 +51,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         var progress: Progress?
         var time = TimeSource.continuous
         var random = RandomSource.system
-        var keys: QueueKeys?
+        /// What features keep with the queue, by its type.
+        var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     /// Lets the queue choose how many operations run at the same time.
@@ -304,12 +305,14 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         set { settings.withLock { $0.random = newValue } }
     }
 
-    /// The operations and limits that the queue finds by keys; made when first needed.
-    final var keys: QueueKeys {
+    /// Returns the object that a feature keeps with the queue. The object is made when it is first
+    /// needed, and then kept.
+    final func attachment<Object: AnyObject & Sendable>(orMake make: () -> Object) -> Object {
         settings.withLock { settings in
-            if let keys = settings.keys { return keys }
-            let new = QueueKeys()
-            settings.keys = new
+            let id = ObjectIdentifier(Object.self)
+            if let object = settings.attachments[id] as? Object { return object }
+            let new = make()
+            settings.attachments[id] = new
             return new
         }
     }

@@ -75,7 +75,9 @@ extension Operation {
             guard state.phase == .queued else { return }
             // The operation may have been given its permits and a slot some time ago, and its queue
             // may have been suspended since.
-            guard state.mayStart, !mustReturn(to: queue) else { return returnClaim(in: queue) }
+            guard state.mayStart, companion?.mustReturn(self, to: queue) != true else {
+                return returnClaim(in: queue)
+            }
             quality = state.quality
             // If the niceness of this thread is too high to run the operation, another worker runs
             // it, and this thread ends.
@@ -86,11 +88,11 @@ extension Operation {
         } while started == nil
         if let started, started.has(.observed) { notifyObservers() }
         if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
-        var attempt: (controller: AttemptController, serial: Int)?
+        var attempt: (companion: any OperationCompanion, number: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-            if let controller = existingExtras.attemptController, started?.isStopped == false {
-                attempt = (controller, controller.event { $0.attemptBegan() })
+            if let companion = existingExtras.companion, started?.isStopped == false {
+                attempt = (companion, companion.attemptBegan())
             }
         }
         var observer: (any OperationObserver)?
@@ -100,7 +102,7 @@ extension Operation {
         }
         // The timeout starts after the start was recorded: no observer learns of a timeout before
         // it learns of the start.
-        if let attempt { startTimeout(of: attempt.controller, attempt: attempt.serial) }
+        if let attempt { attempt.companion.willStart(self, attempt: attempt.number) }
         context.inside(self, of: queue) {
             if let observer { observer.perform { start() } } else { start() }
         }
@@ -112,7 +114,7 @@ extension Operation {
     private func returnClaim(in queue: OperationQueue) {
         // The permits go first: once the operation is in the ready list, another worker may claim
         // it anew.
-        attemptController?.permitRequest?.release(keepsTicket: true)
+        companion?.claimIsReturned()
         guard let change = exchange({ $0.returnedToQueue() }) else { return }
         if change.actions.contains(.returnSlot) { queue.returnSlot() }
         if change.after.phase == .queued {
@@ -200,8 +202,8 @@ extension Operation {
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
-            let permitRequest =
-                before.has(.hasEndObservers) ? beforeLeaving { attemptController?.end(self) } : nil
+            let companion = before.has(.hasEndObservers) ? companion : nil
+            if let companion { beforeLeaving { companion.ended(self) } }
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
                 // An operation that replaces `start()` has no `main()` that would be counted.
@@ -214,7 +216,7 @@ extension Operation {
                 }
                 queue.leave(self, releasesSlot: before.has(.holdsSlot))
             }
-            permitRequest?.grantOthers()
+            companion?.left()
             let completionBlock = before.has(.hasEndObservers) ? notifyEndObservers() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []

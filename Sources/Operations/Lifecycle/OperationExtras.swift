@@ -23,10 +23,11 @@ final class OperationExtras {
     var cancelHandlers: [CancelHandler] = []
     /// The reported cycles that the operation is a member of.
     var standingCycles: [StandingCycle] = []
-    /// The operation's traits and how far its attempts have come. Set before the operation is
-    /// added, and then kept.
-    var attemptController: AttemptController?
-    weak var group: GroupOperation?
+    /// The feature that accompanies the operation. Set before the operation is added, and then
+    /// kept.
+    var companion: (any OperationCompanion)?
+    /// The operation that this one is a member of.
+    weak var group: Operation?
     /// The observer that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var operationObserver: (any OperationObserver)?

@@ -35,7 +35,7 @@ extension OperationQueue {
     func reserve(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
-            try operation.checkCosts()
+            try operation.companion?.checkAddition(of: operation)
         }
         for (index, operation) in operations.enumerated()
         where operation.exchange({ $0.reserved() }) == nil {

@@ -137,7 +137,7 @@ extension Operation {
     /// }
     /// ```
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-        let isOfAttempt = existingExtras?.attemptController != nil && Operation.current === self
+        let isOfAttempt = companion != nil && Operation.current === self
         let isDue = withExtras { extras in
             let state = status
             guard state.phase != .finished else { return state.isCancelled }

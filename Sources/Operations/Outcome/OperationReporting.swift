@@ -38,11 +38,4 @@ extension OperationReporting {
             scope.operationFailed(self, failure, in: queue)
         }
     }
-
-    /// The number of the current or last attempt of the work, from 1.
-    ///
-    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and starts
-    /// again with each run of a periodic operation (``OperationTrait/every(_:)``). The body finds
-    /// it in `Operation.current?.attempt`.
-    public var attempt: Int { max(1, attemptController?.attempt ?? 1) }
 }

@@ -62,7 +62,7 @@ extension OperationQueue {
         defer { scope?.didAdd([operation], to: self) }
         if !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
-            try operation.checkCosts()
+            try operation.companion?.checkAddition(of: operation)
         }
         if isObserved { recordAddition(of: operation) }
         let (added, promotions) = eventOffering({ state in
@@ -104,7 +104,7 @@ extension OperationQueue {
             if !reserved {
                 do {
                     try checkForeignState(of: operation)
-                    try operation.checkCosts()
+                    try operation.companion?.checkAddition(of: operation)
                 } catch { misuse(error) }
             }
             others.append(operation)

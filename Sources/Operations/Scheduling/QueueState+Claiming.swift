@@ -105,7 +105,7 @@ extension QueueState {
                 || (unbatchableCount > 0
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
-                if !acquirePermits(first) {
+                if !mayClaim(first) {
                     if order.isStrict { blockRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1

@@ -177,6 +177,6 @@ extension OperationGraph {
 extension Operation {
     /// The group that the operation is a member of; nil if there is none.
     var group: GroupOperation? {
-        existingExtras == nil ? nil : withExtras { $0.group }
+        existingExtras == nil ? nil : withExtras { $0.group } as? GroupOperation
     }
 }
