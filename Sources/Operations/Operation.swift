@@ -290,7 +290,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         set {
             withExtras { extras in
                 extras.name = newValue
-                extras.observations?.record(OperationProperties.name, newValue)
+                extras.recorder?.record(.name(newValue))
             }
             notifyObservers()
         }
@@ -310,7 +310,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 guard status.phase != .finished else { return newValue }
                 defer {
                     extras.completionBlock = newValue
-                    extras.observations?.record(OperationProperties.completionBlock, newValue)
+                    extras.recorder?.record(.completionBlock(newValue))
                 }
                 lifecycle.insert(.hasEndObservers)
                 return extras.completionBlock
@@ -375,8 +375,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         set {
             withExtras { extras in
                 extras.threadPriority = Self.clampedThreadPriority(newValue)
-                extras.observations?.record(
-                    OperationProperties.threadPriority, extras.threadPriority)
+                extras.recorder?.record(.threadPriority(extras.threadPriority))
             }
             lifecycle.insert(.needsSetup)
             notifyObservers()

@@ -16,7 +16,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
-    let lazyObservations = AtomicLazyReference<Observations<OperationQueue>>()
     let observers = Atomic<Unmanaged<QueueObservers>?>(nil)
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
@@ -48,6 +47,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     struct Settings {
         var name: String?
+        /// The recorder of changes; set when the queue is first observed.
+        var recorder: (any QueueRecorder)?
         var progress: Progress?
         var time = TimeSource.continuous
         var random = RandomSource.system
@@ -208,11 +209,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         get { settings.withLock { $0.name } ?? unnamed }
         set {
             guard !isMain else { return }
-            settings.withLock { settings in
+            let recorder = settings.withLock { settings in
                 settings.name = newValue
-                existingObservations?.record(QueueProperties.name, newValue ?? unnamed)
+                settings.recorder?.record(.name(newValue ?? unnamed))
+                return settings.recorder
             }
-            existingObservations?.notifyObservers()
+            recorder?.notifyObservers()
         }
     }
 
@@ -281,12 +283,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         get { QualityOfService(rank: ownQualityRank.load(ordering: .relaxed)) }
         set {
             guard !isMain else { return }
-            settings.withLock { _ in
+            let recorder = settings.withLock { settings in
                 ownQualityRank.store(newValue.rank, ordering: .relaxed)
-                existingObservations?.record(QueueProperties.qualityOfService, newValue)
+                settings.recorder?.record(.qualityOfService(newValue))
+                return settings.recorder
             }
             setQualityRank(newValue.rank)
-            existingObservations?.notifyObservers()
+            recorder?.notifyObservers()
         }
     }
 
@@ -303,6 +306,18 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     package final var random: RandomSource {
         get { settings.withLock { $0.random } }
         set { settings.withLock { $0.random = newValue } }
+    }
+
+    /// Returns the recorder of changes. The recorder is made when the queue is first observed, and
+    /// then kept.
+    final func recorder(orMake make: () -> any QueueRecorder) -> any QueueRecorder {
+        let recorder = settings.withLock { settings in
+            let recorder = settings.recorder ?? make()
+            settings.recorder = recorder
+            return recorder
+        }
+        event { $0.recorder = recorder }
+        return recorder
     }
 
     /// Returns the object that a feature keeps with the queue. The object is made when it is first

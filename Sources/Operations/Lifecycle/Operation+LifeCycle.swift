@@ -268,20 +268,20 @@ extension Operation {
     @inline(never)
     private func unlockAndNotify(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
-        let (handlers, observations) = (extras.cancelHandlers, extras.observations)
+        let (handlers, recorder) = (extras.cancelHandlers, extras.recorder)
         let cycles = extras.standingCycles
         // The operation may have left without its body before its cancellation arrived. In that
         // case the handlers are called here.
         let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
         extras.completionBlock = nil
-        if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
+        if block != nil { recorder?.record(.completionBlock(nil)) }
         lifecycle.unlock()
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
         for cycle in cycles { cycle.recheck() }
-        observations?.release()
-        observations?.notifyObservers()
+        recorder?.release()
+        recorder?.notifyObservers()
         return block
     }
 

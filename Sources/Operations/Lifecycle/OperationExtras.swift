@@ -11,7 +11,8 @@ final class OperationExtras {
     var furtherBlocks: [@Sendable () -> Void] = []
     /// The time at which the queue started the operation outside a batch. Not guarded by the lock.
     let startTime = Atomic<UInt64>(0)
-    var observations: Observations<Operation>?
+    /// The recorder of changes; set when the operation is first observed.
+    var recorder: (any OperationRecorder)?
     /// The failure of the operation.
     var failure: FailureRecord?
     /// The reason for the cancellation.

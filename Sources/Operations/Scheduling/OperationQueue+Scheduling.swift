@@ -21,7 +21,7 @@ extension OperationQueue {
     /// on is taken before the release.
     @inline(__always)
     func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
-        typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
+        typealias Outcome = (Result, QueueOffer?, (any QueueRecorder)?)
         let (result, offer, changes): Outcome = event { state in
             let result = body(&state)
             let changes = state.takeChanges()

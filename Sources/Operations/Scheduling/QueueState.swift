@@ -45,8 +45,8 @@ struct QueueState: ~Copyable {
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
-    /// The observers of changes; set when the queue is first observed.
-    var observations: Observations<OperationQueue>?
+    /// The recorder of changes; set when the queue is first observed.
+    var recorder: (any QueueRecorder)?
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
     /// set there are no batches, so that each change is reported when it happens.
     var notifiesEach = false
@@ -415,13 +415,13 @@ struct QueueState: ~Copyable {
         switch change {
         case .suspended(let isSuspended):
             self.isSuspended = isSuspended
-            observations?.record(QueueProperties.isSuspended, isSuspended)
+            recorder?.record(.isSuspended(isSuspended))
         case .width(let width):
             self.width = width
             if order.isStrict { returnAllRests() }
-            observations?.record(QueueProperties.width, width)
+            recorder?.record(.width(width))
         }
-        hasChanges = observations != nil
+        hasChanges = recorder != nil
         recallBatches()
     }
 
