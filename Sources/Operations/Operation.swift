@@ -19,7 +19,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
     /// The number of the operation's slot in the queue's ring; changes under the queue's lock.
     let sequence = Atomic<Int>(OperationRing.nowhere)
-    /// The operation's position in the order of the graph; see `TopologicalOrder`.
+    /// The operation's position in the order of the graph; see `Rank`.
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
@@ -28,7 +28,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Makes an operation that does nothing unless a subclass overrides ``main()``.
     public init() {
-        rank.store(TopologicalOrder.nextRank(), ordering: .relaxed)
+        rank.store(Rank.next(), ordering: .relaxed)
         inferQualityOfService()
     }
 
@@ -181,7 +181,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
         guard let edge = connect(to: dependency, on: condition) else { return }
-        TopologicalOrder.check(edge, from: dependency, to: self)
+        (self as any GraphOrdering).findPlace(of: edge, from: dependency)
     }
 
     /// Removes a dependency; this may make the operation ready.
@@ -218,7 +218,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label)
         promoteForWait()
-        latch.waitOnWorker(for: .operation(self))
+        (self as any Awaited).blockThread(at: latch)
     }
 
     /// Suspends the calling task until the operation has finished.
@@ -228,7 +228,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
-        let wait = BlockedWait.task(.operation(self))
+        let wait = (self as any Awaited).recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }

@@ -22,9 +22,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     package let driver: (any QueueDriver)?
     /// The scope of the ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` call
     /// that made the queue.
-    let scope: QueueScope?
+    let companion: (any QueueCompanion)?
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
-    let tasks: TaskLocalExecutor?
+    let tasks: (any QueueTasks)?
 
     // Workers read the fields between the two gaps before each operation; every addition changes
     // the fields outside. On one cache line, each side would wait for the other to get the memory
@@ -67,15 +67,15 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         state.initialize(to: QueueState())
         settings = Locked(Settings())
         driver = nil
-        (scope, tasks) = (nil, nil)
+        (companion, tasks) = (nil, nil)
         QueueRegistry.insert(self)
     }
 
     /// Makes a queue whose operations run in tasks that inherit from the task which made `tasks`.
-    init(tasks: TaskLocalExecutor, scope: QueueScope? = nil) {
+    init(tasks: any QueueTasks, companion: (any QueueCompanion)? = nil) {
         state.initialize(to: QueueState())
         settings = Locked(Settings())
-        self.scope = scope
+        self.companion = companion
         self.tasks = tasks
         driver = nil
         QueueRegistry.insert(self)
@@ -96,7 +96,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Locked(Settings(name: name))
         driver = nil
-        (scope, tasks) = (nil, nil)
+        (companion, tasks) = (nil, nil)
         QueueRegistry.insert(self)
     }
 
@@ -106,7 +106,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         runsOnWorkers.store(false, ordering: .relaxed)
         settings = Locked(Settings(name: name, time: time))
         self.driver = driver
-        (scope, tasks) = (nil, nil)
+        (companion, tasks) = (nil, nil)
         clock = { Int64(clamping: time.now().wholeNanoseconds) }
         QueueRegistry.insert(self)
     }
@@ -377,7 +377,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
         promoteAllForWait()
-        latch.waitOnWorker(for: .queue(self))
+        (self as any Awaited).blockThread(at: latch)
     }
 
     /// Suspends the calling task until the queue is empty.
@@ -387,7 +387,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         {
             misuseOfOwnWait(by: operation)
         }
-        let wait = BlockedWait.task(.queue(self))
+        let wait = (self as any Awaited).recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }

@@ -22,7 +22,7 @@ extension Operation {
         to dependency: Operation, on condition: DependencyCondition = .always,
         isOfGraph: Bool = false
     ) -> Edges.EdgePointer? {
-        defer { if !isOfGraph { GraphCheck.recordEdge() } }
+        defer { if !isOfGraph { EdgeCount.recordEdge() } }
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
@@ -45,7 +45,7 @@ extension Operation {
             return nil
         }
         Edges.link(edge, into: dependency.lockedEdges())
-        let isChecked = TopologicalOrder.agree(dependency, before: self)
+        let isChecked = Rank.agree(dependency, before: self)
         if !isChecked { edge.isUnchecked = true }
         if condition != .always {
             dependency.lifecycle.insert(.hasConditions)

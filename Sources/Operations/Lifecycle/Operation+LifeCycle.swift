@@ -211,8 +211,8 @@ extension Operation {
                     queue.activeProgress?.completeUnit()
                 }
                 if queue.isObserved { beforeLeaving { queue.recordEnd(of: self, before) } }
-                if before.has(.failed), let scope = queue.scope {
-                    beforeLeaving { notifyFailure(to: scope, of: queue) }
+                if before.has(.failed), let companion = queue.companion {
+                    beforeLeaving { notifyFailure(to: companion, of: queue) }
                 }
                 queue.leave(self, releasesSlot: before.has(.holdsSlot))
             }
@@ -242,12 +242,12 @@ extension Operation {
         return body()
     }
 
-    /// Reports the operation's final failure to the scope. The operation is still in its queue,
+    /// Reports the operation's final failure to the companion of its queue. The operation is still in its queue,
     /// which is not empty before the operation has left.
     @inline(never)
-    private func notifyFailure(to scope: QueueScope, of queue: OperationQueue) {
+    private func notifyFailure(to companion: any QueueCompanion, of queue: OperationQueue) {
         guard let failure = failureRecord else { return }
-        scope.operationFailed(self, failure, in: queue)
+        companion.operationFailed(self, failure, in: queue)
     }
 
     /// Wakes the waiters of the finished operation and notifies its observers.

@@ -23,7 +23,7 @@ final class OperationExtras {
     let deadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
     /// The reported cycles that the operation is a member of.
-    var standingCycles: [StandingCycle] = []
+    var standingCycles: [any CycleWatcher] = []
     /// The feature that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var companion: (any OperationCompanion)?

@@ -24,8 +24,8 @@ extension OperationQueue {
     ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
-        try scope?.willAdd(operations)
-        defer { scope?.didAdd(operations, to: self) }
+        try companion?.willAdd(operations)
+        defer { companion?.didAdd(operations, to: self) }
         try reserve(operations)
         add(operations, reserved: true)
     }

@@ -34,8 +34,8 @@ extension OperationReporting {
         guard isCounted else { return failure.observe() }
         // Another attempt may follow. If none does, or the operation ends at this moment, its end
         // reports the failure to the scope.
-        if !mayRunAgain, let queue = retainedQueue(), let scope = queue.scope {
-            scope.operationFailed(self, failure, in: queue)
+        if !mayRunAgain, let queue = retainedQueue(), let companion = queue.companion {
+            companion.operationFailed(self, failure, in: queue)
         }
     }
 }

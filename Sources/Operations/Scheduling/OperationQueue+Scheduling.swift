@@ -58,8 +58,8 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
-        try scope?.willAdd([operation])
-        defer { scope?.didAdd([operation], to: self) }
+        try companion?.willAdd([operation])
+        defer { companion?.didAdd([operation], to: self) }
         if !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
             try operation.companion?.checkAddition(of: operation)
@@ -83,8 +83,8 @@ extension OperationQueue {
     /// - Parameter reserved: whether each operation was checked and reserved for this queue
     ///   (`addOperationsChecked`).
     func add(_ operations: [Operation], reserved: Bool = false) {
-        do { try scope?.willAdd(operations) } catch { misuse(error) }
-        defer { scope?.didAdd(operations, to: self) }
+        do { try companion?.willAdd(operations) } catch { misuse(error) }
+        defer { companion?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {

@@ -5,7 +5,7 @@
 /// free, or being made: a worker that takes the last free task lets that task make the next one,
 /// before it begins to work. The task runs in place of the worker that came with a reference to the
 /// queue, on that worker's thread; so the pool knows how urgent the work is.
-final class TaskLocalExecutor: Sendable {
+final class TaskLocalExecutor: QueueTasks {
     private struct State {
         /// Tasks that wait for work.
         var free: [PreparedTask] = []

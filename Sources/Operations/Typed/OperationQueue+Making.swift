@@ -7,7 +7,7 @@
 extension OperationQueue {
     /// Whether all bodies run in tasks, because the queue belongs to a scope.
     @usableFromInline
-    final var runsAllInTasks: Bool { scope != nil }
+    final var runsAllInTasks: Bool { companion != nil }
 
     @inlinable
     final func made<Output: Sendable>(

@@ -141,6 +141,18 @@ extension BlockedWait {
     }
 }
 
+extension Operation: Awaited {
+    func blockThread(at latch: Latch) { latch.waitOnWorker(for: .operation(self)) }
+
+    func recordWaitOfTask() -> (any RecordedWait)? { BlockedWait.task(.operation(self)) }
+}
+
+extension OperationQueue: Awaited {
+    func blockThread(at latch: Latch) { latch.waitOnWorker(for: .queue(self)) }
+
+    func recordWaitOfTask() -> (any RecordedWait)? { BlockedWait.task(.queue(self)) }
+}
+
 extension Latch {
     /// Waits like ``waitOnWorker()``. A wait that cannot end stops the program.
     ///
