@@ -402,6 +402,12 @@ extension OperationQueue {
 
     var isMain: Bool { self === OperationQueue.main }
 
+    func checkWidth(_ width: Int) throws(OperationMisuse) {
+        guard width >= 0 || width == Self.defaultMaxConcurrentOperationCount else {
+            throw .width(width, of: label)
+        }
+    }
+
     /// The progress, if it was requested and its total is above 0.
     var activeProgress: Progress? {
         guard has(.progress) else { return nil }

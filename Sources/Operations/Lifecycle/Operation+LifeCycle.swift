@@ -136,7 +136,7 @@ extension Operation {
             refuseStart(.starting(executing: self))
             return false
         case .created where !(isCancelled || isReady):
-            refuseStart(.starting(unready: self))
+            refuseStart(misuseOfUnready)
             return false
         case .created, .waiting, .checkingReadiness, .queued, .starting: break
         }
@@ -166,6 +166,39 @@ extension Operation {
         case .executing: refuseStart(.startingTwice(self))
         }
         return false
+    }
+
+    // MARK: Refusing to start
+
+    /// The reason why the operation cannot be started by hand now; nil if it can.
+    var misuseOfStart: OperationMisuse? {
+        let state = status
+        switch state.phase {
+        case .finished: return nil
+        case .executing: return .starting(executing: self)
+        case .waiting, .checkingReadiness, .queued, .starting: return .starting(enqueued: self)
+        case .created where state.has(.reserved): return .starting(enqueued: self)
+        case .created where isFinished: return nil
+        // A subclass that keeps its own state may have been started by hand before.
+        case .created where isExecuting: return .starting(executing: self)
+        case .created: return isCancelled || isReady ? nil : misuseOfUnready
+        }
+    }
+
+    /// Refuses a call of the default `start()`: stops the program, unless ``startChecked()`` made
+    /// the call.
+    func refuseStart(_ misuse: OperationMisuse) {
+        let context = ThreadContext.existing
+        // Inside the operation's own body, the call was not made by `startChecked()` but by the
+        // body.
+        guard let checked = context?.checkedStart, checked.operation == ObjectIdentifier(self),
+            !ThreadContext.isInside(self)
+        else { Operations.misuse(misuse) }
+        context?.checkedStart?.misuse = misuse
+    }
+
+    private var misuseOfUnready: OperationMisuse {
+        .starting(unready: self, unfinished: dependencies.filter { !$0.isFinished }.map(\.label))
     }
 
     // MARK: Cancelling

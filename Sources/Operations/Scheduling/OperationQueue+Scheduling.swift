@@ -145,6 +145,19 @@ extension OperationQueue {
         if operation.isFinished { throw .adding(finished: operation) }
     }
 
+    /// Returns why an operation cannot be added, after its lifecycle state has refused the
+    /// addition.
+    func misuseOfAddition(
+        _ operation: Operation, among others: [Operation] = []
+    ) -> OperationMisuse {
+        if others.count(where: { $0 === operation }) > 1 { return .addingTwice(operation.label) }
+        switch operation.status.phase {
+        case .executing: return .adding(executing: operation)
+        case .finished: return .adding(finished: operation)
+        default: return .adding(enqueued: operation)
+        }
+    }
+
     // MARK: Ready lists
 
     func insertReady(_ operation: Operation) {

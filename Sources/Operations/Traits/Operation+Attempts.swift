@@ -157,7 +157,7 @@ extension AttemptController: OperationCompanion {
         for cost in PermitRequest(plan.costs, for: operation).costs {
             let units = cost.budget.greatestUnits
             guard cost.units > units else { continue }
-            throw .cost(cost.units, of: cost.budget.label, units: units, by: operation)
+            throw .cost(cost.units, of: cost.budget.label, units: units, by: operation.label)
         }
     }
 
