@@ -215,9 +215,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: label)
-        promoteForWait()
         (self as any Awaited).blockThread(at: latch)
     }
 

@@ -16,7 +16,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
-    let observers = Atomic<Unmanaged<QueueObservers>?>(nil)
+    /// The list of observers, which `Tracing/` makes when the queue is first observed. Retained.
+    let observers = Atomic<Unmanaged<AnyObject>?>(nil)
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
@@ -374,9 +375,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         if isOverForCaller() { return }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
-        promoteAllForWait()
         (self as any Awaited).blockThread(at: latch)
     }
 

@@ -33,10 +33,38 @@ extension Operation {
         return endOnFastPath(batch, in: queue)
     }
 
+    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
+    /// and the setup that the operation needs.
+    ///
+    /// - Parameter state: the state, which says that the operation executes.
+    @inline(never)
+    private func runInstrumented(
+        _ state: LifecycleState, _ batch: Batch, in queue: OperationQueue
+    ) {
+        let instrumentation = Instrumentation(
+            rawValue: queue.instrumentation.load(ordering: .relaxed))
+        guard instrumentation.kinds != 0 else { return runUnobserved(state, instrumentation, queue) }
+        queue.tracing.record(self, state, batch, instrumentation) {
+            runUnobserved(state, instrumentation, queue)
+        }
+    }
+
+    @inline(__always)
+    private func runUnobserved(
+        _ state: LifecycleState, _ instrumentation: Instrumentation, _ queue: OperationQueue
+    ) {
+        if state.has(.needsSetup) || instrumentation.contains(.progress) {
+            _ = ThreadContext.current.prepare(for: self, in: queue)
+            runMain()
+        } else {
+            runBlock()
+        }
+    }
+
     /// Records that a cancelled operation ends without its body, and releases the body. The worker
     /// that claimed the operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
-        if queue.isObserved { queue.recordDropped(self) }
+        if queue.isObserved { queue.tracing.recordDropped(self) }
         releaseBody()
     }
 
@@ -84,7 +112,7 @@ extension Operation {
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isObserved { queue.recordStart(of: operation) }
+        if queue.isObserved { queue.tracing.recordStart(of: operation) }
         operation.startTask()
         return nil
     }

@@ -97,7 +97,7 @@ extension Operation {
         }
         var observer: (any OperationObserver)?
         if queue.isObserved {
-            queue.recordStart(of: self)
+            queue.tracing.recordStart(of: self)
             observer = operationObserver
         }
         // The timeout starts after the start was recorded: no observer learns of a timeout before
@@ -243,7 +243,7 @@ extension Operation {
                 if before.phase == .starting, !before.isCancelled {
                     queue.activeProgress?.completeUnit()
                 }
-                if queue.isObserved { beforeLeaving { queue.recordEnd(of: self, before) } }
+                if queue.isObserved { beforeLeaving { queue.tracing.recordEnd(of: self, before) } }
                 if before.has(.failed), let companion = queue.companion {
                     beforeLeaving { notifyFailure(to: companion, of: queue) }
                 }

@@ -64,7 +64,7 @@ extension OperationQueue {
             try checkForeignState(of: operation)
             try operation.companion?.checkAddition(of: operation)
         }
-        if isObserved { recordAddition(of: operation) }
+        if isObserved { tracing.recordAddition(of: operation) }
         let (added, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let added = state.add(operation, to: self)
@@ -109,7 +109,7 @@ extension OperationQueue {
             }
             others.append(operation)
         }
-        if isObserved { recordAddition(of: references) }
+        if isObserved { tracing.recordAddition(of: references) }
         // The operations are not all added in one hold of the lock, because workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
@@ -161,12 +161,12 @@ extension OperationQueue {
     // MARK: Ready lists
 
     func insertReady(_ operation: Operation) {
-        if isObserved { recordReady(operation) }
+        if isObserved { tracing.recordReady(operation) }
         eventOffering({ $0.insertReady(operation) })
     }
 
     func insertReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
-        if isObserved { recordReady(operations) }
+        if isObserved { tracing.recordReady(operations) }
         eventOffering({ state in
             for operation in operations {
                 operation._withUnsafeGuaranteedRef { state.insertReady($0) }

@@ -74,7 +74,7 @@ package final class ThreadContext: @unchecked Sendable {
     /// mark.
     ///
     /// The mark is needed because a later operation may have the address of an earlier one.
-    var lastAdded: (operation: UInt, mark: PhaseTimestamp)?
+    var lastAdded: (operation: UInt, mark: UInt64)?
     /// An object that the timeline keeps for the thread, retained by the thread.
     package var traceBuffer: Unmanaged<AnyObject>?
     /// The operation whose `cancel()` this thread calls only to stop the current attempt.
