@@ -303,6 +303,25 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
+    /// The time for ``ageing``, in nanoseconds; the monotonic clock's unless this is set.
+    ///
+    /// Deadlines are only compared with each other, but should be on the same time axis. The queue
+    /// calls the closure with its lock held. The closure must not call anything of an operation or
+    /// a queue, and must not take a lock that is held while any thread makes such a call. For
+    /// ageing, a time that goes back counts as one that stands still, and a negative time as 0.
+    package final var clock: (@Sendable () -> Int64)? {
+        get { snapshot { $0.clock } }
+        set {
+            // The replaced closure is released outside the lock.
+            let previous = event { state in
+                let previous = state.clock
+                state.clock = newValue
+                return previous
+            }
+            withExtendedLifetime(previous) {}
+        }
+    }
+
     /// The source of random numbers for the jitter of this queue's operations.
     package final var random: RandomSource {
         get { settings.withLock { $0.random } }
