@@ -9,11 +9,13 @@ use strict;
 use warnings;
 
 my %standard = map { $_ => 1 } qw(
-    allocate append contains contents count deallocate deinitialize description dropFirst dropLast
-    elements enumerated filter first firstIndex forEach head index initialize insert isEmpty isMain
-    joined last load lock move newValue none oldValue perform popFirst popLast prefix rawValue release remove
-    removeAll removeFirst removeLast reserveCapacity result resume reversed rest retain run shared
-    sorted start store take type union unlock unowned values wait withLock yield);
+    Continuation Failure Iterator acquiring allocate append contains contents count deallocate
+    deinitialize description dropFirst dropLast elements enumerated failure filter first
+    firstIndex forEach head index initialize insert isEmpty isMain joined last load lock move
+    newValue none oldValue perform popFirst popLast prefix rawValue relaxed release releasing
+    remove removeAll removeFirst removeLast reserveCapacity result resume reversed rest retain
+    run shared sorted start store success take type union unlock unowned values wait withLock
+    yield);
 
 # Returns the files below a folder, the number of lines of each, and for each file its uses: by the
 # path of the other file and the name, the lines that mention the name.
@@ -38,15 +40,21 @@ sub read_folder {
             next if $1 =~ /private(?!\(set)|override/ || $2 eq 'case';
             $members{$3}{$file} = 1;
         }
-        $members{$1}{$file} = 1 while $source =~ /^ *(?:case|(?:\w+ )?static (?:let|var|func)) (\w+)/mg;
+        $members{$1}{$file} = 1 while $source =~ /^ *(?:\w+ )?static (?:let|var|func) (\w+)/mg;
+        while ($source =~ /^ *case ([a-z]\w*(?:, [a-z]\w*)*)/mg) {
+            $members{$_}{$file} = 1 for split /, /, $1;
+        }
         $own{$file}{$1} = 1 while $source =~ /[<,] ?(\w+) ?:/g;
         $own{$file}{$1} = 1 while $source =~ /\b(?:func|var|let|case) (\w+)/g;
+        my %parameters = map { $_ => 1 } $source =~ /(\w+): (?:@\w+ )*\(/g;
         my $number = 0;
         for my $line (split /\n/, $source) {
             $number++;
             push @{ $words{$file}{$1} }, $number while $line =~ /\b([A-Z]\w*)/g;
             push @{ $words{$file}{$1} }, $number while $line =~ /[.\\]([a-z_]\w*)/g;
-            push @{ $words{$file}{$1} }, $number while $line =~ /(?<![.\w])([a-z_]\w*)\(/g;
+            while ($line =~ /(?<![.\w])([a-z_]\w*)\(/g) {
+                push @{ $words{$file}{$1} }, $number unless $parameters{$1};
+            }
         }
     }
     my %owner;
