@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// An executor that was made early (`PreparedTask`) does not know its queue yet. The executor
 /// passes what it gets before that to the pool.
-package final class BodyExecutor: TaskExecutor, DrivenBody {
+package final class BodyExecutor: DrivenBody {
     private struct Home {
         let driver: any QueueDriver
         let name: String

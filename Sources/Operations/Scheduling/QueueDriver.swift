@@ -21,7 +21,7 @@ package protocol QueueDriver: AnyObject, Sendable {
 }
 
 /// The executor of one body, on behalf of the driver of its queue.
-package protocol DrivenBody: AnyObject, Sendable {
+package protocol DrivenBody: TaskExecutor {
     /// The driver's name for the operation.
     var name: String { get }
     /// Runs a piece of the body on the calling thread.
