@@ -80,7 +80,6 @@ extension Operation {
             guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
             return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
         }
-        _ = ThreadContext.current.prepare(for: self, in: queue)
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
@@ -146,10 +145,9 @@ extension OperationQueue {
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
-            // Nothing may follow that is less urgent than what the pool counts the worker as
-            // running.
-            if state.has(.needsSetup) || batch.urgency > .usual,
-                state.quality.urgency < batch.urgency
+            // The niceness of the thread is right for one urgency only.
+            if state.has(.needsSetup) || batch.urgency != .usual,
+                state.quality.urgency != batch.urgency
             {
                 return false
             }
