@@ -24,7 +24,7 @@ struct PoolLoad {
     /// The number of more urgent items after which an urgency that was passed over is served once.
     static let patience = 16
     /// The number of active workers of each urgency.
-    private var active = UrgencyCounts()
+    var active = UrgencyCounts()
     /// The number of active workers that the monitor thread found asleep.
     var asleep = 0
     var cores: Int
@@ -74,9 +74,6 @@ struct PoolLoad {
             passedOver[lower] += 1
         }
     }
-
-    mutating func workerBecameActive(_ urgency: Urgency) { active[urgency] += 1 }
-    mutating func workerBecameInactive(_ urgency: Urgency) { active[urgency] -= 1 }
 
     // MARK: Items that may be taken
 

@@ -34,14 +34,19 @@ struct PoolState {
     private var items = Urgency.allCases.map { _ in FIFO<WorkItem>() }
     private(set) var load: PoolLoad
 
-    /// The class of each worker, indexed by worker number. See ``Urgency/workerClass``.
-    private var classes: [Urgency] = []
+    private struct Member {
+        /// See ``Urgency/workerClass``.
+        let workerClass: Urgency
+        /// Whether the worker runs an item and is outside the library's own waits.
+        var isActive = false
+        /// The urgency of the worker's last item.
+        var urgency: Urgency
+    }
+
+    /// The workers, indexed by number.
+    private var members: [Member] = []
     /// The parked workers of each class, the most recently parked one last.
     private var parked = Urgency.allCases.map { _ in [WorkerID]() }
-    /// Indexed by worker number: whether the worker runs an item and is outside the library's own
-    /// waits, and the urgency of that item.
-    private var isActive: [Bool] = []
-    private var urgencies: [Urgency] = []
     /// The classes of the threads that the monitor thread has been asked to create.
     private var threadsWanted: [Urgency] = []
     /// Whether some worker may have operations waiting behind its current operation.
@@ -110,14 +115,13 @@ struct PoolState {
 
     /// Records that the thread of a new worker has started.
     mutating func workerStarted(in workerClass: Urgency) -> WorkerID {
+        let member = Member(workerClass: workerClass, urgency: workerClass)
         if let number = freeNumbers.popLast() {
-            classes[number] = workerClass
+            members[number] = member
             return WorkerID(number: number)
         }
-        classes.append(workerClass)
-        isActive.append(false)
-        urgencies.append(workerClass)
-        return WorkerID(number: classes.count - 1)
+        members.append(member)
+        return WorkerID(number: members.count - 1)
     }
 
     mutating func workerEnded(_ worker: WorkerID) -> Action {
@@ -129,28 +133,28 @@ struct PoolState {
     /// Returns an item for a free worker, and the action that the worker must perform for other
     /// workers before it begins.
     mutating func workerRequestedItem(_ worker: WorkerID) -> (WorkItem, Action)? {
-        guard let urgency = load.nextUrgency(for: classes[worker.number]),
+        guard let urgency = load.nextUrgency(for: members[worker.number].workerClass),
             let item = items[urgency.rawValue].popFirst()
         else { return nil }
         load.itemTaken(urgency)
-        urgencies[worker.number] = urgency
+        members[worker.number].urgency = urgency
         becameActive(worker)
         return (item, balance())
     }
 
     private mutating func becameActive(_ worker: WorkerID) {
-        isActive[worker.number] = true
-        load.workerBecameActive(urgencies[worker.number])
+        members[worker.number].isActive = true
+        load.active[members[worker.number].urgency] += 1
     }
 
     mutating func workerDone(_ worker: WorkerID) {
-        isActive[worker.number] = false
-        load.workerBecameInactive(urgencies[worker.number])
+        members[worker.number].isActive = false
+        load.active[members[worker.number].urgency] -= 1
     }
 
     /// The workers that run an item and are outside the library's own waits.
     var active: [WorkerID] {
-        isActive.indices.filter { isActive[$0] }.map { WorkerID(number: $0) }
+        members.indices.filter { members[$0].isActive }.map { WorkerID(number: $0) }
     }
 
     /// Records that a worker found no work. Returns whether the worker may search for a moment; if
@@ -161,7 +165,7 @@ struct PoolState {
     mutating func workerFoundNothing(
         _ worker: WorkerID, hasSearched: Bool
     ) -> (searches: Bool, Action) {
-        let workerClass = classes[worker.number]
+        let workerClass = members[worker.number].workerClass
         let searches = !hasSearched && load.maySearch
         if searches {
             load.searching = workerClass
@@ -176,15 +180,15 @@ struct PoolState {
     /// Records that a worker arrived: its thread was created, or another thread took the worker off
     /// the list of parked workers and woke it.
     mutating func workerArrives(_ worker: WorkerID) {
-        load.arriving[classes[worker.number]] -= 1
+        load.arriving[members[worker.number].workerClass] -= 1
     }
 
     /// Removes a worker that woke by itself from the parked workers. Returns false if another
     /// thread is about to wake that worker.
     mutating func workerUnparks(_ worker: WorkerID) -> Bool {
-        let workerClass = classes[worker.number].rawValue
-        guard let index = parked[workerClass].firstIndex(of: worker) else { return false }
-        parked[workerClass].remove(at: index)
+        let line = members[worker.number].workerClass.rawValue
+        guard let index = parked[line].firstIndex(of: worker) else { return false }
+        parked[line].remove(at: index)
         return true
     }
 

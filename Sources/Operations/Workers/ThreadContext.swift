@@ -64,7 +64,10 @@ package final class ThreadContext: @unchecked Sendable {
     /// The number of edges that searches for cycles on this thread have visited.
     var orderSteps = 0
     /// The number of the thread among those that have used the library, from 1.
-    package let number = lastNumber.add(1, ordering: .relaxed).newValue
+    ///
+    /// A thread that acts as a worker has the number of the worker's own thread, so that records do
+    /// not tell the two apart.
+    package internal(set) var number = lastNumber.add(1, ordering: .relaxed).newValue
     /// The operation that the thread is about to add, if that may not be ready at once, with its
     /// mark.
     ///

@@ -6,6 +6,8 @@ import Synchronization
 final class Worker: @unchecked Sendable {
     let id: WorkerID
     let parker = Parker()
+    /// See `ThreadContext.number`.
+    private let threadNumber = ThreadContext.current.number
 
     /// Two batches, used in turn: the worker claims the next batch before it releases the
     /// operations of the last one.
@@ -78,6 +80,7 @@ final class Worker: @unchecked Sendable {
     func lendIdentity(to context: ThreadContext, _ body: () -> Void) {
         let (own, other) = (lock.withLock { probe }, ThreadProbe())
         lock.withLock { probe = other }
+        context.number = threadNumber
         context.activeWorker = self
         body()
         context.activeWorker = nil
