@@ -1,4 +1,4 @@
-/// A number for each urgency.
+/// A number for each urgency. A vector, because an array would be counted at each copy.
 struct UrgencyCounts {
     private var numbers = SIMD8<Int32>()
 
@@ -32,9 +32,8 @@ struct PoolLoad {
     /// All threads, including threads that are being created.
     var threads = 0
     let maximumThreads: Int
-    /// The number of threads above which no thread can be made: `maximumThreads`, or less for a
-    /// while after the system has refused to make a thread.
-    var threadLimit: Int
+    /// Whether the system has refused a thread since the monitor thread's last check.
+    var isShortOfThreads = false
     /// For each class, the number of workers that were woken or are being created and have not
     /// looked for work yet.
     var arriving = UrgencyCounts()
@@ -44,7 +43,6 @@ struct PoolLoad {
     init(cores: Int, maximumThreads: Int) {
         self.cores = cores
         self.maximumThreads = maximumThreads
-        threadLimit = maximumThreads
     }
 
     private var limit: Int { cores + asleep }
@@ -127,10 +125,7 @@ struct PoolLoad {
     // MARK: Workers that are needed
 
     /// Whether workers take the items of all classes, because no thread can be made.
-    var sharesWorkers: Bool { threads >= threadLimit }
-
-    /// Whether the system has refused a thread since the monitor thread's last check.
-    var isShortOfThreads: Bool { threadLimit < maximumThreads }
+    var sharesWorkers: Bool { isShortOfThreads || threads >= maximumThreads }
 
     enum Need: Equatable {
         /// No item is pending, or enough workers are on their way.

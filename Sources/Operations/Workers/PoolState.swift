@@ -216,7 +216,7 @@ struct PoolState {
     mutating func threadRefused(_ workerClass: Urgency) -> (remaining: Int, Action) {
         load.threads -= 1
         load.arriving[workerClass] -= 1
-        load.threadLimit = load.threads
+        load.isShortOfThreads = true
         // The monitor thread, the caller, finds by itself whether it has to watch.
         return (load.threads, Action(wakes: balance().wakes))
     }
@@ -255,7 +255,7 @@ struct PoolState {
     mutating func monitorCounted(asleep: Int, cores: Int) -> Action {
         load.asleep = asleep
         load.cores = cores
-        load.threadLimit = load.maximumThreads
+        load.isShortOfThreads = false
         return balance()
     }
 }
