@@ -43,18 +43,37 @@ extension Operation {
     ) {
         let instrumentation = Instrumentation(
             rawValue: queue.instrumentation.load(ordering: .relaxed))
-        guard instrumentation.kinds != 0 else { return runUnobserved(state, instrumentation, queue) }
+        guard instrumentation.kinds != 0 else { return runBody(state, instrumentation, in: queue) }
         queue.tracing.record(self, state, batch, instrumentation) {
-            runUnobserved(state, instrumentation, queue)
+            runBody(state, instrumentation, in: queue)
+        }
+    }
+
+    /// Runs the body, on a thread made for the operation if the operation needs one.
+    @inline(__always)
+    private func runBody(
+        _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
+    ) {
+        guard state.has(.needsSetup), let niceness = ownNiceness(in: queue) else {
+            return runBodyHere(state, instrumentation)
+        }
+        OwnThread.run(niceness: niceness) { [self] in
+            ThreadContext.current.inside(self, of: queue) { runBodyHere(state, instrumentation) }
         }
     }
 
     @inline(__always)
-    private func runUnobserved(
-        _ state: LifecycleState, _ instrumentation: Instrumentation, _ queue: OperationQueue
-    ) {
+    private func runBodyHere(_ state: LifecycleState, _ instrumentation: Instrumentation) {
+        if let observer = instrumentation.kinds == 0 ? nil : operationObserver {
+            observer.perform { runWork(state, instrumentation) }
+        } else {
+            runWork(state, instrumentation)
+        }
+    }
+
+    @inline(__always)
+    private func runWork(_ state: LifecycleState, _ instrumentation: Instrumentation) {
         if state.has(.needsSetup) || instrumentation.contains(.progress) {
-            _ = ThreadContext.current.prepare(for: self, in: queue)
             runMain()
         } else {
             runBlock()
@@ -108,7 +127,6 @@ extension Operation {
             guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
             return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
         }
-        _ = ThreadContext.current.prepare(for: self, in: queue)
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
@@ -174,10 +192,9 @@ extension OperationQueue {
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
-            // Nothing may follow that is less urgent than what the pool counts the worker as
-            // running.
-            if state.has(.needsSetup) || batch.urgency > .usual,
-                state.quality.urgency < batch.urgency
+            // The niceness of the thread is right for one urgency only.
+            if state.has(.needsSetup) || batch.urgency != .usual,
+                state.quality.urgency != batch.urgency
             {
                 return false
             }

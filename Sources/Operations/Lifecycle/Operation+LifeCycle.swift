@@ -65,8 +65,6 @@ extension Operation {
 
     /// Runs an operation that was claimed alone, on the calling thread.
     func runClaimed(in queue: OperationQueue) {
-        let context = ThreadContext.current
-        var quality = status.quality
         var started: LifecycleState?
         // An override of `isReady` has been read already and is not read again. A dependency that
         // was added since then counts.
@@ -78,16 +76,9 @@ extension Operation {
             guard state.mayStart, companion?.mustReturn(self, to: queue) != true else {
                 return returnClaim(in: queue)
             }
-            quality = state.quality
-            // If the niceness of this thread is too high to run the operation, another worker runs
-            // it, and this thread ends.
-            guard state.isStopped || context.prepare(for: self, in: queue) else {
-                return returnClaim(in: queue)
-            }
             started = exchange { $0.startingFromQueue() }?.after
         } while started == nil
         if let started, started.has(.observed) { notifyObservers() }
-        if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
         var attempt: (companion: any OperationCompanion, number: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
@@ -103,11 +94,21 @@ extension Operation {
         // The timeout starts after the start was recorded: no observer learns of a timeout before
         // it learns of the start.
         if let attempt { attempt.companion.willStart(self, attempt: attempt.number) }
-        context.inside(self, of: queue) {
-            if let observer { observer.perform { start() } } else { start() }
+        if started?.isStopped == false, let niceness = ownNiceness(in: queue) {
+            OwnThread.run(niceness: niceness) { [self, observer] in
+                callStart(in: queue, observer)
+            }
+        } else {
+            callStart(in: queue, observer)
         }
         // A subclass may have finished inside `start()` without announcing it.
         finishIfReported()
+    }
+
+    private func callStart(in queue: OperationQueue, _ observer: (any OperationObserver)?) {
+        ThreadContext.current.inside(self, of: queue) {
+            if let observer { observer.perform { start() } } else { start() }
+        }
     }
 
     /// Takes an operation that was claimed alone back to the ready list or to `waiting`.

@@ -202,11 +202,7 @@ extension OperationQueue {
             attempt.start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
             operation.mark(PhaseTimestamp(.started, attempt.start))
             notify(instrumentation) { $0.started(operation, attempt, on: thread) }
-            if let observer = operation.operationObserver {
-                observer.perform(body)
-            } else {
-                body()
-            }
+            body()
             attempt.end = recordTime()
             batch.lastEnd = attempt.end
             operation.mark(PhaseTimestamp(bits: 0))
