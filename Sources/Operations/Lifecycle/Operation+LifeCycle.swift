@@ -271,7 +271,7 @@ extension Operation {
     /// its queue. A wait for the operation in that code returns at once.
     private func beforeLeaving<Result>(_ body: () -> Result) -> Result {
         let context = ThreadContext.current
-        context.leaving.append(.passUnretained(self))
+        context.leaving.append(opaque)
         defer { context.leaving.removeLast() }
         return body()
     }

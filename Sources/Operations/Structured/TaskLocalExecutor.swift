@@ -42,11 +42,11 @@ final class TaskLocalExecutor: QueueTasks {
         switch found {
         case .none: break
         // No task is left to inherit from.
-        case .closed: Worker.runInTask(queue, offered: urgency)
+        case .closed: queue.runInTask(offered: urgency)
         case .free(let task, let isLast):
             task.run(isLast: false) { [self] in
                 if isLast { add(PreparedTask(mayBeDriven: false)) }
-                Worker.runInTask(queue, offered: urgency)
+                queue.runInTask(offered: urgency)
             }
             add(task)
         }

@@ -118,10 +118,10 @@ extension Operation {
         fail(error)
         if !status.has(.cancelled) {
             let context = ThreadContext.current
-            let outer = context.stopsBodyOf
-            context.stopsBodyOf = .passUnretained(self)
+            let outer = context.stopped
+            context.stopped = opaque
             cancel()
-            context.stopsBodyOf = outer
+            context.stopped = outer
             // An override may not call `super`.
             markExpired()
             reportOutOfTime(error)

@@ -51,3 +51,13 @@ package enum DrivenThread {
                 + "it: write await, or let what comes after it be an operation that depends on it")
     }
 }
+
+extension WorkerPool {
+    /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
+    /// meanwhile. Observers are notified of the wait.
+    func blocking(_ wait: () -> Void) {
+        compensating {
+            if let context = ThreadContext.existing { context.recordWait(wait) } else { wait() }
+        }
+    }
+}
