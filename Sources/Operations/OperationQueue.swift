@@ -69,7 +69,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         settings = Locked(Settings())
         driver = nil
         (companion, tasks) = (nil, nil)
-        QueueRegistry.insert(self)
+        QueueRegistry.insert(opaque)
     }
 
     /// Makes a queue whose operations run in tasks that inherit from the task which made `tasks`.
@@ -79,11 +79,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.companion = companion
         self.tasks = tasks
         driver = nil
-        QueueRegistry.insert(self)
+        QueueRegistry.insert(opaque)
     }
 
     deinit {
-        QueueRegistry.remove(self)
+        QueueRegistry.remove(opaque)
         observers.load(ordering: .acquiring)?.release()
         state.deinitialize(count: 1)
         state.deallocate()
@@ -98,7 +98,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         settings = Locked(Settings(name: name))
         driver = nil
         (companion, tasks) = (nil, nil)
-        QueueRegistry.insert(self)
+        QueueRegistry.insert(opaque)
     }
 
     /// Makes a queue whose operations a driver runs in place of the workers.
@@ -109,7 +109,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.driver = driver
         (companion, tasks) = (nil, nil)
         clock = { Int64(clamping: time.now().wholeNanoseconds) }
-        QueueRegistry.insert(self)
+        QueueRegistry.insert(opaque)
     }
 
     /// The queue that runs its operations one by one on the main thread.
@@ -416,6 +416,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 extension OperationQueue {
     /// The name of the queue in messages.
     package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
+
+    /// The address of the queue.
+    var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     var isMain: Bool { self === OperationQueue.main }
 
