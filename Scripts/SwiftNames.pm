@@ -10,7 +10,7 @@ use warnings;
 
 my %standard = map { $_ => 1 } qw(
     Continuation Failure Iterator acquiring allocate append contains contents count deallocate
-    deinitialize description dropFirst dropLast elements enumerated failure filter first
+    deinitialize description duration dropFirst dropLast elements enumerated failure filter first
     firstIndex forEach head index initialize insert isEmpty isMain joined last load lock move
     newValue none oldValue perform popFirst popLast prefix rawValue relaxed release releasing
     remove removeAll removeFirst removeLast reserveCapacity result resume reversed rest retain
@@ -41,8 +41,8 @@ sub read_folder {
             $members{$3}{$file} = 1;
         }
         $members{$1}{$file} = 1 while $source =~ /^ *(?:\w+ )?static (?:let|var|func) (\w+)/mg;
-        while ($source =~ /^ *case ([a-z]\w*(?:, [a-z]\w*)*)/mg) {
-            $members{$_}{$file} = 1 for split /, /, $1;
+        while ($source =~ /\bcase ([a-z]\w*(?:, [a-z]\w*)*)/g) {
+            $members{$_}{$file} = $own{$file}{$_} = 1 for split /, /, $1;
         }
         $own{$file}{$1} = 1 while $source =~ /[<,] ?(\w+) ?:/g;
         $own{$file}{$1} = 1 while $source =~ /\b(?:func|var|let|case) (\w+)/g;
