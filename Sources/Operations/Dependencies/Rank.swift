@@ -3,8 +3,8 @@ import Synchronization
 /// An operation's place in the order of the graph: a label, or the mark of a search that has
 /// visited the operation.
 ///
-/// The labels are at first the order in which the operations were made. An edge that agrees with the
-/// ranks costs two loads. Any other edge needs a search; see ``GraphOrdering``.
+/// The labels are at first the order in which the operations were made. An edge that agrees with
+/// the ranks costs two loads. Any other edge needs a search; see ``GraphOrdering``.
 struct Rank {
     /// The distance between two operations that are made one after the other.
     static let gap = 1 << 14
@@ -72,7 +72,7 @@ extension Rank {
 }
 
 /// The search for the place of an edge that does not agree with the ranks, and for the cycle that
-/// the edge may close. It lies above the core, in `Graph/Order/`.
+/// the edge may close. It lies above the core, in `Dependencies/Order/`.
 protocol GraphOrdering: AnyObject {
     /// Finds the place of an edge to this operation, and reports the cycle that the edge closes, if
     /// there is one. The edge is unchecked, and stays.

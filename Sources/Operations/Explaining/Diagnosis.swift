@@ -234,15 +234,3 @@ extension Operation {
         return remarks.isEmpty ? label : "\(label) (\(remarks.joined(separator: "; ")))"
     }
 }
-
-extension BlockedWait.Target {
-    var labels: [String] {
-        switch self {
-        case .operation(let operation): [operation.label]
-        case .operations(let operations):
-            operations.filter { $0.status.phase != .finished }.map(\.label)
-        case .queue(let queue, _): ["all operations of \(queue.label)"]
-        case .capacity(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
-        }
-    }
-}

@@ -221,12 +221,3 @@ extension Int {
         self == 0 ? "" : ", and \(self == 1 ? "1 other is" : "\(self) others are") before it"
     }
 }
-
-extension [String] {
-    /// The first few names, and how many more there are.
-    var listed: String {
-        count <= 5
-            ? joined(separator: ", ")
-            : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
-    }
-}

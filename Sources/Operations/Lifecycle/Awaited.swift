@@ -5,8 +5,8 @@
 protocol Awaited: AnyObject {
     /// Blocks the calling thread until the latch is open, which the end of this object opens.
     ///
-    /// Before that, the other operations of a cancellation are cancelled, and this object is promoted
-    /// to the importance of the caller. A wait that can never end stops the program.
+    /// Before that, the other operations of a cancellation are cancelled, and this object is
+    /// promoted to the importance of the caller. A wait that can never end stops the program.
     func blockThread(at latch: Latch)
 
     /// Records that the calling task waits for the end of this object, until the result is ended. A

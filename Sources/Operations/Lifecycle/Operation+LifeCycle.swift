@@ -276,8 +276,8 @@ extension Operation {
         return body()
     }
 
-    /// Reports the operation's final failure to the companion of its queue. The operation is still in its queue,
-    /// which is not empty before the operation has left.
+    /// Reports the operation's final failure to the companion of its queue. The operation is still
+    /// in its queue, which is not empty before the operation has left.
     @inline(never)
     private func notifyFailure(to companion: any QueueCompanion, of queue: OperationQueue) {
         guard let failure = failureRecord else { return }

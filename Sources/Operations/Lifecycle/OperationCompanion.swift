@@ -1,10 +1,10 @@
 /// A feature that accompanies one operation through its life: its delay and deadline, its attempts,
 /// its permits and keys.
 ///
-/// The scheduler calls these methods at the named events, and knows nothing else of the feature. The
-/// operation's extras hold the companion, which is set before the operation is added, and then kept.
-/// An operation with a companion is not on the fast path. Doors.md says when each method is called,
-/// and what it may do.
+/// The scheduler calls these methods at the named events, and knows nothing else of the feature.
+/// The operation's extras hold the companion, which is set before the operation is added, and then
+/// kept. An operation with a companion is not on the fast path. Doors.md says when each method is
+/// called, and what it may do.
 protocol OperationCompanion: AnyObject, Sendable {
     /// Whether the body may be needed again after it has run.
     var mayRunAgain: Bool { get }

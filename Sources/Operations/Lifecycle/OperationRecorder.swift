@@ -1,4 +1,5 @@
-/// Records the changes of an operation that is observed, in their order, and notifies its observers.
+/// Records the changes of an operation that is observed, in their order, and notifies its
+/// observers.
 ///
 /// An operation has a recorder from the moment it is first observed. It calls the recorder at
 /// changes of its state while its flag *observed* is set. Doors.md says which locks are held.

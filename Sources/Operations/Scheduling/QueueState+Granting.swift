@@ -6,8 +6,8 @@ extension QueueState {
     /// The number of refusals in one hold of the lock.
     static var refusalsAtOnce: Int { 64 }
 
-    /// Asks the companion of an operation that is about to be claimed. If the companion refuses, the
-    /// operation has gone back to `waiting`, and the result is false.
+    /// Asks the companion of an operation that is about to be claimed. If the companion refuses,
+    /// the operation has gone back to `waiting`, and the result is false.
     func mayClaim(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
             guard let companion = operation.companion else { return true }

@@ -22,8 +22,8 @@ enum RecordedQueueChange {
 }
 
 extension QueueState {
-    /// Takes the recorder that notifies observers after the lock is released; nil if nothing was recorded in
-    /// this hold of the lock.
+    /// Takes the recorder that notifies observers after the lock is released; nil if nothing was
+    /// recorded in this hold of the lock.
     @inline(__always)
     mutating func takeChanges() -> (any QueueRecorder)? {
         guard hasChanges else { return nil }

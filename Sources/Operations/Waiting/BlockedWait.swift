@@ -224,3 +224,25 @@ extension Operation {
         queueReference.load(ordering: .acquiring)?.toOpaque()
     }
 }
+
+extension BlockedWait.Target {
+    /// What messages say that the wait is for.
+    var labels: [String] {
+        switch self {
+        case .operation(let operation): [operation.label]
+        case .operations(let operations):
+            operations.filter { $0.status.phase != .finished }.map(\.label)
+        case .queue(let queue, _): ["all operations of \(queue.label)"]
+        case .capacity(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
+        }
+    }
+}
+
+extension [String] {
+    /// The first few names, and how many more there are.
+    var listed: String {
+        count <= 5
+            ? joined(separator: ", ")
+            : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
+    }
+}

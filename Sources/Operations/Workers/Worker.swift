@@ -32,8 +32,8 @@ final class Worker: @unchecked Sendable {
         }
     }
 
-    /// Returns what the worker keeps for the queues that it runs, which is made when the worker first
-    /// runs one. Called on the worker's thread.
+    /// Returns what the worker keeps for the queues that it runs, which is made when the worker
+    /// first runs one. Called on the worker's thread.
     func runner(orMake make: () -> any WorkerRunner) -> any WorkerRunner {
         // No other thread changes the property.
         if let runner { return runner }

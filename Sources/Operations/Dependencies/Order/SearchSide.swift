@@ -24,7 +24,7 @@ struct SearchSide {
     /// The lowest key seen beyond the limit; nil if there is none.
     private(set) var bound: Int?
     /// The number of edges examined so far.
-    private(set) var steps = 0
+    private(set) var edgeCount = 0
     /// The index of the first visit whose edges have not all been examined.
     private var next = 0
 
@@ -103,7 +103,7 @@ struct SearchSide {
                     return Edges.allSuccessors(edges) { edge in
                         if left == 0 { return false }
                         left -= 1
-                        steps += 1
+                        edgeCount += 1
                         if edge.isUnchecked { return true }
                         end = examine(
                             at: OperationAddress(edge.dependent), from: visit, other, absorbs)
@@ -113,7 +113,7 @@ struct SearchSide {
                 return Edges.allDependencies(edges) { edge in
                     if left == 0 { return false }
                     left -= 1
-                    steps += 1
+                    edgeCount += 1
                     guard let dependency = edge.pointee.dependency, !edge.isUnchecked else {
                         return true
                     }

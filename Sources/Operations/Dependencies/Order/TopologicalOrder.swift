@@ -108,7 +108,7 @@ enum TopologicalOrder {
             forward.unmark()
             forward.visits.deallocate()
             backward.visits.deallocate()
-            let steps = forward.steps + backward.steps
+            let steps = forward.edgeCount + backward.edgeCount
             ThreadContext.withCurrent { $0.orderSteps &+= steps }
         }
         let contended = Outcome.undone(isContended: true, retained: [])
