@@ -56,6 +56,7 @@ lint:
 		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
 	Scripts/check-comments
 	Scripts/check-layers
+	Scripts/reading-list
 	Scripts/file-circles Sources/Operations
 	Scripts/file-circles Sources/OperationsInsight
 
