@@ -31,11 +31,14 @@ extension QueueState {
         place < limit || (place == limit && ring.head == limit)
     }
 
-    private mutating func takeBest(_ urgency: Urgency?) -> (Reference, lane: Int)? {
+    /// - Parameter promotes: whether claimed operations have to be promoted because of their place.
+    private mutating func takeBest(
+        _ urgency: Urgency?, promotes: Bool
+    ) -> (Reference, lane: Int)? {
         guard let (place, lane) = best() else { return nil }
         guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
         guard matches(operation, urgency) else { return nil }
-        if promotesClaimed { promoteClaimed(operation, at: place) }
+        if promotes { promoteClaimed(operation, at: place) }
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
@@ -98,9 +101,9 @@ extension QueueState {
     /// - Parameter urgency: the urgency of the operations to claim; nil for any.
     mutating func claimReady(_ batch: Batch, _ urgency: Urgency?, cores: Int) -> Work? {
         guard !isSuspended, hasFreeSlot else { return nil }
-        promotesClaimed = hasPromotedPlaces
+        let promotes = hasPromotedPlaces
         var refusals = 0
-        while let (first, firstLane) = takeBest(urgency) {
+        while let (first, firstLane) = takeBest(urgency, promotes: promotes) {
             let isSingle =
                 claimsIndividually
                 || (unbatchableCount > 0
@@ -135,7 +138,7 @@ extension QueueState {
                         lowest = lane
                     }
                 } else {
-                    while count < size, let (next, lane) = takeBest(urgency) {
+                    while count < size, let (next, lane) = takeBest(urgency, promotes: promotes) {
                         entries[count] = next
                         lowest = lane
                         count += 1

@@ -35,7 +35,6 @@ extension QueueState {
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
         notifiesEach = true
-        claimsIndividually = true
         for batch in batches {
             for operation in batch.taken
             where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
@@ -47,7 +46,6 @@ extension QueueState {
 
     mutating func endNotifyingEach() {
         notifiesEach = false
-        claimsIndividually = hasDriver
         alreadyGone = []
     }
 

@@ -50,8 +50,6 @@ struct QueueState: ~Copyable {
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
     /// set there are no batches, so that each change is reported when it happens.
     var notifiesEach = false
-    /// Whether operations are claimed one by one, because of `notifiesEach` or for a driver.
-    var claimsIndividually = false
     /// The operations that were claimed when they were given their permits, retained for the
     /// workers; see `grant`.
     var admitted = AdmittedOperations()
@@ -70,17 +68,25 @@ struct QueueState: ~Copyable {
     ) {
         self.executor = executor
         self.width = width
-        claimsIndividually = hasDriver
     }
 
-    var hasDriver: Bool { if case .driver = executor { true } else { false } }
+    /// Whether operations are claimed one by one: for observers of each, or for a driver.
+    var claimsIndividually: Bool {
+        @inline(__always) get {
+            if case .driver = executor { return true }
+            return notifiesEach
+        }
+    }
+
+    /// Whether an underlying dispatch queue decides about the threads. If so, there are no
+    /// promotions here.
+    var ignoresQuality: Bool {
+        @inline(__always) get { if case .dispatch = executor { true } else { false } }
+    }
 
     /// The rank of the queue's quality of service.
     var qualityRank = 0
     var qualityMarks = QualityMarks()
-    /// Whether an underlying dispatch queue decides about the threads. If so, there are no
-    /// promotions here.
-    var ignoresQuality = false
     /// Returns the time in nanoseconds, in place of the monotonic clock.
     var clock: (@Sendable () -> Int64)? { didSet { latestTime = 0 } }
     /// The latest time that the clock has shown to ``now()``.
@@ -88,7 +94,6 @@ struct QueueState: ~Copyable {
 
     /// The operations that the caller must promote after it has released the lock.
     var promotions: [Promotion]?
-    var promotesClaimed = false
 
     // MARK: Queries
 
@@ -434,7 +439,6 @@ struct QueueState: ~Copyable {
         // A thread that comes with an older reference, or with a batch, claims nothing more.
         offered = OfferedUrgencies()
         recallBatches()
-        if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
@@ -120,7 +121,7 @@ struct QualityOfServiceTests {
     @Test func aQueueThatLeavesItsThreadsToAnotherPromotesNothing() {
         let queue = suspendedQueue()
         queue.qualityOfService = .utility
-        queue.event { $0.ignoresQuality = true }
+        queue.underlyingQueue = DispatchQueue(label: "other")
         let (first, last) = (operation(.background), operation(.userInteractive))
         queue.addOperation(first)
         queue.addOperation(last)
