@@ -51,7 +51,7 @@ struct ExploreTests {
                 let order = Recorder<String>()
                 let queue = scheduler.makeQueue()
                 for name in ["a", "b", "other"] {
-                    queue.add(name) {
+                    queue.add(.name(name)) {
                         for _ in 0..<5 {
                             order.record(name)
                             await Task.yield()
@@ -74,7 +74,7 @@ struct ExploreTests {
         var orders: Set<[String]> = []
         let exploration = try explore(schedules: 1_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
-            for name in ["a", "b"] { queue.add(name) { await Task.yield() } }
+            for name in ["a", "b"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
             orders.insert(scheduler.names.filter { !$0.hasPrefix("take") })
             try check(queue.operationCount == 0)
@@ -88,7 +88,7 @@ struct ExploreTests {
         var seen: Set<String> = []
         let exploration = try explore(schedules: 2_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
-            for name in ["a", "b", "c"] { queue.add(name) { await Task.yield() } }
+            for name in ["a", "b", "c"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
             try check(seen.insert(scheduler.schedule).inserted, scheduler.schedule)
         }

@@ -90,7 +90,7 @@ struct OrderTests {
         let scheduler = TestScheduler(replaying: "")
         let queue = scheduler.makeQueue()
         for name in ["a", "b"] {
-            queue.add(name) {
+            queue.add(.name(name)) {
                 await Task.yield()
                 await Task.yield()
             }
