@@ -146,7 +146,7 @@ struct MetricsTests {
 
     @Test func operationNamesAreDimensionOnlyIfRequested() async {
         var options = TelemetryOptions()
-        options.namesOperations = true
+        options.includesOperationNames = true
         options.operationNameLimit = 2
         let observed = Observed(options: options)
         for name in ["resize", "crop", "resize", "sharpen"] {

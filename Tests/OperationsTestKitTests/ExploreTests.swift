@@ -124,7 +124,7 @@ struct ExploreTests {
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore { scheduler in scheduler.makeQueue().addOperation {} }
         }
-        guard case .neverRun(1)? = failure.error as? TestSchedulerError else {
+        guard case .schedulerNotRun(1)? = failure.error as? TestSchedulerError else {
             Issue.record("\(failure)")
             return
         }

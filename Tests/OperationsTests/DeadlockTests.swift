@@ -131,7 +131,7 @@ struct DeadlockTests {
             says:
                 "'build' (executing on queue 'net') waits for 'link', and 'link' cannot start while "
                 + "'build' holds what it needs of 'licences', so none of them would ever finish: give "
-                + "'licences' more units, or remove this wait")
+                + "'licences' more permits, or remove this wait")
     }
 
     @Test func waitForOperationQueuedBehindPermitHoldersTraps() async {

@@ -4,10 +4,10 @@ import Synchronization
 /// ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)``.
 ///
 /// A scope has at most one early end: the first event (a failure, an error of the body, or a
-/// cancellation) decides which error the scope throws, and cancels the operations in its queue. An addition announces
-/// itself before it adds, and checks afterwards whether the scope has ended meanwhile. So for an
-/// operation that is added at that moment, either the thread that cancels all operations sees it,
-/// or its addition sees the end.
+/// cancellation) decides which error the scope throws, and cancels the operations in its queue. An
+/// addition announces itself before it adds, and checks afterwards whether the scope has ended
+/// meanwhile. So for an operation that is added at that moment, either the thread that cancels all
+/// operations sees it, or its addition sees the end.
 final class QueueScope: Sendable {
     private struct State {
         var end: EarlyEnd?

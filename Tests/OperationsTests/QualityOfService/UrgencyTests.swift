@@ -84,17 +84,17 @@ struct UrgencyTests {
         }
     }
 
-    /// A holder that was granted its units, and has not begun, is promoted by what waits for it.
+    /// A holder that was granted its permits, and has not begun, is promoted by what waits for it.
     @Test func whatIsPromotedAfterItWasGivenItsUnitsBecomesUrgent() async {
         await #expect(processExitsWith: .success) {
             let (computing, queue, budget) = (Computing(), OperationQueue(), ConcurrencyBudget(1))
-            budget.units = 0
+            budget.permits = 0
             let began = Signal()
             let granted = queue.add(.cost(1, of: budget)) { began.send() }
             while granted.isReady { yieldProcessor() }
             QualityOfServiceUse.begins(rank: 4)
             computing.begin()
-            budget.units = 1
+            budget.permits = 1
             granted.qualityOfService = .userInteractive
             #expect(began.wait())
             computing.end()
