@@ -76,7 +76,7 @@ struct ExploreTests {
             let queue = scheduler.makeQueue()
             for name in ["a", "b"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
-            orders.insert(scheduler.names.filter { !$0.hasPrefix("take") })
+            orders.insert(scheduler.names.filter { !$0.hasPrefix("claim") })
             try check(queue.operationCount == 0)
         }
         #expect(exploration.isComplete)

@@ -214,7 +214,7 @@ final class SchedulerCore: QueueDriver {
             let name = name(of: operation.operation, in: queue)
             state.withLock { state in
                 state.took(operation, name)
-                state.happened(.take, name)
+                state.happened(.claim, name)
             }
             return false
         case .piece(let piece):
