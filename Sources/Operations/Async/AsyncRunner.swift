@@ -127,7 +127,7 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         guard let following = next else { return nil }
         return following._withUnsafeGuaranteedRef { operation in
             let thread = ThreadContext.current
-            guard operation.status.has(.asynchronous), !operation.hasOwnTask,
+            guard operation.status.has(.asynchronous), operation.preparedRun == nil,
                 operation.mayUseRunner(in: queue), !thread.hasUnusualNiceness,
                 !Task.isCancelled, body.proceed(with: operation)
             else { return nil }

@@ -21,7 +21,7 @@ extension OperationQueue {
     /// added.
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
-    ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
+    ///   `costTooHigh`, `duplicateOperation` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
         try scope?.willAdd(operations)
@@ -59,7 +59,7 @@ extension OperationQueue {
     /// Sets ``underlyingQueue``, but throws where the property's setter stops the program.
     ///
     /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue`, `queueNotEmpty` or
-    ///   `queueOfTestScheduler`.
+    ///   `controlledByTestScheduler`.
     public final func setUnderlyingQueueChecked(
         _ queue: DispatchQueue?
     ) throws(OperationMisuse) {
