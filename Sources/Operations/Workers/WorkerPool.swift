@@ -72,9 +72,12 @@ final class WorkerPool: @unchecked Sendable {
         guard let worker = context.activeWorker else { return context.recordWait(wait) }
         worker.reclaimRest()
         perform(event { $0.workerWillBlock(worker.id) })
-        context.activeWorker = nil
-        context.recordWait(wait)
-        context.activeWorker = worker
+        // The wait is recorded after it, with the name of the worker.
+        context.recordWait {
+            context.activeWorker = nil
+            wait()
+            context.activeWorker = worker
+        }
         perform(event { $0.workerDidUnblock(worker.id) })
     }
 
