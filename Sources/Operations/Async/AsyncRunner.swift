@@ -128,8 +128,8 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         return following._withUnsafeGuaranteedRef { operation in
             let thread = ThreadContext.current
             guard operation.status.has(.asynchronous), operation.preparedRun == nil,
-                operation.mayUseRunner(in: queue), !thread.hasUnusualNiceness,
-                !Task.isCancelled, body.proceed(with: operation)
+                operation.mayUseRunner(in: queue), !Task.isCancelled,
+                body.proceed(with: operation)
             else { return nil }
             thread.operation = following
             guard let begun = operation.beginOnFastPath(batch, in: queue) else {

@@ -83,7 +83,6 @@ extension Operation {
             }
             return isWithWorker ? endOnFastPath(batch, in: queue) : nil
         }
-        _ = ThreadContext.current.prepare(for: self, in: queue)
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
@@ -149,10 +148,9 @@ extension OperationQueue {
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
-            // Nothing may follow that is less urgent than what the pool counts the worker as
-            // running.
-            if state.has(.needsSetup) || batch.urgency > .usual,
-                state.quality.urgency < batch.urgency
+            // The niceness of the thread is right for one urgency only.
+            if state.has(.needsSetup) || batch.urgency != .usual,
+                state.quality.urgency != batch.urgency
             {
                 return false
             }

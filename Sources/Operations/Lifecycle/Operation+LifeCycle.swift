@@ -65,8 +65,6 @@ extension Operation {
 
     /// Runs an operation that was claimed alone, on the calling thread.
     func runClaimed(in queue: OperationQueue) {
-        let context = ThreadContext.current
-        var quality = status.quality
         var started: LifecycleState?
         // An override of `isReady` has been read already and is not read again. A dependency that
         // was added since then counts.
@@ -76,16 +74,9 @@ extension Operation {
             // The operation may have been given its permits and a slot some time ago, and its queue
             // may have been suspended since.
             guard state.mayStart, !mustReturn(to: queue) else { return returnClaim(in: queue) }
-            quality = state.quality
-            // If the niceness of this thread is too high to run the operation, another worker runs
-            // it, and this thread ends.
-            guard state.isStopped || context.prepare(for: self, in: queue) else {
-                return returnClaim(in: queue)
-            }
             started = exchange { $0.startingFromQueue() }?.after
         } while started == nil
         if let started, started.has(.observed) { notifyObservers() }
-        if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
         var attempt: (controller: AttemptController, serial: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
@@ -101,11 +92,21 @@ extension Operation {
         // The timeout starts after the start was recorded: no observer learns of a timeout before
         // it learns of the start.
         if let attempt { startTimeout(of: attempt.controller, attempt: attempt.serial) }
-        context.inside(self, of: queue) {
-            if let observer { observer.perform { start() } } else { start() }
+        if started?.isStopped == false, let niceness = ownNiceness(in: queue) {
+            OwnThread.run(niceness: niceness) { [self, observer] in
+                callStart(in: queue, observer)
+            }
+        } else {
+            callStart(in: queue, observer)
         }
         // A subclass may have finished inside `start()` without announcing it.
         finishIfReported()
+    }
+
+    private func callStart(in queue: OperationQueue, _ observer: (any OperationObserver)?) {
+        ThreadContext.current.inside(self, of: queue) {
+            if let observer { observer.perform { start() } } else { start() }
+        }
     }
 
     /// Takes an operation that was claimed alone back to the ready list or to `waiting`.

@@ -26,8 +26,9 @@ extension Operation {
     /// to `utility` or `background` only because of other operations runs as before. A promotion
     /// makes nothing slower.
     ///
-    /// For the effect on threads see ``QualityOfService``. The main queue does not change its
-    /// thread. An ``AsyncOperation`` passes the effective quality on as the priority of its task.
+    /// For the effect on threads see ``QualityOfService``. An operation that is promoted while it
+    /// runs keeps the niceness of its thread. An ``AsyncOperation`` passes the effective quality on
+    /// as the priority of its task.
     public final var effectiveQualityOfService: QualityOfService {
         QualityOfService(rank: effectiveQualityRank)
     }
@@ -75,8 +76,8 @@ extension Operation {
         }
     }
 
-    /// Applies a change of the operation's quality to its thread, its dependencies and the
-    /// operations ahead of it in the queue.
+    /// Applies a change of the operation's quality to its dependencies, the operations ahead of it
+    /// in the queue, and the task of its async body.
     private func passOn(_ change: Change, into rest: inout [Promotion]) {
         let rank = change.after.quality.effectiveRank
         guard rank > change.before.quality.effectiveRank else { return }
@@ -84,7 +85,7 @@ extension Operation {
         guard change.after.phase != .created, let queue = retainedQueue() else { return }
         rest += queue.promoteAhead(of: self, to: rank)
         switch change.after.phase {
-        case .starting, .executing: promoteThread(in: queue)
+        case .starting, .executing: if queue.promotesTasks { promoteTask() }
         case .created, .waiting, .checkingReadiness, .queued, .finished: break
         }
     }
@@ -92,17 +93,6 @@ extension Operation {
     private func promoteDependencies(to rank: Int, into rest: inout [Promotion]) {
         for dependency in listedDependencies where dependency.status.phase != .finished {
             rest.append(Promotion(operation: dependency, rank: rank))
-        }
-    }
-
-    private func promoteThread(in queue: OperationQueue) {
-        guard QualityOfServiceUse.isOn, queue.changesThreads else { return }
-        guard runsOnItsThread else { return promoteTask() }
-        let niceness = niceness(usual: ThreadNiceness.usual.load(ordering: .relaxed))
-        if status.has(.fastPath), !status.has(.claimedAlone) {
-            queue.renice(for: self, to: niceness)
-        } else {
-            WorkerPool.shared.renice(for: self, to: niceness)
         }
     }
 

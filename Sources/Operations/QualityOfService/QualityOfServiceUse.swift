@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Whether any code in the process has requested a quality of service that changes a thread.
+/// Whether any code in the process has requested a quality of service other than the usual ones.
 ///
 /// Until then the library skips the work for qualities wherever that work would take time: all
-/// threads are alike anyway.
+/// operations are equally urgent, and all workers are of one class.
 enum QualityOfServiceUse {
     private static let flag = Atomic<Bool>(false)
 
@@ -13,7 +13,7 @@ enum QualityOfServiceUse {
 
     /// Records the use of a quality. Called before the quality is stored anywhere.
     static func begins(rank: Int) {
-        if QualityOfServiceState.nicenessOffset(ofRank: rank) != 0, !isOn {
+        if Urgency(rank: rank) != .usual, !isOn {
             flag.store(true, ordering: .sequentiallyConsistent)
         }
     }

@@ -232,9 +232,9 @@ extension OperationQueue {
 
     /// Runs what comes next in the queue, if anything, on the calling thread, which is not a
     /// worker.
-    func runNext(on executor: QueueExecutor) {
+    func runNext(on executor: QueueExecutor, offered urgency: Urgency = .usual) {
         let batch = Batch()
-        switch claim(batch, for: executor) {
+        switch claim(batch, for: executor, offered: urgency) {
         case .none: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
@@ -245,7 +245,7 @@ extension OperationQueue {
             let departure = eventOffering {
                 $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
             }
-            release(batch, context: .current)
+            release(batch)
             complete(departure)
         }
     }
@@ -257,11 +257,6 @@ extension OperationQueue {
             var next = batch.takeNext()
             while let operation = next {
                 context.operation = operation
-                if context.hasUnusualNiceness, !context.adjustNiceness(for: operation) {
-                    putBackLast(batch)
-                    next = batch.takeNext()
-                    continue
-                }
                 next = operation._withUnsafeGuaranteedRef {
                     $0.runOnFastPath(batch, in: self)
                 }
@@ -282,30 +277,24 @@ extension OperationQueue {
     ///
     /// - Parameter urgency: the urgency of the reference with which the worker came.
     func exchange(
-        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64,
-        context: ThreadContext
+        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
     ) -> QueueState.Work {
         let pool = WorkerPool.shared
-        // A thread that is about to end takes nothing more.
-        let pending = context.cannotRestorePriority ? .max : pool.pendingCount
+        let pending = pool.pendingCount
         let (departure, work) = eventOffering {
             $0.retireAndClaimNext(
                 batch, for: next, offered: urgency, nanoseconds: nanoseconds, cores: pool.cores,
                 pending: pending)
         }
-        release(batch, context: context)
+        release(batch)
         complete(departure)
         return work
     }
 
     /// Releases the operations that a batch has run, which no longer belong to the queue.
-    private func release(_ batch: Batch, context: ThreadContext) {
+    private func release(_ batch: Batch) {
         for operation in batch.taken { operation.release() }
         batch.clear()
-        if batch.wasReniced {
-            batch.wasReniced = false
-            context.refreshNiceness()
-        }
     }
 
     func reclaimRest(of batch: Batch) {

@@ -40,7 +40,7 @@ extension QueueState {
         return true
     }
 
-    mutating func claimAdmitted(atLeast urgency: Urgency) -> Work? {
-        admitted.popFirst(atLeast: urgency).map { .single($0) }
+    mutating func claimAdmitted(_ urgency: Urgency?) -> Work? {
+        admitted.popFirst(urgency).map { .single($0) }
     }
 }

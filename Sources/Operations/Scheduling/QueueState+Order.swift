@@ -62,7 +62,7 @@ extension QueueState {
         !rescheduled.isEmpty && rescheduled.clearReady(place)
     }
 
-    private func isAmongReady(_ place: Int, lane: Int) -> Bool {
+    func isAmongReady(_ place: Int, lane: Int) -> Bool {
         ring.isReady(place, lane: lane) || rescheduled.isReady(place)
     }
 

@@ -319,7 +319,7 @@ struct QueueState: ~Copyable {
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of the pending items may be a reference to this queue. Another worker takes that one.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (departure, claim(next, atLeast: urgency, cores: cores))
+        return (departure, claim(next, offered: urgency, cores: cores))
     }
 
     private mutating func unregister(_ batch: Batch) {

@@ -200,7 +200,7 @@ extension Operation {
         let instrumentation = Instrumentation(
             rawValue: queue.instrumentation.load(ordering: .relaxed))
         guard instrumentation.kinds != 0 else {
-            return runUnobserved(state, instrumentation, in: queue)
+            return runBody(state, instrumentation, in: queue)
         }
         ThreadContext.withCurrent { thread in
             var attempt = OperationTimes(state, lastMark)
@@ -209,11 +209,7 @@ extension Operation {
             attempt.start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
             mark(PhaseTimestamp(.started, attempt.start))
             queue.notify(instrumentation) { $0.started(self, attempt, on: thread) }
-            if let operationObserver {
-                operationObserver.perform { runUnobserved(state, instrumentation, in: queue) }
-            } else {
-                runUnobserved(state, instrumentation, in: queue)
-            }
+            runBody(state, instrumentation, in: queue)
             attempt.end = recordTime()
             batch.lastEnd = attempt.end
             mark(PhaseTimestamp(bits: 0))
@@ -225,12 +221,31 @@ extension Operation {
         }
     }
 
+    /// Runs the body, on a thread made for the operation if the operation needs one.
     @inline(__always)
-    private func runUnobserved(
+    private func runBody(
         _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
     ) {
+        guard state.has(.needsSetup), let niceness = ownNiceness(in: queue) else {
+            return runBodyHere(state, instrumentation)
+        }
+        OwnThread.run(niceness: niceness) { [self] in
+            ThreadContext.current.inside(self, of: queue) { runBodyHere(state, instrumentation) }
+        }
+    }
+
+    @inline(__always)
+    private func runBodyHere(_ state: LifecycleState, _ instrumentation: Instrumentation) {
+        if let observer = instrumentation.kinds == 0 ? nil : operationObserver {
+            observer.perform { runWork(state, instrumentation) }
+        } else {
+            runWork(state, instrumentation)
+        }
+    }
+
+    @inline(__always)
+    private func runWork(_ state: LifecycleState, _ instrumentation: Instrumentation) {
         if state.has(.needsSetup) || instrumentation.contains(.progress) {
-            _ = ThreadContext.current.prepare(for: self, in: queue)
             runMain()
         } else {
             runBlock()

@@ -47,6 +47,12 @@ package final class ThreadContext: @unchecked Sendable {
     /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
     static let mostRunners = 32
     var hasCapacityForRunner: Bool { runners.count < Self.mostRunners }
+
+    /// Ends the idle runners, because the thread is about to end.
+    func dismissRunners() {
+        while let runner = runners.popLast() { runner.dismiss() }
+    }
+
     /// Set while the next job for the workers is kept in ``job``, see `PoolExecutor.firstJob(of:)`.
     var keepsJob = false
     var job: UnownedJob?
@@ -54,22 +60,14 @@ package final class ThreadContext: @unchecked Sendable {
     var checkedStart: CheckedStart?
     /// Set while the thread runs the work of a `QueueDriver`, one item after the other.
     var isDriven = false
-    /// Set when the thread is too nice for an operation that it was given and cannot lower its
-    /// niceness. The thread then ends.
-    var cannotRestorePriority = false
-    /// The niceness of the thread, as last set or read. Only workers keep it up to date.
-    var niceness: Int32 = ThreadNiceness.usual.load(ordering: .relaxed)
-    /// Whether ``niceness`` differs from the usual niceness. If so, the worker has to examine each
-    /// operation before running it.
-    var hasUnusualNiceness = false
-    /// Whether the system has refused a niceness lower than the usual one. The library does not ask
-    /// again.
-    var isPriorityRaiseRefused = false
     let isFirst = isFirstThread
     /// The number of edges that searches for cycles on this thread have visited.
     var orderSteps = 0
     /// The number of the thread among those that have used the library, from 1.
-    package let number = lastNumber.add(1, ordering: .relaxed).newValue
+    ///
+    /// A thread that acts as a worker has the number of the worker's own thread, so that records do
+    /// not tell the two apart.
+    package internal(set) var number = lastNumber.add(1, ordering: .relaxed).newValue
     /// The operation that the thread is about to add, if that may not be ready at once, with its
     /// mark.
     ///

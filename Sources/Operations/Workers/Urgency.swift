@@ -25,7 +25,24 @@ enum Urgency: Int, Comparable, CaseIterable {
         }
     }
 
+    /// All urgencies in falling order.
+    static var fromMostUrgent: ReversedCollection<[Urgency]> { allCases.reversed() }
+
     static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
+
+    /// The urgency that names the class of workers for items of this urgency. The usual workers
+    /// also run timers.
+    var workerClass: Urgency { self == .timer ? .usual : self }
+
+    /// The niceness of the class's threads relative to that of the process.
+    var nicenessOffset: Int32 {
+        switch self {
+        case .background: 10
+        case .utility: 5
+        case .usual, .timer: 0
+        case .interactive: -5
+        }
+    }
 }
 
 extension QualityOfServiceState {

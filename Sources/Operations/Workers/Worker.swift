@@ -2,13 +2,12 @@ import Synchronization
 
 /// A worker thread.
 ///
-/// Unchecked: `queue`, `single` and `wasReniced` are guarded by `lock`; everything else is
-/// constant.
+/// Unchecked: `queue` and `probe` are guarded by `lock`; everything else is constant.
 final class Worker: @unchecked Sendable {
     let id: WorkerID
-    /// The probe of the thread; nil if the system has none.
-    let probe: ThreadProbe?
     let parker = Parker()
+    /// See `ThreadContext.number`.
+    private let threadNumber = ThreadContext.current.number
 
     /// Two batches, used in turn: the worker claims the next batch before it releases the
     /// operations of the last one.
@@ -16,31 +15,21 @@ final class Worker: @unchecked Sendable {
     private let lock = SpinLock()
     /// The queue whose batches the worker is running.
     private var queue: OperationQueue?
-    /// The operation that the worker runs outside batches, and whether another thread changed the
-    /// worker's niceness for that operation.
-    private var single: Unmanaged<Operation>?
-    private var wasReniced = false
+    /// The probe of the thread that acts as this worker; nil if the system has none.
+    private var probe: ThreadProbe?
 
     /// Creates a worker; called on the worker's own thread.
     init(id: WorkerID) {
         self.id = id
         probe = ThreadProbe()
-        batches.0.thread = ThreadID.current
-        batches.1.thread = ThreadID.current
     }
 
     func run(_ item: WorkItem, context: ThreadContext) {
         switch item {
-        case .block(let block, _):
-            if mayRunAsUsual(item, context: context) { block() }
-        case .job(let job, let executor, _):
-            if mayRunAsUsual(item, context: context) { executor.run(job) }
-        case .nextJob(let executor, _):
-            if mayRunAsUsual(item, context: context), let job = executor.takeJob() {
-                executor.run(job)
-            }
-        case .timer(let timer):
-            if mayRunAsUsual(item, context: context) { timer.fire() }
+        case .block(let block, _): block()
+        case .job(let job, let executor, _): executor.run(job)
+        case .nextJob(let executor, _): if let job = executor.takeJob() { executor.run(job) }
+        case .timer(let timer): timer.fire()
         case .queue(let queue, let urgency):
             guard let tasks = queue.tasks else {
                 return run(queue, offered: urgency, context: context)
@@ -52,23 +41,16 @@ final class Worker: @unchecked Sendable {
     /// Runs the best operations of a queue inside a task that runs on a worker's thread.
     static func runInTask(_ queue: OperationQueue, offered urgency: Urgency) {
         let context = ThreadContext.current
-        guard let worker = context.activeWorker else { return queue.runNext(on: .workers) }
+        guard let worker = context.activeWorker else {
+            return queue.runNext(on: .workers, offered: urgency)
+        }
         worker.run(queue, offered: urgency, context: context)
-    }
-
-    /// Returns whether the worker may run an item that belongs to no queue. A nice thread must not
-    /// run such an item unless the thread can return to the usual niceness; otherwise this method
-    /// submits the item again, for another worker.
-    private func mayRunAsUsual(_ item: WorkItem, context: ThreadContext) -> Bool {
-        if !context.hasUnusualNiceness || context.change(to: context.usualNiceness) { return true }
-        WorkerPool.shared.submit(item)
-        return false
     }
 
     private func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
         var (batch, next) = batches
         var work = queue.claim(batch, offered: urgency)
-        guard case .batch = work else { return run(work, of: queue, context: context) }
+        guard case .batch = work else { return run(work, of: queue) }
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()
         while case .batch = work {
@@ -77,39 +59,35 @@ final class Worker: @unchecked Sendable {
             queue.run(batch, context: context)
             let end = monotonicNanoseconds()
             work = queue.exchange(
-                batch, for: next, offered: urgency, nanoseconds: end - start, context: context)
+                batch, for: next, offered: urgency, nanoseconds: end - start)
             swap(&batch, &next)
             start = end
         }
         lock.withLock { self.queue = nil }
-        run(work, of: queue, context: context)
+        run(work, of: queue)
     }
 
-    private func run(_ work: QueueState.Work, of queue: OperationQueue, context: ThreadContext) {
-        if case .refused(let reference) = work { reference.takeRetainedValue().notifyObservers() }
-        guard case .single(let reference) = work else { return }
-        let operation = reference.takeRetainedValue()
-        lock.withLock { single = .passUnretained(operation) }
-        operation.runClaimed(in: queue)
-        let wasReniced = lock.withLock {
-            defer { self.wasReniced = false }
-            single = nil
-            return self.wasReniced
+    private func run(_ work: QueueState.Work, of queue: OperationQueue) {
+        switch work {
+        case .none, .batch: break
+        case .single(let operation): operation.takeRetainedValue().runClaimed(in: queue)
+        case .refused(let operation): operation.takeRetainedValue().notifyObservers()
         }
-        if wasReniced { context.refreshNiceness() }
+    }
+
+    /// Runs `body` on the calling thread, which acts as this worker meanwhile. The worker's own
+    /// thread waits.
+    func lendIdentity(to context: ThreadContext, _ body: () -> Void) {
+        let (own, other) = (lock.withLock { probe }, ThreadProbe())
+        lock.withLock { probe = other }
+        context.number = threadNumber
+        context.activeWorker = self
+        body()
+        context.activeWorker = nil
+        lock.withLock { probe = own }
     }
 
     // MARK: For other threads
-
-    /// Lowers the niceness of the thread if the thread runs the operation outside batches.
-    func renice(for operation: Operation, to niceness: Int32) {
-        lock.withLock {
-            guard single?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque(),
-                let thread = batches.0.thread
-            else { return }
-            if thread.lowerNiceness(to: niceness) { wasReniced = true }
-        }
-    }
 
     /// Returns the operations that this worker has not begun to their queue, because the worker is
     /// about to block.
@@ -136,9 +114,10 @@ final class Worker: @unchecked Sendable {
 
     /// The properties of this worker that the monitor thread observes.
     var sample: WorkerWatch.Sample {
-        WorkerWatch.Sample(
+        let probe = lock.withLock { self.probe }
+        return WorkerWatch.Sample(
             id: id, processorTime: probe?.processorTime,
-            isSleeping: { [probe] in probe?.isSleeping }, position: positionInBatch)
+            isSleeping: { probe?.isSleeping }, position: positionInBatch)
     }
 
     /// The worker's progress in its batch; nil if no operation waits behind the current one and the

@@ -112,8 +112,7 @@ struct QualityOfServiceStateTests {
         ]
         #expect(rising.map(\.rank) == [0, 1, 2, 3, 4])
         #expect(rising.map { QualityOfService(rank: $0.rank) } == rising)
-        #expect(
-            (0...4).map { QualityOfServiceState.nicenessOffset(ofRank: $0) } == [0, 10, 5, 0, -5])
+        #expect((0...4).map { Urgency(rank: $0).nicenessOffset } == [0, 10, 5, 0, -5])
     }
 
     @Test func lifecycleStateKeepsQualityAndOtherFields() {

@@ -282,6 +282,34 @@ struct UrgencyTests {
         for operation in [first, last] { Unmanaged.passUnretained(operation).release() }
     }
 
+    @Test func workerClaimsOnlyTheUrgencyOfItsReference() {
+        QualityOfServiceUse.begins(rank: 4)
+        let queue = OperationQueue()
+        var state = QueueState()
+        let (usual, urgent) = (BlockOperation {}, BlockOperation {})
+        usual.qualityOfService = .default
+        urgent.qualityOfService = .userInteractive
+        urgent.queuePriority = .high
+        // The urgent operation was added first, so it promotes nothing.
+        for operation in [urgent, usual] { _ = state.add(operation, to: queue) }
+        #expect(state.offer() == .interactive)
+        // A worker whose reference is not urgent enough leaves the operation to the other worker.
+        let early = state.claimedCount(offered: .usual)
+        #expect(early == 0)
+        #expect(state.offer() == nil)
+        let first = state.claimedCount(offered: .interactive)
+        #expect(first == 1)
+        #expect(state.offer() == .usual)
+        // A worker whose reference is too urgent has the queue offered with the right urgency.
+        _ = usual.exchange { $0.qualityEvent { $0.set(.background) } }
+        let late = state.claimedCount(offered: .usual)
+        #expect(late == 0)
+        #expect(state.offer() == .background)
+        let second = state.claimedCount(offered: .background)
+        #expect(second == 1)
+        for operation in [usual, urgent] { Unmanaged.passUnretained(operation).release() }
+    }
+
     @Test func mostUrgentAdmittedOperationStartsFirst() throws {
         for seed in 1...50 as ClosedRange<UInt64> {
             var random = SplitMix64(seed: seed)
@@ -300,10 +328,11 @@ struct UrgencyTests {
                         model.append((model.remove(at: index).operation, urgency))
                     }
                 } else {
-                    let highest = model.map(\.urgency).max()
-                    let first = model.firstIndex { $0.urgency == highest && $0.urgency >= urgency }
+                    let wanted = random.happens(1, in: 2) ? urgency : nil
+                    let line = wanted ?? model.map(\.urgency).max()
+                    let first = model.firstIndex { $0.urgency == line }
                     let expected = first.map { model.remove(at: $0).operation }
-                    let popped = granted.popFirst(atLeast: urgency)
+                    let popped = granted.popFirst(wanted)
                     let isRight =
                         popped?.toOpaque()
                         == expected.map { Unmanaged.passUnretained($0).toOpaque() }
@@ -332,5 +361,18 @@ struct UrgencyTests {
             await operation.waitUntilFinished()
             #expect(try operation.result == [priority, priority, priority])
         }
+    }
+}
+
+extension QueueState {
+    /// Claims a batch with such a reference and returns its size.
+    fileprivate mutating func claimedCount(offered urgency: Urgency) -> Int {
+        let batch = Batch()
+        guard case .batch = executorRequestedWork(batch, offered: urgency, cores: 1) else {
+            return 0
+        }
+        var count = 0
+        while batch.takeNext() != nil { count += 1 }
+        return count
     }
 }
