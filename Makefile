@@ -55,6 +55,7 @@ lint:
 		Snippets Sources Tests \
 		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
 	Scripts/check-comments
+	Scripts/check-layers
 	Scripts/file-circles Sources/Operations
 	Scripts/file-circles Sources/OperationsInsight
 

@@ -19,7 +19,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
     /// The number of the operation's slot in the queue's ring; changes under the queue's lock.
     let sequence = Atomic<Int>(OperationRing.nowhere)
-    /// The operation's position in the order of the graph; see `TopologicalOrder`.
+    /// The operation's position in the order of the graph; see `Rank`.
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
@@ -28,7 +28,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Makes an operation that does nothing unless a subclass overrides ``main()``.
     public init() {
-        rank.store(TopologicalOrder.nextRank(), ordering: .relaxed)
+        rank.store(Rank.next(), ordering: .relaxed)
         inferQualityOfService()
     }
 
@@ -178,7 +178,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
         guard let edge = connect(to: dependency, on: condition) else { return }
-        TopologicalOrder.check(edge, from: dependency, to: self)
+        (self as any GraphOrdering).findPlace(of: edge, from: dependency)
     }
 
     /// Removes a dependency; this may make the operation ready.
@@ -212,10 +212,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: label)
-        promoteForWait()
-        latch.waitOnWorker(for: .operation(self))
+        (self as any Awaited).blockThread(at: latch)
     }
 
     /// Suspends the calling task until the operation has finished.
@@ -225,7 +222,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
-        let wait = BlockedWait.task(.operation(self))
+        let wait = (self as any Awaited).recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }
@@ -278,7 +275,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         set {
             withExtras { extras in
                 extras.name = newValue
-                extras.observations?.record(OperationProperties.name, newValue)
+                extras.recorder?.record(.name(newValue))
             }
             notifyObservers()
         }
@@ -298,7 +295,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 guard status.phase != .finished else { return newValue }
                 defer {
                     extras.completionBlock = newValue
-                    extras.observations?.record(OperationProperties.completionBlock, newValue)
+                    extras.recorder?.record(.completionBlock(newValue))
                 }
                 lifecycle.insert(.hasEndObservers)
                 return extras.completionBlock
@@ -326,7 +323,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 // A queue that holds the operation looks for it in the ready list of its priority,
                 // so only that queue may change the priority.
                 let change = exchange { state in
-                    isLeaving ? nil : state.priorityChanged(to: newValue, inQueue: false)
+                    isLeaving ? nil : state.priorityChanged(toLane: newValue.lane, inQueue: false)
                 }
                 if change != nil { return }
                 backoff.pause()
@@ -367,8 +364,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         set {
             withExtras { extras in
                 extras.threadPriority = Self.clampedThreadPriority(newValue)
-                extras.observations?.record(
-                    OperationProperties.threadPriority, extras.threadPriority)
+                extras.recorder?.record(.threadPriority(extras.threadPriority))
             }
             lifecycle.insert(.needsSetup)
             notifyObservers()
@@ -401,6 +397,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             default: self = .normal
             }
         }
+
+        /// 0 for the lowest priority, 4 for the highest; see ``PriorityLanes``.
+        var lane: Int { rawValue / 4 + 2 }
+
+        package init(lane: Int) { self = QueuePriority(rawValue: (lane - 2) * 4) ?? .normal }
 
         /// Orders priorities from the lowest to the highest.
         public static func < (a: QueuePriority, b: QueuePriority) -> Bool {
@@ -464,6 +465,10 @@ extension Operation {
         let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
         return "\(type(of: self)) 0x\(address)"
     }
+}
+
+extension LifecycleState {
+    var priority: Operation.QueuePriority { Operation.QueuePriority(lane: lane) }
 }
 
 extension LifecycleState.Phase {

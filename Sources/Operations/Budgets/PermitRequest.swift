@@ -133,7 +133,7 @@ final class PermitRequest: @unchecked Sendable {
             let request = rest[next]
             next += 1
             // Without an operation, the request has ended and released its permits.
-            guard let operation = request.operation, !operation.claimGranted() else { continue }
+            guard let operation = request.operation, !operation.grantClaim() else { continue }
             rest += request.releasePermits(keepsTicket: true)
             operation.releaseHold()
         }
@@ -191,43 +191,5 @@ final class PermitRequest: @unchecked Sendable {
             // The other budgets do not keep the operation waiting.
             return all.filter { $0.free < $0.permits || $0.before > 0 }
         }
-    }
-}
-
-extension Operation {
-    /// Claims the operation, which was granted its permits; returns false if its queue cannot start
-    /// it now.
-    fileprivate func claimGranted() -> Bool {
-        guard let queue = retainedQueue() else { return false }
-        defer { if status.has(.observed) { notifyObservers() } }
-        if queue.isObserved { queue.recordPermits(for: self) }
-        return queue.eventOffering { $0.grant(self) }
-    }
-
-    /// Releases the hold. From here on only dependencies, and an override of `isReady`, can hold
-    /// the operation back.
-    func releaseHold() { transition { $0.released() } }
-
-    /// Throws if the operation costs more permits than a budget has ever had.
-    func checkCosts() throws(OperationMisuse) {
-        guard let plan = attemptController?.plan else { return }
-        for cost in PermitRequest(plan.costs, for: self).costs {
-            let permits = cost.budget.greatestPermits
-            guard cost.permits > permits else { continue }
-            throw .cost(cost.permits, of: cost.budget.label, permits: permits, by: self)
-        }
-    }
-
-    /// Whether the operation, claimed together with its permits, must be returned to its queue: the
-    /// queue was suspended since, or the operation no longer holds the permits.
-    func mustReturn(to queue: OperationQueue) -> Bool {
-        guard let permitRequest = attemptController?.permitRequest else { return false }
-        // A cancelled operation needs no permits. It may leave a suspended queue, unless it runs
-        // code of users.
-        let state = status
-        if state.isStopped {
-            return needsSlotToLeave(state) && queue.snapshot { $0.isSuspended }
-        }
-        return !permitRequest.isGranted || queue.snapshot { $0.isSuspended }
     }
 }

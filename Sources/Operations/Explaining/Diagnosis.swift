@@ -196,10 +196,6 @@ struct Diagnosis {
     }
 }
 
-extension LifecycleState {
-    var isAtWork: Bool { phase == .starting || phase == .executing }
-}
-
 extension Operation {
     /// The conditions of the dependencies that have one, by the dependency's identity.
     package final var conditions: [ObjectIdentifier: DependencyCondition] {

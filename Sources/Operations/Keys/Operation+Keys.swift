@@ -1,6 +1,9 @@
 // The effects of an operation's keys when it is added, and when it has finished.
 
 extension OperationQueue {
+    /// The operations and limits that the queue finds by keys; made when first needed.
+    final var keys: QueueKeys { attachment { QueueKeys() } }
+
     /// Returns the unfinished operation to use in place of `operation`, if that has a key to join
     /// by.
     ///

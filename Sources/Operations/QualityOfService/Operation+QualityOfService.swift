@@ -133,3 +133,34 @@ extension Operation {
         return operation._withUnsafeGuaranteedRef { $0.effectiveQualityRank }
     }
 }
+
+extension Operation {
+    /// The urgency of the operation's work items, according to its lifecycle state. For an
+    /// operation that is in a queue and has not been claimed, the queue has more information
+    /// (`QueueState.urgency(of:)`).
+    final var urgency: Urgency { QualityOfServiceUse.isOn ? status.quality.urgency : .usual }
+}
+
+extension ThreadContext {
+    /// The rank that an operation inherits if it is created here and now.
+    static var inferredQualityRank: Int {
+        @inline(__always) get {
+            // This property counts no references, because every creation of an operation reads it.
+            withCurrent { context in
+                if let operation = context.operation {
+                    return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
+                }
+                if context.isFirst { return QualityOfService.userInitiated.rank }
+                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : 0
+            }
+        }
+    }
+
+    /// The inherited rank inside the body of an asynchronous operation, or on a thread that serves
+    /// the main queue.
+    @inline(never)
+    private static var rankOutsideOfThreads: Int {
+        if let operation = TaskContext.operation { return operation.status.quality.rankInForce }
+        return MainThread.isCurrent ? QualityOfService.userInitiated.rank : 0
+    }
+}

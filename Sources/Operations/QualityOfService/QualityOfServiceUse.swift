@@ -18,27 +18,3 @@ enum QualityOfServiceUse {
         }
     }
 }
-
-extension ThreadContext {
-    /// The rank that an operation inherits if it is created here and now.
-    static var inferredQualityRank: Int {
-        @inline(__always) get {
-            // This property counts no references, because every creation of an operation reads it.
-            withCurrent { context in
-                if let operation = context.operation {
-                    return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
-                }
-                if context.isFirst { return QualityOfService.userInitiated.rank }
-                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : 0
-            }
-        }
-    }
-
-    /// The inherited rank inside the body of an asynchronous operation, or on a thread that serves
-    /// the main queue.
-    @inline(never)
-    private static var rankOutsideOfThreads: Int {
-        if let operation = TaskContext.operation { return operation.status.quality.rankInForce }
-        return MainThread.isCurrent ? QualityOfService.userInitiated.rank : 0
-    }
-}

@@ -21,7 +21,7 @@ extension OperationQueue {
     /// on is taken before the release.
     @inline(__always)
     func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
-        typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
+        typealias Outcome = (Result, QueueOffer?, (any QueueRecorder)?)
         let (result, offer, changes): Outcome = event { state in
             let result = body(&state)
             let changes = state.takeChanges()
@@ -58,13 +58,13 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
-        try scope?.willAdd([operation])
-        defer { scope?.didAdd([operation], to: self) }
+        try companion?.willAdd([operation])
+        defer { companion?.didAdd([operation], to: self) }
         if !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
-            try operation.checkCosts()
+            try operation.companion?.checkAddition(of: operation)
         }
-        if isObserved { recordAddition(of: operation) }
+        if isObserved { tracing.recordAddition(of: operation) }
         let (added, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let added = state.add(operation, to: self)
@@ -83,8 +83,8 @@ extension OperationQueue {
     /// - Parameter reserved: whether each operation was checked and reserved for this queue
     ///   (`addOperationsChecked`).
     func add(_ operations: [Operation], reserved: Bool = false) {
-        do { try scope?.willAdd(operations) } catch { misuse(error) }
-        defer { scope?.didAdd(operations, to: self) }
+        do { try companion?.willAdd(operations) } catch { misuse(error) }
+        defer { companion?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
@@ -104,12 +104,12 @@ extension OperationQueue {
             if !reserved {
                 do {
                     try checkForeignState(of: operation)
-                    try operation.checkCosts()
+                    try operation.companion?.checkAddition(of: operation)
                 } catch { misuse(error) }
             }
             others.append(operation)
         }
-        if isObserved { recordAddition(of: references) }
+        if isObserved { tracing.recordAddition(of: references) }
         // The operations are not all added in one hold of the lock, because workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
@@ -145,15 +145,28 @@ extension OperationQueue {
         if operation.isFinished { throw .adding(finished: operation) }
     }
 
+    /// Returns why an operation cannot be added, after its lifecycle state has refused the
+    /// addition.
+    func misuseOfAddition(
+        _ operation: Operation, among others: [Operation] = []
+    ) -> OperationMisuse {
+        if others.count(where: { $0 === operation }) > 1 { return .addingTwice(operation.label) }
+        switch operation.status.phase {
+        case .executing: return .adding(executing: operation)
+        case .finished: return .adding(finished: operation)
+        default: return .adding(enqueued: operation)
+        }
+    }
+
     // MARK: Ready lists
 
     func insertReady(_ operation: Operation) {
-        if isObserved { recordReady(operation) }
+        if isObserved { tracing.recordReady(operation) }
         eventOffering({ $0.insertReady(operation) })
     }
 
     func insertReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
-        if isObserved { recordReady(operations) }
+        if isObserved { tracing.recordReady(operations) }
         eventOffering({ state in
             for operation in operations {
                 operation._withUnsafeGuaranteedRef { state.insertReady($0) }

@@ -9,7 +9,7 @@ extension QueueState {
     @inline(__always)
     mutating func bestByPriority() -> (place: Int, lane: Int)? {
         let limit = barrierPlace
-        for lane in (0..<Operation.QueuePriority.count).reversed() {
+        for lane in (0..<PriorityLanes.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
             // A barrier that waits for its turn does not block the operations before it.
@@ -106,7 +106,7 @@ extension QueueState {
                 || (unbatchableCount > 0
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
-                if !acquirePermits(first) {
+                if !mayClaim(first) {
                     if order.isStrict { blockRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1

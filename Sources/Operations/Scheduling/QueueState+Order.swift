@@ -87,7 +87,7 @@ extension QueueState {
 
     private mutating func bestOfLast() -> (place: Int, lane: Int)? {
         let limit = limit
-        for lane in (0..<Operation.QueuePriority.count).reversed() {
+        for lane in (0..<PriorityLanes.count).reversed() {
             let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
             if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
                 first.key.isBefore(place.map { -$0 } ?? .max)

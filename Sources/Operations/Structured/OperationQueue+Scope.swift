@@ -47,7 +47,7 @@ public func withOperationQueue<Value>(
 ) async throws -> Value {
     let scope = QueueScope()
     let tasks = TaskLocalExecutor()
-    let queue = OperationQueue(tasks: tasks, scope: scope)
+    let queue = OperationQueue(tasks: tasks, companion: scope)
     if let name { queue.name = name }
     queue.maxConcurrentOperationCount = width
     return try await withTaskCancellationHandler {

@@ -8,7 +8,7 @@ import Synchronization
 /// addition announces itself before it adds, and checks afterwards whether the scope has ended
 /// meanwhile. So for an operation that is added at that moment, either the thread that cancels all
 /// operations sees it, or its addition sees the end.
-final class QueueScope: Sendable {
+final class QueueScope: QueueCompanion {
     private struct State {
         var end: EarlyEnd?
         /// The number of additions that have been announced and are not complete.

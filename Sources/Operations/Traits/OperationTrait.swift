@@ -119,8 +119,8 @@ extension Operation {
         plan.properties = OperationOptions.Properties()
         let controller = AttemptController(plan)
         let previous = withExtras { extras in
-            defer { extras.attemptController = controller }
-            return extras.attemptController
+            defer { extras.companion = controller }
+            return extras.companion
         }
         withExtendedLifetime(previous) {}
         lifecycle.insert(.hasEndObservers)
@@ -130,11 +130,7 @@ extension Operation {
     /// The controller of the operation's options, if it has any; constant once the operation was
     /// added.
     var attemptController: AttemptController? {
-        @inline(__always) get { existingExtras?.attemptController }
-    }
-
-    /// Whether the body may be needed again after it has run.
-    var mayRunAgain: Bool {
-        @inline(__always) get { attemptController?.plan.mayRunAgain ?? false }
+        // No other class is a companion.
+        companion.map { unsafeDowncast($0, to: AttemptController.self) }
     }
 }

@@ -101,7 +101,7 @@ extension OperationQueue {
     /// Whether all bodies run in tasks, because the queue belongs to a scope. The tasks have the
     /// task-local values of the scope's task.
     @usableFromInline
-    final var runsAllInTasks: Bool { scope != nil }
+    final var runsAllInTasks: Bool { companion != nil }
 
     @inlinable
     final func made<Output: Sendable>(

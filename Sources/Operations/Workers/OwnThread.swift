@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The worker that claimed the operation waits for the thread, which acts as that worker. See
 /// WorkerThreads.md.
-final class OwnThread: Sendable {
+final class OwnThread: RequestedThread {
     private let niceness: Int32
     private let worker: Worker
     /// What to run. The monitor thread also has a reference to this object, and must not be the
@@ -51,15 +51,5 @@ final class OwnThread: Sendable {
         }
         ThreadContext.current.dismissRunners()
         isOver.open()
-    }
-}
-
-extension Operation {
-    /// The niceness of the thread that has to be made for the operation; nil if the thread that
-    /// claimed the operation runs it.
-    func ownNiceness(in queue: OperationQueue) -> Int32? {
-        guard queue.runsOnWorkers.load(ordering: .relaxed), runsOnItsThread else { return nil }
-        let priority = threadPriority
-        return priority == 0.5 ? nil : Self.niceness(for: priority)
     }
 }

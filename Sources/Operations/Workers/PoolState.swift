@@ -1,7 +1,7 @@
 /// A work item for a worker.
 enum WorkItem: Sendable {
     /// Run the best operations of a queue.
-    case queue(OperationQueue, Urgency)
+    case queue(any WorkSource, Urgency)
     /// Run a block: a completion block, or a share of a block operation.
     case block(@Sendable () -> Void, Urgency = .usual)
     /// Run a job of a task that prefers this executor.
@@ -19,6 +19,14 @@ enum WorkItem: Sendable {
         case .timer: .timer
         }
     }
+}
+
+/// A queue, as the pool sees it.
+protocol WorkSource: AnyObject, Sendable {
+    /// Runs the best operations of the queue on the calling thread, which is the worker's.
+    ///
+    /// - Parameter urgency: the urgency with which the queue was submitted.
+    func run(on worker: Worker, offered urgency: Urgency, context: ThreadContext)
 }
 
 /// Identifies a worker thread during its life: a small number, which a later worker may receive

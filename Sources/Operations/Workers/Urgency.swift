@@ -54,13 +54,6 @@ extension QualityOfServiceState {
     var urgency: Urgency { Urgency(rank: rankInForce) }
 }
 
-extension Operation {
-    /// The urgency of the operation's work items, according to its lifecycle state. For an
-    /// operation that is in a queue and has not been claimed, the queue has more information
-    /// (`QueueState.urgency(of:)`).
-    final var urgency: Urgency { QualityOfServiceUse.isOn ? status.quality.urgency : .usual }
-}
-
 /// The set of urgencies at which a queue has been submitted to the pool, each at most once.
 struct OfferedUrgencies {
     private var bits: UInt8 = 0

@@ -20,7 +20,7 @@ final class WorkerPool: @unchecked Sendable {
     /// The workers, indexed by number.
     private var workers: [Worker?] = []
     /// The threads that the monitor thread has to make for single operations.
-    private var ownThreads: [OwnThread] = []
+    private var ownThreads: [any RequestedThread] = []
     /// Open while the monitor thread has something new to look at.
     private let monitor = Latch()
     private let timekeeper = Timekeeper()
@@ -67,17 +67,15 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
     /// meanwhile.
-    func blocking(_ wait: () -> Void) {
-        guard let context = ThreadContext.existing else { return wait() }
-        guard let worker = context.activeWorker else { return context.recordWait(wait) }
+    func compensating(_ wait: () -> Void) {
+        guard let context = ThreadContext.existing, let worker = context.activeWorker else {
+            return wait()
+        }
         worker.reclaimRest()
         perform(event { $0.workerWillBlock(worker.id) })
-        // The wait is recorded after it, with the name of the worker.
-        context.recordWait {
-            context.activeWorker = nil
-            wait()
-            context.activeWorker = worker
-        }
+        context.activeWorker = nil
+        wait()
+        context.activeWorker = worker
         perform(event { $0.workerDidUnblock(worker.id) })
     }
 
@@ -107,7 +105,7 @@ final class WorkerPool: @unchecked Sendable {
     // MARK: Workers
 
     /// Has the monitor thread make a thread for an operation.
-    func start(_ thread: OwnThread) {
+    func start(_ thread: any RequestedThread) {
         lock.withLock { ownThreads.append(thread) }
         monitor.open()
     }
@@ -263,7 +261,7 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
-    private func takeOwnThreads() -> [OwnThread] {
+    private func takeOwnThreads() -> [any RequestedThread] {
         lock.withLock {
             defer { ownThreads = [] }
             return ownThreads
@@ -296,4 +294,10 @@ final class WorkerPool: @unchecked Sendable {
         }
         perform(action)
     }
+}
+
+/// A thread that the monitor thread has to make.
+protocol RequestedThread: Sendable {
+    /// Makes the thread.
+    func start()
 }

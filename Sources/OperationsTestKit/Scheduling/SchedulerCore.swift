@@ -26,9 +26,9 @@ final class SchedulerCore: QueueDriver {
         return "\(number) of '\(queue)'"
     }
 
-    func begins(_ body: BodyExecutor) { state.withLock { $0.begins(body) } }
+    func begins(_ body: any DrivenBody) { state.withLock { $0.begins(body) } }
 
-    func enqueue(_ job: UnownedJob, of body: BodyExecutor, isFirst: Bool) {
+    func enqueue(_ job: UnownedJob, of body: any DrivenBody, isFirst: Bool) {
         let task = DrivenThread.isCurrent ? CurrentTask() : nil
         state.withLock { state in
             if isFirst || state.isRelayed(by: task, to: body) {

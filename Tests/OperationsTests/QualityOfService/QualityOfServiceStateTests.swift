@@ -117,7 +117,7 @@ struct QualityOfServiceStateTests {
 
     @Test func lifecycleStateKeepsQualityAndOtherFields() {
         var state = LifecycleState()
-        state.priority = .veryHigh
+        state.lane = Operation.QueuePriority.veryHigh.lane
         state.insert([.barrier, .observed])
         _ = state.dependencyAdded()
         let before = state

@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Operation {
     /// Runs `work` of an operation that is started by hand. If ``threadPriority`` is not the
     /// default, the thread's niceness is set from it meanwhile.
@@ -24,5 +26,15 @@ extension Operation {
     /// Returns the nearest priority between 0 and 1, or the default if `priority` is not a number.
     static func clampedThreadPriority(_ priority: Double) -> Double {
         priority.isNaN ? 0.5 : min(max(priority, 0), 1)
+    }
+}
+
+extension Operation {
+    /// The niceness of the thread that has to be made for the operation; nil if the thread that
+    /// claimed the operation runs it.
+    func ownNiceness(in queue: OperationQueue) -> Int32? {
+        guard queue.runsOnWorkers.load(ordering: .relaxed), runsOnItsThread else { return nil }
+        let priority = threadPriority
+        return priority == 0.5 ? nil : Self.niceness(for: priority)
     }
 }
