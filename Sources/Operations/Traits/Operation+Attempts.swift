@@ -42,7 +42,8 @@ extension Operation {
     }
 
     /// Sets the timer of a hold or of an attempt.
-    fileprivate func setTimer(of controller: AttemptController, _ serial: Int, after time: Duration) {
+    fileprivate func setTimer(of controller: AttemptController, _ serial: Int, after time: Duration)
+    {
         let timer = controller.time.schedule(after: time) { [self] in
             perform(controller.event { $0.timerFired(for: serial) }, controller)
         }
