@@ -104,6 +104,7 @@ private final class SharedWork: Sendable {
 
     /// Runs blocks on a worker.
     private func help() {
+        guard next.load(ordering: .relaxed) < blocks.count else { return }
         guard let queue, let niceness = operation.ownNiceness(in: queue) else {
             return takeBlocksInside()
         }

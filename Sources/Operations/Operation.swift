@@ -74,9 +74,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if after.has(.observed) { mainDidReturn() }
     }
 
-    /// Prepares the operation to run its body again; the previous attempt has returned.
-    func prepareBodyAgain() {}
-
     /// Called when the operation is cancelled before its body ran, just before it finishes.
     func willEndUnbegun() {}
 
@@ -239,31 +236,22 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Runs the async body on the fast path, in the current task.
     nonisolated(nonsending) func runAsyncBlock(in body: AsyncBody) async {}
 
-    /// Whether a task was made together with the operation.
-    var hasOwnTask: Bool { false }
-
-    /// Runs the async body on the fast path, in the operation's own task and in the place of the
-    /// worker. Returns false if the worker continues without the operation.
-    func runInOwnTask(of batch: Batch, in queue: OperationQueue) -> Bool { false }
+    /// The task in which the work goes on after `start()` has returned; nil if the work is over
+    /// then. The operation keeps the object from its own initialization to its end, so a caller
+    /// that has a reference to the operation need not retain the object.
+    ///
+    /// Computed because a stored property would add a word to every operation.
+    var taskRun: Unmanaged<TaskRun>? { nil }
 
     /// Starts the task of an operation that is already executing.
     func startTask() {}
 
-    /// Records that the work, which now goes on in a task, began at `time` or a little later.
-    func recordTaskStart(_ time: UInt64) {}
-
-    /// When the work started, for an operation that records its own start.
-    var ownStartTime: UInt64? { nil }
-
     /// Whether a subclass outside the library replaces ``start()``.
     var replacesStart: Bool { StartOverride.isPresent(in: type(of: self)) }
 
-    /// Whether the work is over when `start()` returns to the thread that called it.
-    var runsOnItsThread: Bool { true }
-
     /// Raises the urgency of the task in which the work goes on, to the raised effective quality of
     /// service.
-    func promoteTask() {}
+    func promoteTask() { taskRun?._withUnsafeGuaranteedRef { $0.promote(self) } }
 
     // MARK: Describing
 

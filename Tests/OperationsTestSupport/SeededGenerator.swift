@@ -7,5 +7,6 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// Makes a generator whose numbers follow from the seed alone.
     public init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
+    /// Returns the next number.
     public mutating func next() -> UInt64 { generator.next() }
 }

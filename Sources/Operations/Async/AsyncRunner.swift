@@ -130,8 +130,9 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
         guard let following = next else { return nil }
         return following._withUnsafeGuaranteedRef { operation in
             let thread = ThreadContext.current
-            guard operation.status.has(.asynchronous), !operation.hasOwnTask,
-                operation.mayUseRunner(in: queue), !Task.isCancelled, body.proceed(with: operation)
+            guard operation.status.has(.asynchronous), operation.preparedRun == nil,
+                operation.mayUseRunner(in: queue), !Task.isCancelled,
+                body.proceed(with: operation)
             else { return nil }
             thread.operation = following
             guard let begun = operation.beginOnFastPath(batch, in: queue) else {

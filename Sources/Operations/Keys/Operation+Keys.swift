@@ -39,7 +39,7 @@ extension QueueKeys {
     func costs(of plan: OperationOptions) -> [PermitRequest.Cost] {
         plan.limits.map { limit in
             let budget = enter(limit.key, in: table(of: limit), limit: limit.count)
-            return PermitRequest.Cost(budget: budget, units: 1)
+            return PermitRequest.Cost(budget: budget, permits: 1)
         }
     }
 }

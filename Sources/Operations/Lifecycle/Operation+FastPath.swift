@@ -124,8 +124,11 @@ extension Operation {
         _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
         if mayUseRunner(in: queue) {
-            guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
-            return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
+            guard let run = preparedRun else { return AsyncRunner.run(self, of: batch, in: queue) }
+            let isWithWorker = run._withUnsafeGuaranteedRef {
+                $0.runPrepared(self, of: batch, in: queue)
+            }
+            return isWithWorker ? endOnFastPath(batch, in: queue) : nil
         }
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.

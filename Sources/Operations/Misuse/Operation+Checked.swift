@@ -44,7 +44,7 @@ extension BlockOperation {
     /// Adds a block as ``addExecutionBlock(_:)`` does, but throws where that method stops the
     /// program.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `tooLateForBlocks`.
+    /// - Throws: ``OperationMisuse`` with kind `blockAddedAfterStart`.
     public final func addExecutionBlockChecked(
         _ block: @escaping @Sendable () -> Void
     ) throws(OperationMisuse) {

@@ -16,14 +16,14 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         /// The operation has finished and cannot run again.
         case alreadyFinished
         /// The array holds the operation more than once.
-        case givenTwice
+        case duplicateOperation
         /// The operation was to depend on itself.
         case selfDependency
         /// The dependency would close a cycle. The names are those of the cycle's members: each
         /// waits for the next, and the first is repeated at the end.
         case dependencyCycle([String])
         /// A block was added to an operation that has begun to execute.
-        case tooLateForBlocks
+        case blockAddedAfterStart
         /// This number cannot be a queue's width.
         case invalidWidth(Int)
         /// The main dispatch queue cannot be an underlying queue.
@@ -31,9 +31,9 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         /// The underlying queue was to be changed while operations are in the queue.
         case queueNotEmpty
         /// A queue of a test scheduler cannot have an underlying queue.
-        case queueOfTestScheduler
-        /// The operation costs more units than its budget has ever had.
-        case costTooHigh(cost: Int, units: Int)
+        case controlledByTestScheduler
+        /// The operation costs more permits than its budget has ever had.
+        case costTooHigh(cost: Int, permits: Int)
         /// The queue belonged to a `withOperationQueue` call that has returned.
         case scopeEnded
     }
@@ -104,7 +104,7 @@ extension OperationMisuse {
         // The sentence leaves out the operation's state, which depends on how far the addition had
         // come.
         Self(
-            .givenTwice,
+            .duplicateOperation,
             "\(label) is given twice in one array of operations: "
                 + "make a new operation for each addition")
     }
@@ -131,15 +131,15 @@ extension OperationMisuse {
 
     static func addingBlock(to operation: some CustomStringConvertible) -> Self {
         Self(
-            .tooLateForBlocks,
+            .blockAddedAfterStart,
             "\(operation) takes no more blocks: add them before it starts")
     }
 
-    static func cost(_ cost: Int, of budget: String, units: Int, by label: String) -> Self {
+    static func cost(_ cost: Int, of budget: String, permits: Int, by label: String) -> Self {
         Self(
-            .costTooHigh(cost: cost, units: units),
-            "\(label) costs \(cost) of \(budget), which has only \(units): it could never "
-                + "start; lower the cost, or raise the units of the budget first")
+            .costTooHigh(cost: cost, permits: permits),
+            "\(label) costs \(cost) of \(budget), which has only \(permits): it could never "
+                + "start; lower the cost, or raise the permits of the budget first")
     }
 
     static func width(_ width: Int, of queue: String) -> Self {
@@ -165,7 +165,7 @@ extension OperationMisuse {
 
     static func underlyingQueueOfDriven(_ queue: String) -> Self {
         Self(
-            .queueOfTestScheduler,
+            .controlledByTestScheduler,
             "underlyingQueue of \(queue) cannot be set, because its test scheduler runs it: use a "
                 + "queue made by OperationQueue()")
     }

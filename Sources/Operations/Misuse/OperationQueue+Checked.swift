@@ -19,7 +19,7 @@ extension OperationQueue {
     /// added.
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
-    ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
+    ///   `costTooHigh`, `duplicateOperation` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
         try companion?.willAdd(operations)

@@ -56,8 +56,8 @@ extension WorkerPool {
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
     /// meanwhile. Observers are notified of the wait.
     func blocking(_ wait: () -> Void) {
-        compensating {
-            if let context = ThreadContext.existing { context.recordWait(wait) } else { wait() }
-        }
+        guard let context = ThreadContext.existing else { return wait() }
+        // The wait is recorded when it is over, and when the thread is a worker's again.
+        context.recordWait { compensating(wait) }
     }
 }

@@ -81,7 +81,7 @@ extension Operation {
         let failure = withExtras { $0.failure }
         guard let hold = controller.nextHold(after: failure?.error) else { return false }
         let serial = controller.event { $0.holdBegan(hold) }
-        prepareBodyAgain()
+        taskRun?._withUnsafeGuaranteedRef { $0.prepareAgain() }
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked with the lock held: `passDeadline` sets the flag first, and fails the
             // operation after that, with this lock held. A failure that came after the decision was
@@ -153,12 +153,12 @@ extension Operation {
 extension AttemptController: OperationCompanion {
     var mayRunAgain: Bool { plan.mayRunAgain }
 
-    /// Throws if the operation costs more units than a budget has ever had.
+    /// Throws if the operation costs more permits than a budget has ever had.
     func checkAddition(of operation: Operation) throws(OperationMisuse) {
         for cost in PermitRequest(plan.costs, for: operation).costs {
-            let units = cost.budget.greatestUnits
-            guard cost.units > units else { continue }
-            throw .cost(cost.units, of: cost.budget.label, units: units, by: operation.label)
+            let permits = cost.budget.greatestPermits
+            guard cost.permits > permits else { continue }
+            throw .cost(cost.permits, of: cost.budget.label, permits: permits, by: operation.label)
         }
     }
 

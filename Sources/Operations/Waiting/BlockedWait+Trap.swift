@@ -80,7 +80,7 @@ extension BlockedWait {
             if case .permits(let budget) = step.obstacle.kind {
                 remedies = [
                     budget.isOfKey
-                        ? "wait outside of what has that key" : "give \(budget.label) more units"
+                        ? "wait outside of what has that key" : "give \(budget.label) more permits"
                 ]
             }
         }

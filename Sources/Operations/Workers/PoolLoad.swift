@@ -130,7 +130,7 @@ struct PoolLoad {
     enum Need: Equatable {
         /// No item is pending, or enough workers are on their way.
         case nothing
-        /// Items of some class may not be taken now.
+        /// Items of some urgency may not be taken now.
         case watch
         /// A class has more items to take than workers on their way. It is the most urgent such
         /// class.
@@ -142,29 +142,19 @@ struct PoolLoad {
         let available = available
         var need = Need.nothing
         for urgency in Urgency.fromMostUrgent where pending[urgency] > 0 {
-            let count = count(available, for: urgency.workerClass)
-            if count > comingCount(for: urgency.workerClass) { return .worker(urgency.workerClass) }
-            if count == 0 { need = .watch }
+            if lacksWorker(urgency.workerClass, for: available) {
+                return .worker(urgency.workerClass)
+            }
+            if available[urgency] == 0 { need = .watch }
         }
         return need
     }
 
-    /// Returns how many of the available items are for workers of a class.
+    /// Returns whether a class has more of the available items than workers on their way.
     @inline(__always)
-    private func count(_ available: UrgencyCounts, for workerClass: Urgency) -> Int {
-        if sharesWorkers { return available.sum }
-        return available[workerClass] + (workerClass == .usual ? available[.timer] : 0)
-    }
-
-    /// Returns the number of workers that are on their way to take items of a class.
-    @inline(__always)
-    private func comingCount(for workerClass: Urgency) -> Int {
-        if sharesWorkers { return arriving.sum + (searching == nil ? 0 : 1) }
-        return arriving[workerClass] + (searching == workerClass ? 1 : 0)
-    }
-
-    /// Whether items wait for the monitor thread's next check, if no worker is woken for `need`.
-    func isHeldUp(_ need: Need) -> Bool {
-        need == .watch || (need != .nothing && isShortOfThreads)
+    private func lacksWorker(_ workerClass: Urgency, for available: UrgencyCounts) -> Bool {
+        if sharesWorkers { return available.sum > arriving.sum + (searching == nil ? 0 : 1) }
+        let items = available[workerClass] + (workerClass == .usual ? available[.timer] : 0)
+        return items > arriving[workerClass] + (searching == workerClass ? 1 : 0)
     }
 }

@@ -85,13 +85,16 @@ struct PoolState {
     /// One worker is enough, even if several classes have work to take: a worker that arrives
     /// applies this rule again.
     private mutating func balance() -> Action {
-        let need = load.need
-        if case .worker(let workerClass) = need, let action = wakeWorker(of: workerClass) {
-            return action
+        var isHeldUp = false
+        switch load.need {
+        case .nothing: break
+        case .watch: isHeldUp = true
+        case .worker(let workerClass):
+            if let action = wakeWorker(of: workerClass) { return action }
+            isHeldUp = load.isShortOfThreads
         }
         // One wake-up is enough until the monitor thread has come.
-        guard watching != .closely,
-            load.isHeldUp(need) || hasBatches || (load.asleep > 0 && watching == .no)
+        guard watching != .closely, isHeldUp || hasBatches || (load.asleep > 0 && watching == .no)
         else { return Action() }
         watching = .closely
         return Action(wakesMonitor: true)

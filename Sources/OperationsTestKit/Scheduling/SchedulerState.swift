@@ -251,7 +251,7 @@ struct SchedulerState {
             Guide(.begin, taken[place].name, queue: taken[place].operation.queue.name)
         case .start(let place): Guide(.start, "", queue: offers[place].name)
         case .timer(let place): Guide(.timer, timers[place].name)
-        case .take(let place): Guide(.take, "", queue: offers[place].name)
+        case .take(let place): Guide(.claim, "", queue: offers[place].name)
         }
     }
 
@@ -273,7 +273,7 @@ struct SchedulerState {
         currentName = name
         guard isRecording else { return }
         steps.append(Step(kind: kind, name: name))
-        if kind == .start || kind == .take, let last = log.indices.last { log[last].name = name }
+        if kind == .start || kind == .claim, let last = log.indices.last { log[last].name = name }
     }
 
     /// Makes the body of the operation that is being started the current body.
