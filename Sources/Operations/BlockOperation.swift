@@ -108,7 +108,9 @@ private final class SharedWork: Sendable {
         guard let queue, let niceness = operation.ownNiceness(in: queue) else {
             return takeBlocksInside()
         }
-        OwnThread.run(niceness: niceness) { self.takeBlocksInside() }
+        (operation as any TaskStarting).runOnOwnThread(niceness: niceness) {
+            self.takeBlocksInside()
+        }
     }
 
     private func takeBlocksInside() {

@@ -234,14 +234,14 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     func runBlock() {}
 
     /// Runs the async body on the fast path, in the current task.
-    nonisolated(nonsending) func runAsyncBlock(in body: AsyncBody) async {}
+    nonisolated(nonsending) func runAsyncBlock(in body: any RunningBody) async {}
 
     /// The task in which the work goes on after `start()` has returned; nil if the work is over
     /// then. The operation keeps the object from its own initialization to its end, so a caller
     /// that has a reference to the operation need not retain the object.
     ///
     /// Computed because a stored property would add a word to every operation.
-    var taskRun: Unmanaged<TaskRun>? { nil }
+    var taskRun: Unmanaged<OperationTask>? { nil }
 
     /// Starts the task of an operation that is already executing.
     func startTask() {}

@@ -12,7 +12,7 @@
 //
 // Scheduling.md in Operations.docc describes the protocol between them. Its page Doors.md draws the
 // layers: the ground (`Collections/`, `Workers/`), the core (`Lifecycle/`, `Dependencies/`,
-// `Scheduling/`, `Async/`, `Outcome/`, `QualityOfService/`), the features, and the diagnosis. The
+// `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the diagnosis. The
 // script `Scripts/check-layers` holds the table. The module needs only Synchronization and libc,
 // and Dispatch for the main queue.
 

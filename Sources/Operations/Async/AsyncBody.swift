@@ -3,7 +3,7 @@
 ///
 /// Tasks that the body creates inherit this object through a task-local value and may outlive the
 /// operation. Such a task must neither keep the operation alive nor be taken for its body.
-final class AsyncBody: Sendable {
+final class AsyncBody: RunningBody {
     let queue: OperationQueue?
     /// The executor of the task; nil if a driver runs the task.
     let executor: PoolExecutor?

@@ -22,7 +22,9 @@ extension Operation {
             if begun.has([.needsSetup, .asynchronous])
                 || queue.instrumentation.load(ordering: .relaxed) != 0
             {
-                if begun.has(.asynchronous) { return runOnFastPathInTask(batch, in: queue) }
+                if begun.has(.asynchronous) {
+                    return (self as any TaskStarting).runInTask(of: batch, in: queue)
+                }
                 runInstrumented(begun, batch, in: queue)
             } else {
                 runBlock()
@@ -57,7 +59,7 @@ extension Operation {
         guard state.has(.needsSetup), let niceness = ownNiceness(in: queue) else {
             return runBodyHere(state, instrumentation)
         }
-        OwnThread.run(niceness: niceness) { [self] in
+        (self as any TaskStarting).runOnOwnThread(niceness: niceness) { [self] in
             ThreadContext.current.inside(self, of: queue) { runBodyHere(state, instrumentation) }
         }
     }
@@ -115,33 +117,6 @@ extension Operation {
             return conclude(end.after, batch, in: queue)
         }
         return nil
-    }
-
-    /// Runs an async body that has begun. The body runs in the worker's place if it needs no more
-    /// than any task has. Otherwise the operation is detached from the batch.
-    @inline(never)
-    private func runOnFastPathInTask(
-        _ batch: Batch, in queue: OperationQueue
-    ) -> Unmanaged<Operation>? {
-        if mayUseRunner(in: queue) {
-            guard let run = preparedRun else { return AsyncRunner.run(self, of: batch, in: queue) }
-            let isWithWorker = run._withUnsafeGuaranteedRef {
-                $0.runPrepared(self, of: batch, in: queue)
-            }
-            return isWithWorker ? endOnFastPath(batch, in: queue) : nil
-        }
-        // The body begins on this thread and may keep it for long, so the rest is for other
-        // workers.
-        let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isObserved { queue.tracing.recordStart(of: operation) }
-        operation.startTask()
-        return nil
-    }
-
-    /// Whether the operation needs nothing that has to be done for its task alone.
-    final func mayUseRunner(in queue: OperationQueue) -> Bool {
-        // The flag `needsSetup` does not matter here, because it concerns the thread.
-        taskPriority == nil && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     /// Does what the end of a fast-path operation requires if the operation has more than its

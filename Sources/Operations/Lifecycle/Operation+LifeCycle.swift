@@ -95,7 +95,7 @@ extension Operation {
         // it learns of the start.
         if let attempt { attempt.companion.willStart(self, attempt: attempt.number) }
         if started?.isStopped == false, let niceness = ownNiceness(in: queue) {
-            OwnThread.run(niceness: niceness) { [self, observer] in
+            (self as any TaskStarting).runOnOwnThread(niceness: niceness) { [self, observer] in
                 callStart(in: queue, observer)
             }
         } else {

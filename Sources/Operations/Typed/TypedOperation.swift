@@ -197,9 +197,10 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         run?.start(for: self) { [self] in await runTask() }
     }
 
-    nonisolated(nonsending) override func runAsyncBlock(in task: AsyncBody) async {
+    nonisolated(nonsending) override func runAsyncBlock(in task: any RunningBody) async {
         guard let run, case .asyncFunction(let body) = body else { return }
-        run.begin(in: task, for: self)
+        // No other class is the body of a task.
+        run.begin(in: unsafeDowncast(task, to: AsyncBody.self), for: self)
         do {
             returned = try await body()
         } catch {
@@ -239,7 +240,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override var replacesStart: Bool { false }
 
-    override final var taskRun: Unmanaged<TaskRun>? { run.map { .passUnretained($0) } }
+    override final var taskRun: Unmanaged<OperationTask>? { run.map { .passUnretained($0) } }
 }
 
 /// An operation whose work is an `async` function without a result.

@@ -1,6 +1,6 @@
 /// The context in which the current async body runs.
 enum TaskContext {
-    @TaskLocal static var body: AsyncBody?
+    @TaskLocal static var body: (any RunningBody)?
 
     static var queue: OperationQueue? { body?.queue }
 
