@@ -1,7 +1,7 @@
 /// The operations that have their permits and slots and wait for a worker. The most urgent go
 /// first; equally urgent ones go in the order in which they were granted.
-struct AdmittedOperations {
-    typealias Reference = Unmanaged<Operation>
+struct AdmittedReferences<Object: AnyObject> {
+    typealias Reference = Unmanaged<Object>
 
     /// The operations by urgency; made when first needed.
     private var lines: [TicketList<Reference>] = []

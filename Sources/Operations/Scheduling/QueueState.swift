@@ -1,5 +1,10 @@
 import Synchronization
 
+// The containers of a queue carry references to operations, and never look into them.
+typealias OperationRing = Ring<Unmanaged<Operation>>
+typealias Batch = ClaimedBatch<Unmanaged<Operation>>
+typealias AdmittedOperations = AdmittedReferences<Operation>
+
 /// The operations of a queue, and the choice of the operation to start next.
 ///
 /// The queue's lock guards this value. Its methods are events. A method returns what the caller
