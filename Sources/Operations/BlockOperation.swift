@@ -99,7 +99,7 @@ private final class SharedWork: Sendable {
             WorkerPool.shared.submit(.block({ self.help() }, operation.urgency))
         }
         takeBlocks()
-        done.waitOnWorker()
+        (operation as any Awaited).blockWorker(at: done)
     }
 
     /// Runs blocks on a worker.

@@ -247,7 +247,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     func startTask() {}
 
     /// Whether a subclass outside the library replaces ``start()``.
-    var replacesStart: Bool { StartOverride.isPresent(in: type(of: self)) }
+    var replacesStart: Bool { Self.startOverride.isPresent(in: type(of: self)) }
 
     /// Raises the urgency of the task in which the work goes on, to the raised effective quality of
     /// service.
@@ -469,17 +469,4 @@ extension Operation {
 
 extension LifecycleState {
     var priority: Operation.QueuePriority { Operation.QueuePriority(lane: lane) }
-}
-
-extension LifecycleState.Phase {
-    var description: String {
-        switch self {
-        case .created: "in no queue"
-        case .waiting, .checkingReadiness: "waiting"
-        case .queued: "ready"
-        case .starting: "starting"
-        case .executing: "executing"
-        case .finished: "finished"
-        }
-    }
 }

@@ -7,15 +7,13 @@ struct Edge {
     /// condition and one that marks an unchecked edge. While the edge is linked, the bit for
     /// unchecked edges changes only under both locks.
     fileprivate var bits: UInt
-    /// The dependency, retained; nil once the edge has been removed.
-    var dependency: Unmanaged<Operation>?
+    /// The address of the dependency, retained; nil once the edge has been removed.
+    var dependencyAddress: UnsafeMutableRawPointer?
     var next: UnsafeMutablePointer<Edge>?
     /// The pointer to this edge in the dependency's list; nil while the edge is in no list.
     var previous: UnsafeMutablePointer<UnsafeMutablePointer<Edge>?>?
 
-    init(dependent: Unmanaged<Operation>) {
-        bits = UInt(bitPattern: dependent.toOpaque())
-    }
+    init(dependent: UnsafeMutableRawPointer) { bits = UInt(bitPattern: dependent) }
 
     fileprivate static var conditionMask: UInt { 0b11 }
     fileprivate static var uncheckedBit: UInt { 0b100 }
@@ -29,10 +27,10 @@ struct Edge {
 // These are not properties of `Edge`: reading one would read the whole edge, including the fields
 // that another lock guards.
 extension UnsafeMutablePointer<Edge> {
-    var dependent: Unmanaged<Operation> {
+    var dependentAddress: UnsafeMutableRawPointer {
         @inline(__always) get {
-            let address = UnsafeRawPointer(bitPattern: pointee.bits & ~Edge.markMask)
-            return Unmanaged.fromOpaque(address.unsafelyUnwrapped)
+            let address = UnsafeMutableRawPointer(bitPattern: pointee.bits & ~Edge.markMask)
+            return address.unsafelyUnwrapped
         }
     }
 
@@ -81,14 +79,14 @@ struct Edges {
         var count = 0
     }
 
-    static func allocate(for dependent: Operation) -> Pointer {
+    static func allocate(for dependent: UnsafeMutableRawPointer) -> Pointer {
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: MemoryLayout<Edges>.stride + inlineCapacity * MemoryLayout<Edge>.stride,
             alignment: MemoryLayout<Edges>.alignment)
         let edges = memory.bindMemory(to: Edges.self, capacity: 1)
         edges.initialize(to: Edges())
         let first = inlineEdges(edges)
-        let edge = Edge(dependent: .passUnretained(dependent))
+        let edge = Edge(dependent: dependent)
         first.initialize(repeating: edge, count: inlineCapacity)
         setVacant(inlineIn: edges)
         return edges
@@ -150,20 +148,20 @@ struct Edges {
         let order = order(of: edges)
         var count = 0
         for edge in (order?.edges ?? places).reversed()
-        where edge.pointee.dependency != nil && isRemoved(edge) {
-            edge.pointee.dependency = nil
+        where edge.pointee.dependencyAddress != nil && isRemoved(edge) {
+            edge.pointee.dependencyAddress = nil
             edge.clearMarks()
             count += 1
         }
         guard count > 0 else { return 0 }
-        let vacant = places.filter { $0.pointee.dependency == nil }
-        let kept = (order?.edges ?? places).filter { $0.pointee.dependency != nil }
+        let vacant = places.filter { $0.pointee.dependencyAddress == nil }
+        let kept = (order?.edges ?? places).filter { $0.pointee.dependencyAddress != nil }
         if let order, !kept.isEmpty {
             (order.edges, order.vacant) = (kept, vacant.reversed())
             return count
         }
         takeOrder(of: edges)
-        if places.prefix(kept.count).allSatisfy({ $0.pointee.dependency != nil }) {
+        if places.prefix(kept.count).allSatisfy({ $0.pointee.dependencyAddress != nil }) {
             // The next addition takes the first vacant place, which lies behind all edges that are
             // kept.
             for (edge, next) in zip(vacant, vacant.dropFirst()) { edge.pointee.next = next }
@@ -227,7 +225,7 @@ struct Edges {
         guard let block else { fatalError("unreachable: a block was just made") }
         let place = Self.edges(of: block) + block.pointee.count
         block.pointee.count += 1
-        place.initialize(to: Edge(dependent: inlineEdges(edges).dependent))
+        place.initialize(to: Edge(dependent: inlineEdges(edges).dependentAddress))
         return place
     }
 
@@ -273,19 +271,19 @@ struct Edges {
         return places
     }
 
-    /// Returns the dependencies in the order in which they were added.
-    static func dependencies(_ edges: Pointer) -> [Operation] {
-        (order(of: edges)?.edges ?? places(edges)).compactMap {
-            $0.pointee.dependency?.takeUnretainedValue()
-        }
+    /// Returns the edges, including vacant ones, in the order in which they were added.
+    static func inOrder(_ edges: Pointer) -> [EdgePointer] {
+        order(of: edges)?.edges ?? places(edges)
     }
 
     /// Removes all edges, none of which is linked, and passes their references to `body`.
     @inline(__always)
-    static func takeDependencies(_ edges: Pointer, _ body: (Unmanaged<Operation>) -> Void) {
+    static func takeDependencies(
+        _ edges: Pointer, _ body: (UnsafeMutableRawPointer) -> Void
+    ) {
         forEach(edges) { edge in
-            if let dependency = edge.pointee.dependency {
-                edge.pointee.dependency = nil
+            if let dependency = edge.pointee.dependencyAddress {
+                edge.pointee.dependencyAddress = nil
                 edge.clearMarks()
                 body(dependency)
             }
@@ -350,14 +348,12 @@ struct Edges {
         return true
     }
 
-    /// Calls `body` with the dependent and the condition of each edge in the list.
-    static func forEachSuccessor(
-        _ edges: Pointer, _ body: (Unmanaged<Operation>, DependencyCondition) -> Void
-    ) {
+    /// Calls `body` with each edge in the list.
+    static func forEachSuccessor(_ edges: Pointer, _ body: (EdgePointer) -> Void) {
         var edge = list(of: edges).pointee
         while let current = edge {
             edge = current.pointee.next
-            body(current.dependent, current.condition)
+            body(current)
         }
     }
 }

@@ -5,7 +5,7 @@ extension Operation {
     @inline(__always)
     private func lockedEdges() -> Edges.Pointer {
         if let edges = edges.load(ordering: .relaxed) { return edges }
-        let new = Edges.allocate(for: self)
+        let new = Edges.allocate(for: opaque)
         edges.store(new, ordering: .relaxed)
         return new
     }
@@ -25,7 +25,7 @@ extension Operation {
         defer { if !isOfGraph { EdgeCount.recordEdge() } }
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
-        edge.pointee.dependency = .passRetained(dependency)
+        edge.dependency = .passRetained(dependency)
         if condition != .always { edge.condition = condition }
         recordDependencies()
         // A finished operation waits for nothing, and a finished dependency holds nothing back: the
@@ -78,7 +78,7 @@ extension Operation {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             removed = Edges.remove(from: edges) { edge in
                 guard
-                    edge.pointee.dependency?.toOpaque()
+                    edge.dependency?.toOpaque()
                         == Unmanaged.passUnretained(dependency).toOpaque(),
                     refused == nil || (refused == edge && edge.isUnchecked)
                 else { return false }
@@ -230,7 +230,7 @@ extension Operation {
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             Edges.forEach(edges) { edge in
-                guard let dependency = edge.pointee.dependency else { return }
+                guard let dependency = edge.dependency else { return }
                 pending.append((edge, dependency.takeUnretainedValue()))
             }
         }
@@ -254,7 +254,7 @@ extension Operation {
     func forgetOldDependencies(_ forgotten: inout References) {
         guard let edges = edges.load(ordering: .relaxed) else { return }
         Edges.forEach(edges) { edge in
-            edge.pointee.dependency?._withUnsafeGuaranteedRef { dependency in
+            edge.dependency?._withUnsafeGuaranteedRef { dependency in
                 dependency.forgetDependencies(&forgotten)
             }
         }
@@ -275,7 +275,7 @@ extension Operation {
         // An observer that is added from here on reads the list once the lock is free.
         guard !status.has(.observed) else { return lifecycle.unlock() }
         if let edges = edges.load(ordering: .relaxed) {
-            Edges.takeDependencies(edges) { forgotten.append($0) }
+            Edges.takeDependencies(edges) { forgotten.append(.fromOpaque($0)) }
         }
         lifecycle.unlock(removing: .hasDependencies)
     }
@@ -288,7 +288,7 @@ extension Operation {
         // uses its memory.
         if Rank(bits: rank.load(ordering: .acquiring)).isMarked { waitForSearch() }
         var references = References()
-        Edges.takeDependencies(pointer) { references.append($0) }
+        Edges.takeDependencies(pointer) { references.append(.fromOpaque($0)) }
         Edges.deallocate(pointer)
         references.release()
     }
@@ -297,6 +297,27 @@ extension Operation {
     private func waitForSearch() {
         var backoff = Backoff()
         while Rank(bits: rank.load(ordering: .acquiring)).isMarked { backoff.pause() }
+    }
+}
+
+// The operations at the ends of an edge. The edge itself holds addresses, and never looks behind
+// them.
+extension Edges.EdgePointer {
+    /// The dependency, retained; nil once the edge has been removed.
+    var dependency: Unmanaged<Operation>? {
+        @inline(__always) get { pointee.dependencyAddress.map { Unmanaged.fromOpaque($0) } }
+        @inline(__always) nonmutating set { pointee.dependencyAddress = newValue?.toOpaque() }
+    }
+
+    var dependent: Unmanaged<Operation> {
+        @inline(__always) get { Unmanaged.fromOpaque(dependentAddress) }
+    }
+}
+
+extension Edges {
+    /// Returns the dependencies in the order in which they were added.
+    static func dependencies(_ edges: Pointer) -> [Operation] {
+        inOrder(edges).compactMap { $0.dependency?.takeUnretainedValue() }
     }
 }
 

@@ -203,7 +203,7 @@ extension Operation {
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             Edges.forEach(edges) { edge in
-                guard let dependency = edge.pointee.dependency, edge.condition != .always
+                guard let dependency = edge.dependency, edge.condition != .always
                 else { return }
                 conditions[ObjectIdentifier(dependency.takeUnretainedValue())] =
                     edge.condition

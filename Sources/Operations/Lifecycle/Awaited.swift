@@ -9,6 +9,10 @@ protocol Awaited: AnyObject {
     /// promoted to the importance of the caller. A wait that can never end stops the program.
     func blockThread(at latch: Latch)
 
+    /// Blocks the calling thread, which runs a part of this object, until the latch is open. If the
+    /// thread is a worker's, another worker takes its place meanwhile.
+    func blockWorker(at latch: Latch)
+
     /// Records that the calling task waits for the end of this object, until the result is ended. A
     /// wait that can never end stops the program.
     ///

@@ -202,3 +202,17 @@ enum PriorityLanes {
     static let count = 5
     static var normal: Int { 2 }
 }
+
+extension LifecycleState.Phase {
+    /// The phase in messages.
+    var description: String {
+        switch self {
+        case .created: "in no queue"
+        case .waiting, .checkingReadiness: "waiting"
+        case .queued: "ready"
+        case .starting: "starting"
+        case .executing: "executing"
+        case .finished: "finished"
+        }
+    }
+}

@@ -357,3 +357,21 @@ extension Operation {
         }
     }
 }
+
+// MARK: Overrides of `start()`
+
+private final class WithoutStart: Operation, @unchecked Sendable {}
+private final class WithStart: Operation, @unchecked Sendable { override func start() {} }
+
+extension Operation {
+    /// Finds out whether a subclass overrides `start()`.
+    static let startOverride = StartOverride(
+        of: Operation.self, without: WithoutStart.self, with: WithStart.self)
+
+    /// Whether the operation, which is cancelled, runs code of a subclass when it is started. If
+    /// so, it needs a slot, and waits for barriers and for the resumption of its queue, like every
+    /// operation that runs.
+    final func needsSlotToLeave(_ state: LifecycleState) -> Bool {
+        !state.has(.fastPath) && replacesStart
+    }
+}

@@ -81,8 +81,8 @@ extension Operation {
             next += 1
             operation.withLock {
                 guard let edges = operation.edges.load(ordering: .relaxed) else { return }
-                Edges.forEachSuccessor(edges) { dependent, _ in
-                    guard let dependent = Self.reference(toDependent: dependent),
+                Edges.forEachSuccessor(edges) { edge in
+                    guard let dependent = Self.reference(toDependent: edge.dependent),
                         seen.insert(ObjectIdentifier(dependent)).inserted
                     else { return }
                     _ = dependent.announceCancellation()

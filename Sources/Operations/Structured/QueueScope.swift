@@ -125,9 +125,10 @@ extension Operation {
             guard operation.status.has(.hasConditions) else { continue }
             operation.withLock {
                 guard let edges = operation.edges.load(ordering: .relaxed) else { return }
-                Edges.forEachSuccessor(edges) { dependent, condition in
+                Edges.forEachSuccessor(edges) { edge in
+                    let condition = edge.condition
                     guard condition != .always,
-                        let dependent = Self.reference(toDependent: dependent)
+                        let dependent = Self.reference(toDependent: edge.dependent)
                     else { return }
                     kept.append(dependent)
                     if dependent.status.isStopped { return }

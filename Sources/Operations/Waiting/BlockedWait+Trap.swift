@@ -141,6 +141,10 @@ extension BlockedWait {
     }
 }
 
+extension Awaited {
+    func blockWorker(at latch: Latch) { latch.waitOnWorker() }
+}
+
 extension Operation: Awaited {
     func blockThread(at latch: Latch) {
         CancelRound.willBlock()

@@ -114,7 +114,7 @@ struct SearchSide {
                     if left == 0 { return false }
                     left -= 1
                     edgeCount += 1
-                    guard let dependency = edge.pointee.dependency, !edge.isUnchecked else {
+                    guard let dependency = edge.dependency, !edge.isUnchecked else {
                         return true
                     }
                     end = examine(at: OperationAddress(dependency), from: visit, other, absorbs)

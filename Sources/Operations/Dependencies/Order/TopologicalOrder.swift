@@ -179,7 +179,7 @@ enum TopologicalOrder {
         dependent.withLock(and: dependency) {
             // The edges of a finished operation may be gone, and no longer count.
             guard dependent.status.phase != .finished,
-                edge.pointee.dependency.map(OperationAddress.init) == OperationAddress(dependency)
+                edge.dependency.map(OperationAddress.init) == OperationAddress(dependency)
             else { return }
             edge.isUnchecked = false
         }
@@ -219,7 +219,7 @@ enum TopologicalOrder {
                 let operation: Operation? = last.withLock {
                     guard last.status.holdsOthersBack, let edges = last.edges else { return nil }
                     let isMissing = Edges.allDependencies(edges) { edge in
-                        edge.pointee.dependency.map(OperationAddress.init) != next
+                        edge.dependency.map(OperationAddress.init) != next
                             || (edge.isUnchecked && !isClosing)
                     }
                     // The edge retains the operation.
