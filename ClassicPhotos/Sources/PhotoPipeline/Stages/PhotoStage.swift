@@ -92,9 +92,10 @@ extension ImagingError {
     /// Whether downloading the photo again may help.
     fileprivate var isRetryable: Bool {
         switch self {
-        case .tooLarge, .formatNotAllowed, .invalidArgument, .filterFailed, .encodeFailed: false
+        case .tooLarge, .tooManyFrames, .formatNotAllowed, .invalidArgument: false
+        case .filterFailed, .encodeFailed: false
         case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true
-        case .emptyInput, .unknownFormat, .decodeFailed: true
+        case .emptyInput, .unknownFormat, .formatNotRead, .decodeFailed: true
         }
     }
 }
