@@ -31,22 +31,22 @@ public final class Bitmap: Sendable {
     public convenience init(
         size: PixelSize, pixels: [UInt8], hasAlpha: Bool = false
     ) throws(ImagingError) {
-        try self.init(size: size, samples: pixels, hasAlpha: hasAlpha)
+        try self.init(size: size, copying: pixels, hasAlpha: hasAlpha)
     }
 
     /// Creates a bitmap with 16 bits per channel; laid out as in
-    /// ``init(size:pixels:hasAlpha:)-(PixelSize,[UInt8],Bool)``.
+    /// ``init(size:pixels:hasAlpha:)``.
     ///
     /// - Throws: ``ImagingError/invalidArgument(_:)`` if the number of samples does not match
     ///   `size`.
     public convenience init(
-        size: PixelSize, pixels: [UInt16], hasAlpha: Bool = false
+        size: PixelSize, samples: [UInt16], hasAlpha: Bool = false
     ) throws(ImagingError) {
-        try self.init(size: size, samples: pixels, hasAlpha: hasAlpha)
+        try self.init(size: size, copying: samples, hasAlpha: hasAlpha)
     }
 
     private convenience init<Sample: FixedWidthInteger>(
-        size: PixelSize, samples: [Sample], hasAlpha: Bool
+        size: PixelSize, copying samples: [Sample], hasAlpha: Bool
     ) throws(ImagingError) {
         let bands = hasAlpha ? 4 : 3
         try Self.check(size, bands: bands, count: samples.count)
