@@ -1,5 +1,5 @@
-public import FoundationEssentials
-public import Imaging
+import FoundationEssentials
+import Imaging
 import Operations
 public import OperationsInsight
 

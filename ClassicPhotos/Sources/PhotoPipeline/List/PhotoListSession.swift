@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Imaging
 import Operations
 public import OperationsInsight
