@@ -38,7 +38,7 @@ struct ClassicPhotos: AsyncParsableCommand {
         StandardOutput.prepare()
         if let message = misspelledCommand() {
             Terminal.writeError("Error: \(message)\n")
-            exit(ExitCodes.usage)
+            finish(ExitCodes.usage)
         }
         await main(nil)
     }
@@ -76,3 +76,6 @@ enum ExitCodes {
         work.
         """
 }
+
+/// Ends the program. A command has a method `exit` of its own.
+private func finish(_ code: Int32) -> Never { exit(code) }

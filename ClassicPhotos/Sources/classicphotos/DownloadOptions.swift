@@ -1,5 +1,5 @@
-import ArgumentParser
-import Imaging
+public import ArgumentParser
+public import Imaging
 import PhotoPipeline
 
 /// Options that permit additional downloads.

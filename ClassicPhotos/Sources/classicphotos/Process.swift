@@ -87,7 +87,7 @@ struct Process: AsyncParsableCommand {
     func run() async throws {
         let folder = RawArguments.bytes(of: out)
         let (failures, isInterrupted) = try await stopping {
-            let recipe = try recipeOptions.recipe()
+            let recipe = try recipeOptions.makeRecipe()
             // Check the folder first: if it is unusable, nothing should be downloaded.
             try OutputFolder.check(folder)
             return try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
@@ -293,7 +293,7 @@ struct RecipeOptions: ParsableArguments {
     }
 
     /// The options, after the values of a recipe file.
-    func recipe() throws -> PhotoRecipe {
+    func makeRecipe() throws -> PhotoRecipe {
         let file = try recipe.map { try RecipeFile(path: $0) } ?? RecipeFile()
         try Self.check(size: file.size, quality: file.quality, format: file.format) {
             Stop("The recipe \(recipe ?? "") is not valid: \($0)")
