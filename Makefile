@@ -14,10 +14,9 @@ ARGS ?=
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
-# The libraries' builds. A plain `swift build` or `swift test` leaves out what needs another package:
-# telemetry and the documentation. Each set of options has a folder of its own, so that no build
-# replaces another one.
-COMPLETE = --enable-all-traits --scratch-path .build-complete
+# The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry, which needs
+# other packages. Each set of options has a folder of its own, so that no build replaces another one.
+COMPLETE = --traits Telemetry --scratch-path .build-complete
 OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
@@ -56,9 +55,11 @@ check unit-tests app-tests release-tests thread-sanitizer: \
 	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
 lint:
-	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests \
+	swift format lint --strict --parallel --recursive Package.swift Documentation/Package.swift \
+		Snippets Sources Tests \
 		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
 	Scripts/check-comments
+	Scripts/check-layers
 	Scripts/file-circles Sources/Operations
 	Scripts/file-circles Sources/OperationsInsight
 
@@ -80,7 +81,10 @@ app-tests: install-test
 LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry
 
 docs: install-run
-	swift package $(COMPLETE) generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
+	mkdir -p Documentation/Snippets
+	ln -sf "$(CURDIR)"/Snippets/*.swift Documentation/Snippets
+	swift package --package-path Documentation generate-documentation $(LIBRARIES:%=--target %) \
+		--warnings-as-errors
 	swift package $(APP) generate-documentation --target PhotoPipeline --warnings-as-errors
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package.
@@ -122,4 +126,4 @@ install-test:
 	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc
 
 clean:
-	rm -rf .build .build-* ClassicPhotos/.build
+	rm -rf .build .build-* */.build Documentation/Snippets

@@ -11,9 +11,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// A dependency with one of these conditions is fetched and built only if the trait is enabled.
+// A dependency with this condition is fetched and built only if the trait is enabled.
 let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
-let withDocumentation = TargetDependencyCondition.when(traits: ["Documentation"])
 
 let package = Package(
     name: "swift-operations",
@@ -30,16 +29,12 @@ let package = Package(
     traits: [
         .trait(
             name: "Telemetry",
-            description: "Enables OperationsTelemetry, and fetches what it needs."),
-        .trait(
-            name: "Documentation",
-            description: "Fetches the plugin that builds the documentation."),
+            description: "Enables OperationsTelemetry, and fetches what it needs.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
@@ -67,11 +62,6 @@ let package = Package(
             name: "OperationsTests",
             dependencies: [
                 "Operations", "OperationsTestKit", "OperationsTestSupport",
-                // The plugin is no target's dependency, but only such a dependency can have a
-                // condition.
-                .product(
-                    name: "Swift-DocC", package: "swift-docc-plugin",
-                    condition: withDocumentation),
             ],
             exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(

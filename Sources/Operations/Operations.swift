@@ -14,3 +14,8 @@
 // threads, `Graph/` the algorithms that look at more than one edge. Operations.docc/Scheduling.md
 // describes the protocol between them. The module needs only Synchronization and libc, and Dispatch
 // for the main queue.
+
+/// Stops the program because of a mistake in its code.
+package func misuse(_ sentence: String) -> Never {
+    fatalError("Operations: \(sentence).")
+}

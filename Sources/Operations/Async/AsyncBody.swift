@@ -25,7 +25,7 @@ final class AsyncBody: Sendable {
 
     /// Records the current task as the task that runs this body.
     func begin() {
-        let task = TaskContext.currentTask
+        let task = ThreadContext.currentTask
         running.withLock { $0.task = task }
     }
 
@@ -74,7 +74,7 @@ final class AsyncBody: Sendable {
 
     /// The operation, if the current task is the task that runs it.
     var operation: Operation? {
-        guard let task = TaskContext.currentTask else { return nil }
+        guard let task = ThreadContext.currentTask else { return nil }
         return running.withLock { $0.task == task ? $0.operation : nil }
     }
 }

@@ -138,19 +138,15 @@ final class TaskRun: Sendable {
         if case .running(let body, _) = state.withLock({ $0 }) { body.cancel(operation) }
     }
 
-    /// Raises the urgency of the operation while it is executing.
-    func raise(_ operation: Operation, to urgency: Urgency) {
-        if case .running(let body, _) = state.withLock({ $0 }) {
-            body.raise(operation, to: urgency)
-        }
-    }
-
-    @available(macOS 26, *)
-    func escalate(to priority: TaskPriority) {
-        guard !isDriven.load(ordering: .relaxed) else { return }
-        if case .running(_, let task?) = state.withLock({ $0 }) {
-            task.escalatePriority(to: priority)
-        }
+    /// Raises the urgency and the priority of the task to those of the operation, which has been
+    /// promoted while it executes.
+    func promote(_ operation: Operation) {
+        guard case .running(let body, let task) = state.withLock({ $0 }) else { return }
+        body.raise(operation, to: operation.urgency)
+        guard #available(macOS 26, *), let task, let priority = operation.taskPriority,
+            !isDriven.load(ordering: .relaxed)
+        else { return }
+        task.escalatePriority(to: priority)
     }
 
     func end() {
@@ -163,4 +159,15 @@ final class TaskRun: Sendable {
 
     /// Ends the prepared task of an operation that will not be started.
     func abandon() { prepared?.run(nil) }
+}
+
+extension Operation {
+    /// The operation's task run, if a task was created together with the operation.
+    final var preparedRun: Unmanaged<TaskRun>? {
+        guard let taskRun, taskRun._withUnsafeGuaranteedRef({ $0.isPrepared }) else { return nil }
+        return taskRun
+    }
+
+    /// Whether the work is over when `start()` returns to the thread that called it.
+    final var runsOnItsThread: Bool { taskRun == nil }
 }

@@ -22,7 +22,7 @@ extension Operation {
         to dependency: Operation, on condition: DependencyCondition = .always,
         isOfGraph: Bool = false
     ) -> Edges.EdgePointer? {
-        defer { if !isOfGraph { GraphCheck.recordEdge() } }
+        defer { if !isOfGraph { EdgeCount.recordEdge() } }
         lock(and: dependency)
         let edge = Edges.add(to: lockedEdges())
         edge.pointee.dependency = .passRetained(dependency)
@@ -45,7 +45,7 @@ extension Operation {
             return nil
         }
         Edges.link(edge, into: dependency.lockedEdges())
-        let isChecked = TopologicalOrder.agree(dependency, before: self)
+        let isChecked = Rank.agree(dependency, before: self)
         if !isChecked { edge.isUnchecked = true }
         if condition != .always {
             dependency.lifecycle.insert(.hasConditions)
@@ -95,6 +95,15 @@ extension Operation {
         notifyObservers()
         // A refused edge is part of no standing cycle.
         if removed > 0, refused == nil { recheckStandingCycles() }
+    }
+
+    /// Records the present list of dependencies. The lock is held.
+    private func recordDependencies() {
+        guard status.has(.observed) else { return }
+        recorder.record(
+            .dependencies(
+                Self.withoutRepetition(edges.load(ordering: .relaxed).map(Edges.dependencies) ?? [])
+            ))
     }
 
     /// The dependencies in the order in which they were added, without duplicates.
@@ -211,7 +220,7 @@ extension Operation {
     private func deferNotification(_ deferred: inout DeferredNotifications?) {
         let list = deferred ?? DeferredNotifications()
         deferred = list
-        list.observations.append(existingObservations)
+        list.recorders.append(recorder)
     }
 
     /// Removes this operation, which has finished early or is being deinitialised, from the lists
@@ -288,6 +297,17 @@ extension Operation {
     private func waitForSearch() {
         var backoff = Backoff()
         while Rank(bits: rank.load(ordering: .acquiring)).isMarked { backoff.pause() }
+    }
+}
+
+/// Notifications and cancellations that have to wait until a lock is released.
+final class DeferredNotifications {
+    var recorders: [any OperationRecorder] = []
+    var rejections: [UnmetCondition] = []
+
+    func send() {
+        for recorder in recorders { recorder.notifyObservers() }
+        for rejection in rejections { rejection.cancelDependent() }
     }
 }
 

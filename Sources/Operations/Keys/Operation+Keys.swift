@@ -1,6 +1,9 @@
 // The effects of an operation's keys when it is added, and when it has finished.
 
 extension OperationQueue {
+    /// The operations and limits that the queue finds by keys; made when first needed.
+    final var keys: QueueKeys { attachment { QueueKeys() } }
+
     /// Returns the unfinished operation to use in place of `operation`, if that has a key to join
     /// by.
     ///
@@ -57,7 +60,7 @@ extension QueueKeys {
     func costs(of plan: OperationOptions) -> [PermitRequest.Cost] {
         plan.limits.map { limit in
             let budget = enter(limit.key, in: table(of: limit), limit: limit.count)
-            return PermitRequest.Cost(budget: budget, units: 1)
+            return PermitRequest.Cost(budget: budget, permits: 1)
         }
     }
 }

@@ -33,10 +33,57 @@ extension Operation {
         return endOnFastPath(batch, in: queue)
     }
 
+    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
+    /// and the setup that the operation needs.
+    ///
+    /// - Parameter state: the state, which says that the operation executes.
+    @inline(never)
+    private func runInstrumented(
+        _ state: LifecycleState, _ batch: Batch, in queue: OperationQueue
+    ) {
+        let instrumentation = Instrumentation(
+            rawValue: queue.instrumentation.load(ordering: .relaxed))
+        guard instrumentation.kinds != 0 else { return runBody(state, instrumentation, in: queue) }
+        queue.tracing.record(self, state, batch, instrumentation) {
+            runBody(state, instrumentation, in: queue)
+        }
+    }
+
+    /// Runs the body, on a thread made for the operation if the operation needs one.
+    @inline(__always)
+    private func runBody(
+        _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
+    ) {
+        guard state.has(.needsSetup), let niceness = ownNiceness(in: queue) else {
+            return runBodyHere(state, instrumentation)
+        }
+        OwnThread.run(niceness: niceness) { [self] in
+            ThreadContext.current.inside(self, of: queue) { runBodyHere(state, instrumentation) }
+        }
+    }
+
+    @inline(__always)
+    private func runBodyHere(_ state: LifecycleState, _ instrumentation: Instrumentation) {
+        if let observer = instrumentation.kinds == 0 ? nil : operationObserver {
+            observer.perform { runWork(state, instrumentation) }
+        } else {
+            runWork(state, instrumentation)
+        }
+    }
+
+    @inline(__always)
+    private func runWork(_ state: LifecycleState, _ instrumentation: Instrumentation) {
+        if state.has(.needsSetup) || instrumentation.contains(.progress) {
+            runMain()
+        } else {
+            runBlock()
+        }
+    }
+
     /// Records that a cancelled operation ends without its body, and releases the body. The worker
     /// that claimed the operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
-        if queue.isObserved { queue.recordDropped(self) }
+        if queue.isObserved { queue.tracing.recordDropped(self) }
         releaseBody()
     }
 
@@ -77,14 +124,16 @@ extension Operation {
         _ batch: Batch, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
         if mayUseRunner(in: queue) {
-            guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
-            return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
+            guard let run = preparedRun else { return AsyncRunner.run(self, of: batch, in: queue) }
+            let isWithWorker = run._withUnsafeGuaranteedRef {
+                $0.runPrepared(self, of: batch, in: queue)
+            }
+            return isWithWorker ? endOnFastPath(batch, in: queue) : nil
         }
-        _ = ThreadContext.current.prepare(for: self, in: queue)
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isObserved { queue.recordStart(of: operation) }
+        if queue.isObserved { queue.tracing.recordStart(of: operation) }
         operation.startTask()
         return nil
     }
@@ -146,10 +195,9 @@ extension OperationQueue {
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
-            // Nothing may follow that is less urgent than what the pool counts the worker as
-            // running.
-            if state.has(.needsSetup) || batch.urgency > .usual,
-                state.quality.urgency < batch.urgency
+            // The niceness of the thread is right for one urgency only.
+            if state.has(.needsSetup) || batch.urgency != .usual,
+                state.quality.urgency != batch.urgency
             {
                 return false
             }

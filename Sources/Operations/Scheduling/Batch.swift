@@ -23,7 +23,7 @@ final class Batch: @unchecked Sendable {
     /// The number of operations at the beginning that have left the queue, or the batch, already.
     /// Changed under the queue's lock while the batch is registered there.
     private let departedCount = Atomic<Int>(0)
-    /// The lowest urgency that the batch may hold. The pool counts the worker as running something
+    /// The urgency of all operations of the batch. The pool counts the worker as running something
     /// of this urgency.
     private(set) var urgency = Urgency.usual
     /// Whether the rest was reclaimed, or an operation was detached, in a way that makes the
@@ -31,11 +31,6 @@ final class Batch: @unchecked Sendable {
     var hasMisleadingTime = false
     /// Whether bodies in the batch were suspended. Guarded by the queue's lock.
     var hasSuspended = false
-    /// The thread that runs the batch. Guarded by the queue's lock.
-    var thread: ThreadID?
-    /// Whether another thread changed the niceness of the batch's thread. Guarded by the queue's
-    /// lock.
-    var wasReniced = false
     /// The time at which the last operation's body ended, if that was recorded and nothing slow
     /// came after it; otherwise 0. Only the owner uses it.
     var lastEnd: UInt64 = 0

@@ -11,8 +11,8 @@ struct OperationRing: ~Copyable {
     static let nowhere = -1
     /// The lane of cancelled operations, which need no slot. The lanes before it are those of the
     /// priorities.
-    static let cancelledLane = Operation.QueuePriority.count
-    private static let laneCount = Operation.QueuePriority.count + 1
+    static let cancelledLane = PriorityLanes.count
+    private static let laneCount = PriorityLanes.count + 1
 
     /// All unfinished operations have their places in `head..<tail`.
     private(set) var head = 0

@@ -30,7 +30,7 @@ struct QueueState: ~Copyable {
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
     /// The lowest lane from which a batch may hold operations that have not begun.
-    var lowestBatchedLane = Operation.QueuePriority.count
+    var lowestBatchedLane = PriorityLanes.count
     /// The typical duration of an operation of this queue, learned from the last batches.
     var typicalNanoseconds = Self.unknownNanoseconds
     /// Whether bodies of the last batch were suspended. Each suspended body takes a slot.
@@ -45,8 +45,8 @@ struct QueueState: ~Copyable {
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
-    /// The observers of changes; set when the queue is first observed.
-    var observations: Observations<OperationQueue>?
+    /// The recorder of changes; set when the queue is first observed.
+    var recorder: (any QueueRecorder)?
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
     /// set there are no batches, so that each change is reported when it happens.
     var notifiesEach = false
@@ -255,7 +255,7 @@ struct QueueState: ~Copyable {
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
         let wasReady = removeReady(place, state: operation.status)
-        _ = operation.exchange { $0.priorityChanged(to: priority, inQueue: true) }
+        _ = operation.exchange { $0.priorityChanged(toLane: priority.lane, inQueue: true) }
         rescheduled.move(place, number: ring.tail)
         if wasReady {
             insertReady(operation)
@@ -319,7 +319,7 @@ struct QueueState: ~Copyable {
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of the pending items may be a reference to this queue. Another worker takes that one.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (departure, claim(next, atLeast: urgency, cores: cores))
+        return (departure, claim(next, offered: urgency, cores: cores))
     }
 
     private mutating func unregister(_ batch: Batch) {
@@ -328,7 +328,7 @@ struct QueueState: ~Copyable {
             batches.swapAt(index, batches.count - 1)
             batches.removeLast()
         }
-        if batches.isEmpty { lowestBatchedLane = Operation.QueuePriority.count }
+        if batches.isEmpty { lowestBatchedLane = PriorityLanes.count }
     }
 
     @inline(__always)
@@ -415,13 +415,13 @@ struct QueueState: ~Copyable {
         switch change {
         case .suspended(let isSuspended):
             self.isSuspended = isSuspended
-            observations?.record(QueueProperties.isSuspended, isSuspended)
+            recorder?.record(.isSuspended(isSuspended))
         case .width(let width):
             self.width = width
             if order.isStrict { returnAllRests() }
-            observations?.record(QueueProperties.width, width)
+            recorder?.record(.width(width))
         }
-        hasChanges = observations != nil
+        hasChanges = recorder != nil
         recallBatches()
     }
 

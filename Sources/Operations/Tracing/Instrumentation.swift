@@ -14,11 +14,6 @@ struct Instrumentation: OptionSet, Sendable {
     /// An observer receives the queue's events.
     static var observed: Instrumentation { Instrumentation(rawValue: ~1) }
 
-    /// An observer of the given kind receives the queue's events.
-    static func observed(by kind: QueueObserverKind) -> Instrumentation {
-        Instrumentation(rawValue: 2 << kind.rawValue)
-    }
-
     /// The kinds of observers, as bits numbered by the raw values of the kinds.
     var kinds: UInt8 { rawValue >> 1 }
 }

@@ -13,7 +13,7 @@ package enum QueueRegistry {
 
     /// Registers the report at process exit; evaluated when the first queue is made.
     private static let exitReport: Void = {
-        atProcessExit { OperationsDiagnostics.reportAtExit() }
+        atProcessExit { (OperationsDiagnostics.self as any ExitReporting.Type).reportAtExit() }
     }()
 
     static func insert(_ queue: OperationQueue) {
@@ -107,4 +107,10 @@ package enum QueueRegistry {
             queue.snapshot { $0.isEmpty ? nil : Retained(queue: reference.retain()) }
         }
     }
+}
+
+/// The report at process exit about queues that hold operations. It lies above the core, in
+/// `Explaining/`.
+protocol ExitReporting {
+    static func reportAtExit()
 }

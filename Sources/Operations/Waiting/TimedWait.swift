@@ -36,7 +36,7 @@ final class TimedWait: Sendable {
         leave: (TicketList<Waiter>.Ticket) -> Void
     ) async -> Bool {
         let wait = TimedWait()
-        guard let ticket = enter(.timed(wait)) else { return true }
+        guard let ticket = enter(.handler { wait.end(inTime: true) }) else { return true }
         let timer = time.schedule(after: limit) { wait.end(inTime: false) }
         let isInTime = await wait.isInTime()
         timer.cancel()

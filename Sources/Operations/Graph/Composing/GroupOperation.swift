@@ -48,7 +48,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         name = graph.name
         for member in members {
             member.withExtras { $0.group = self }
-            if member is GroupOperation { GraphCheck.recordNestedGroups() }
+            if member is GroupOperation { EdgeCount.recordNestedGroups() }
         }
     }
 

@@ -53,7 +53,7 @@ extension OperationQueue {
     private func add(
         _ graph: OperationGraph, checkedEdges: Int?, begin: () -> Void
     ) throws(OperationGraphError) {
-        let edgesSoFar = GraphCheck.edgesSoFar
+        let edgesSoFar = EdgeCount.edgesSoFar
         if edgesSoFar == nil || checkedEdges != edgesSoFar { try graph.validate() }
         let operations = graph.operations
         do {

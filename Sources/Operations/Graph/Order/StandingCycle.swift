@@ -5,7 +5,7 @@ import Synchronization
 /// Only reports depend on this object: the edge that closed the cycle may close another cycle too,
 /// which has not been reported. The thread that breaks the cycle looks for such a cycle. Each
 /// member keeps the cycle in its extras, so the cycle costs other operations nothing.
-final class StandingCycle: Sendable {
+final class StandingCycle: CycleWatcher {
     private struct Member {
         weak let operation: Operation?
     }
@@ -31,7 +31,9 @@ final class StandingCycle: Sendable {
     /// close a standing cycle.
     private func enter(_ cycle: [Operation]) -> Bool {
         let isNew = cycle[0].withExtras { extras in
-            if extras.standingCycles.contains(where: { $0.isClosed(between: cycle[0], cycle[1]) }) {
+            if extras.standingCycles.contains(where: { other in
+                (other as? StandingCycle)?.isClosed(between: cycle[0], cycle[1]) == true
+            }) {
                 return false
             }
             extras.standingCycles.append(self)
@@ -73,13 +75,5 @@ final class StandingCycle: Sendable {
             dependent.status.holdsOthersBack
                 && dependent.listedDependencies.contains { $0 === dependency }
         }
-    }
-}
-
-extension Operation {
-    /// Checks again the cycles that the operation was a member of.
-    func recheckStandingCycles() {
-        guard existingExtras != nil else { return }
-        for cycle in withExtras({ $0.standingCycles }) { cycle.recheck() }
     }
 }

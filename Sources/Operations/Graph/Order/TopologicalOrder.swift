@@ -2,9 +2,8 @@ import Synchronization
 
 /// Finds a cycle when the edge that closes it is added.
 ///
-/// Every operation has a rank, at first the order in which the operations were made, and no
-/// dependency ranks above its dependents. An edge that agrees with the ranks costs two loads. An
-/// edge that does not agree is *unchecked* until a search has moved operations so that the edge
+/// Every operation has a ``Rank``, and no dependency ranks above its dependents. An edge that does
+/// not agree with the ranks is *unchecked* until a search has moved operations so that the edge
 /// agrees: either some of the operations that depend on the dependent move above the dependency, or
 /// some of the operations that the dependency depends on move below the dependent. The search walks
 /// both ways in turn and moves the smaller part, or finds the way back, which is the cycle.
@@ -14,49 +13,9 @@ import Synchronization
 /// ordering" (2006). TopologicalOrder.md, "Marks", says why several searches may run at the same
 /// time.
 enum TopologicalOrder {
-    private static let lastRank = Atomic<Int>(0)
     /// The lock that a search takes once it has met another search.
     private static let contention = SpinLock()
     private static let firstBudget = 8
-
-    static func nextRank() -> Int {
-        lastRank.wrappingAdd(Rank(label: Rank.gap).bits, ordering: .relaxed).newValue
-    }
-
-    /// Returns whether an edge between the two operations needs no search, because their ranks
-    /// agree with the edge or can be made to agree at once. The locks of both operations are held,
-    /// and stay held until the edge is linked.
-    @inline(__always)
-    static func agree(_ dependency: Operation, before dependent: Operation) -> Bool {
-        let low = Rank(bits: dependency.rank.load(ordering: .acquiring))
-        let high = Rank(bits: dependent.rank.load(ordering: .acquiring))
-        if low.isMarked || high.isMarked { return false }
-        return low.bits < high.bits || moveAlone(dependency, low, before: dependent, high)
-    }
-
-    /// Moves the dependent above the dependency if nothing depends on the dependent yet, or else
-    /// the dependency below the dependent if the dependency depends on nothing. No search needs the
-    /// moved operation where it was.
-    @inline(never)
-    private static func moveAlone(
-        _ dependency: Operation, _ low: Rank, before dependent: Operation, _ high: Rank
-    ) -> Bool {
-        if dependent.edges.load(ordering: .relaxed).map(Edges.hasSuccessors) != true,
-            low.label <= Rank.highestLabel
-        {
-            return dependent.rank.compareExchange(
-                expected: high.bits, desired: Rank(label: low.label + Rank.step).bits,
-                ordering: .sequentiallyConsistent
-            ).exchanged
-        }
-        guard !dependency.status.has(.hasDependencies), high.label >= -Rank.highestLabel else {
-            return false
-        }
-        return dependency.rank.compareExchange(
-            expected: low.bits, desired: Rank(label: high.label - Rank.step).bits,
-            ordering: .sequentiallyConsistent
-        ).exchanged
-    }
 
     // MARK: Searching
 
@@ -272,5 +231,11 @@ enum TopologicalOrder {
             }
             return (retained, true)
         }
+    }
+}
+
+extension Operation: GraphOrdering {
+    func findPlace(of edge: Edges.EdgePointer, from dependency: Operation) {
+        TopologicalOrder.check(edge, from: dependency, to: self)
     }
 }

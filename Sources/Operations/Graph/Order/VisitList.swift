@@ -61,3 +61,18 @@ struct VisitList {
 
     mutating func removeLast() { count -= 1 }
 }
+
+extension Rank {
+    init(markedBy visit: Visit.Pointer) { self.init(bits: Int(bitPattern: visit) | 1) }
+
+    /// The visit that marks the operation.
+    ///
+    /// The pointer must not be dereferenced unless the visit is known to belong to this search:
+    /// another thread's visit may be gone.
+    var visit: Visit.Pointer {
+        guard let visit = Visit.Pointer(bitPattern: bits & ~1) else {
+            fatalError("unreachable: no visit lies at the address 0")
+        }
+        return visit
+    }
+}

@@ -1,6 +1,6 @@
 import Operations
 
-extension OperationGraphPicture {
+extension OperationGraphSnapshot {
     private static let criticalColour = "#c0392b"
 
     /// The nodes of each queue, followed by the nodes that are in no queue.
@@ -21,7 +21,7 @@ extension OperationGraphPicture {
 
     // MARK: DOT
 
-    /// The picture in the DOT language of Graphviz: `dot -Tsvg`.
+    /// The graph in the DOT language of Graphviz: `dot -Tsvg`.
     ///
     /// Colours and words show the states. A dashed arrow is a wait in an operation's code. Thick
     /// red lines mark the ``criticalPath``.
@@ -87,7 +87,7 @@ extension OperationGraphPicture {
 
     // MARK: Mermaid
 
-    /// The picture in the Mermaid language, which many web pages draw.
+    /// The graph in the Mermaid language, which many web pages draw.
     ///
     /// As in ``dot``, colours and words show the states. Dotted arrows are waits in an operation's
     /// code, and thick arrows mark the ``criticalPath``.
@@ -161,7 +161,7 @@ extension Unicode.Scalar {
     }
 }
 
-extension OperationGraphPicture.EdgeKind {
+extension OperationGraphSnapshot.EdgeKind {
     /// The text at the arrow.
     fileprivate var label: String? {
         switch self {

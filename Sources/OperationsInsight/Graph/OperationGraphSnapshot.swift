@@ -1,16 +1,16 @@
 public import Operations
 
-/// A picture of a queue's operations and what they wait for; made by
+/// A snapshot of a queue's operations and of those that they wait for; made by
 /// ``Operations/OperationQueue/graph``.
 ///
 /// ```swift
 /// print(queue.graph.mermaid)
 /// ```
 ///
-/// The picture shows the unfinished operations of the queue and everything they wait for, in any
-/// queue: at most 10,000 operations. Each part was true when it was read, but not all parts at one
-/// instant.
-public struct OperationGraphPicture: Sendable {
+/// The snapshot contains the unfinished operations of the queue and everything they wait for, in
+/// any queue: at most 10,000 operations. Each part was true when it was read, but not all parts at
+/// one instant.
+public struct OperationGraphSnapshot: Sendable {
     /// What an operation is doing.
     public enum State: Sendable, Equatable {
         /// The operation is in no queue and has not been started.
@@ -42,12 +42,12 @@ public struct OperationGraphPicture: Sendable {
         public let label: String
         /// What the operation is doing.
         public let state: State
-        /// The number of the operation's queue in ``OperationGraphPicture/queues``; nil if it is in
-        /// no queue.
+        /// The number of the operation's queue in ``OperationGraphSnapshot/queues``; nil if it is
+        /// in no queue.
         public let queue: Int?
         /// Whether the operation is a barrier block.
         public let isBarrier: Bool
-        /// Whether the node is part of ``OperationGraphPicture/criticalPath``.
+        /// Whether the node is part of ``OperationGraphSnapshot/criticalPath``.
         public internal(set) var isCritical = false
     }
 
@@ -59,12 +59,12 @@ public struct OperationGraphPicture: Sendable {
         public let to: Int
         /// Why the node waits.
         public let kind: EdgeKind
-        /// Whether the arrow is part of ``OperationGraphPicture/criticalPath``.
+        /// Whether the arrow is part of ``OperationGraphSnapshot/criticalPath``.
         public internal(set) var isCritical = false
     }
 
     /// The labels of the queues, as in messages; the first is that of the queue of which the
-    /// picture was made.
+    /// snapshot was made.
     public let queues: [String]
     /// The operations: first those of the queue, in their order.
     public private(set) var nodes: [Node]
@@ -79,7 +79,7 @@ public struct OperationGraphPicture: Sendable {
     /// How many operations were left out. Further operations may lie behind these.
     public let omittedCount: Int
 
-    /// - Parameter limit: the largest number of operations in the picture.
+    /// - Parameter limit: the largest number of operations in the snapshot.
     init(of queue: OperationQueue, limit: Int = GraphCollector.limit) {
         let collector = GraphCollector(of: queue, limit: limit)
         var queues = [queue]
@@ -152,14 +152,14 @@ public struct OperationGraphPicture: Sendable {
 }
 
 extension OperationQueue {
-    /// A picture of the queue's unfinished operations and what they wait for.
+    /// A snapshot of the queue's unfinished operations and of those that they wait for.
     ///
     /// - Complexity: O(n log n) for n operations and their dependencies.
-    public final var graph: OperationGraphPicture { OperationGraphPicture(of: self) }
+    public final var graph: OperationGraphSnapshot { OperationGraphSnapshot(of: self) }
 }
 
 extension GraphCollector.Found {
-    fileprivate var shownState: OperationGraphPicture.State {
+    fileprivate var shownState: OperationGraphSnapshot.State {
         if isCancelled { return .cancelled }
         return switch phase {
         case .created: operation.isExecuting ? .executing(atMost: nil) : .notStarted
@@ -171,8 +171,8 @@ extension GraphCollector.Found {
     }
 }
 
-extension OperationGraphPicture.State {
-    /// The state as text in a picture.
+extension OperationGraphSnapshot.State {
+    /// The state as text in a drawing.
     var text: String {
         switch self {
         case .notStarted: "in no queue"

@@ -5,7 +5,7 @@ import Testing
 @testable import OperationsInsight
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct GraphPictureTests {
+struct GraphSnapshotTests {
     private func named(_ name: String, after others: Operation...) -> Operation {
         let operation = BlockOperation {}
         operation.name = name
@@ -13,13 +13,13 @@ struct GraphPictureTests {
         return operation
     }
 
-    @Test func emptyQueueHasEmptyPicture() {
-        let picture = OperationQueue().graph
-        #expect(picture.nodes.isEmpty && picture.edges.isEmpty && picture.criticalPath.isEmpty)
-        #expect(picture.dot.hasPrefix("digraph") && picture.mermaid.hasPrefix("flowchart"))
+    @Test func emptyQueueHasEmptySnapshot() {
+        let snapshot = OperationQueue().graph
+        #expect(snapshot.nodes.isEmpty && snapshot.edges.isEmpty && snapshot.criticalPath.isEmpty)
+        #expect(snapshot.dot.hasPrefix("digraph") && snapshot.mermaid.hasPrefix("flowchart"))
     }
 
-    @Test func pictureIncludesDependenciesInOtherQueues() async {
+    @Test func snapshotIncludesDependenciesInOtherQueues() async {
         let (queue, other) = (suspendedQueue(), suspendedQueue())
         queue.name = "Pictures"
         other.name = "Network"
@@ -31,28 +31,28 @@ struct GraphPictureTests {
         let aside = named("aside")
         await other.addOperations([load, host, named("unrelated")], waitUntilFinished: false)
         await queue.addOperations([decode, show, aside], waitUntilFinished: false)
-        let picture = queue.graph
-        let labels = picture.nodes.map(\.label)
+        let snapshot = queue.graph
+        let labels = snapshot.nodes.map(\.label)
         #expect(Set(labels) == ["host", "load", "free", "decode", "show", "aside"])
         #expect(Array(labels.prefix(3)) == ["decode", "show", "aside"])
-        #expect(picture.queues == ["queue 'Pictures'", "queue 'Network'"])
-        #expect(picture.omittedCount == 0)
-        func node(_ name: String) -> OperationGraphPicture.Node? {
-            picture.nodes.first { $0.label == name }
+        #expect(snapshot.queues == ["queue 'Pictures'", "queue 'Network'"])
+        #expect(snapshot.omittedCount == 0)
+        func node(_ name: String) -> OperationGraphSnapshot.Node? {
+            snapshot.nodes.first { $0.label == name }
         }
         #expect(node("load")?.queue == 1 && node("free")?.queue == nil)
         #expect(node("load")?.state == .waiting && node("aside")?.state == .ready)
         #expect(node("free")?.state == .notStarted)
         let edges = Set(
-            picture.edges.map {
-                "\(picture.nodes[$0.from].label) \(picture.nodes[$0.to].label)"
+            snapshot.edges.map {
+                "\(snapshot.nodes[$0.from].label) \(snapshot.nodes[$0.to].label)"
             })
         #expect(edges == ["host load", "load decode", "decode show", "free show"])
         #expect(
-            picture.criticalPath.map { picture.nodes[$0].label }
+            snapshot.criticalPath.map { snapshot.nodes[$0].label }
                 == ["host", "load", "decode", "show"])
-        #expect(picture.nodes.filter(\.isCritical).count == 4)
-        #expect(picture.edges.filter(\.isCritical).count == 3)
+        #expect(snapshot.nodes.filter(\.isCritical).count == 4)
+        #expect(snapshot.edges.filter(\.isCritical).count == 3)
         free.cancel()
         free.start()
         other.isSuspended = false
@@ -68,10 +68,10 @@ struct GraphPictureTests {
         let after = named("after", after: before, cancelled)
         queue.addOperation(after)
         before.start()
-        let picture = queue.graph
-        #expect(picture.nodes.map(\.label) == ["after", "before", "cancelled"])
-        #expect(picture.nodes.map(\.state) == [.waiting, .finished, .cancelled])
-        #expect(picture.criticalPath.map { picture.nodes[$0].label } == ["cancelled", "after"])
+        let snapshot = queue.graph
+        #expect(snapshot.nodes.map(\.label) == ["after", "before", "cancelled"])
+        #expect(snapshot.nodes.map(\.state) == [.waiting, .finished, .cancelled])
+        #expect(snapshot.criticalPath.map { snapshot.nodes[$0].label } == ["cancelled", "after"])
         queue.cancelAllOperations()
         await queue.drain()
     }
@@ -88,33 +88,33 @@ struct GraphPictureTests {
         whole.name = "whole"
         queue.addOperation(whole)
         #expect(await comesTrue { !BlockedWait.targets(in: whole).isEmpty })
-        let picture = queue.graph
-        #expect(picture.nodes.map(\.label) == ["whole", "part"])
-        guard case .executing(let time) = picture.nodes[0].state else {
+        let snapshot = queue.graph
+        #expect(snapshot.nodes.map(\.label) == ["whole", "part"])
+        guard case .executing(let time) = snapshot.nodes[0].state else {
             Issue.record("the operation is executing")
             return
         }
         #expect(time != nil)
-        #expect(picture.edges.map(\.kind) == [.wait])
-        #expect(picture.mermaid.contains("n1 == \"waits inside\" ==> n0"))
-        #expect(picture.dot.contains("style=dashed"))
+        #expect(snapshot.edges.map(\.kind) == [.wait])
+        #expect(snapshot.mermaid.contains("n1 == \"waits inside\" ==> n0"))
+        #expect(snapshot.dot.contains("style=dashed"))
         inner.isSuspended = false
         await queue.drain()
     }
 
     @Test func longestChainTerminatesInCycles() {
-        func edge(_ from: Int, _ to: Int) -> OperationGraphPicture.Edge {
-            OperationGraphPicture.Edge(from: from, to: to, kind: .dependency(.always))
+        func edge(_ from: Int, _ to: Int) -> OperationGraphSnapshot.Edge {
+            OperationGraphSnapshot.Edge(from: from, to: to, kind: .dependency(.always))
         }
         let edges = [edge(0, 1), edge(1, 2), edge(2, 0), edge(2, 3)]
         let all = [Bool](repeating: true, count: 4)
-        let chain = OperationGraphPicture.longestChain(edges, among: all)
+        let chain = OperationGraphSnapshot.longestChain(edges, among: all)
         #expect(chain.count > 1 && Set(chain).count == chain.count)
         let two = [edge(0, 1), edge(1, 0)]
-        #expect(OperationGraphPicture.longestChain(two, among: [true, true]).count == 2)
-        let own = OperationGraphPicture.longestChain([edge(0, 0)], among: [true])
+        #expect(OperationGraphSnapshot.longestChain(two, among: [true, true]).count == 2)
+        let own = OperationGraphSnapshot.longestChain([edge(0, 0)], among: [true])
         #expect(own == [0])
-        let some = OperationGraphPicture.longestChain(
+        let some = OperationGraphSnapshot.longestChain(
             [edge(0, 1), edge(1, 2)], among: [true, false, true])
         #expect(some.count == 1)
     }
@@ -124,11 +124,11 @@ struct GraphPictureTests {
         let first = named("first")
         let operations = (0..<50).map { named("\($0)", after: first) }
         await queue.addOperations(operations + [first], waitUntilFinished: false)
-        let picture = OperationGraphPicture(of: queue, limit: 20)
-        #expect(picture.nodes.count == 20 && picture.omittedCount == 31)
-        #expect(picture.dot.contains("31 more operations left out"))
-        #expect(picture.mermaid.contains("31 more operations left out"))
-        #expect(picture.edges.allSatisfy { $0.from < 20 && $0.to < 20 })
+        let snapshot = OperationGraphSnapshot(of: queue, limit: 20)
+        #expect(snapshot.nodes.count == 20 && snapshot.omittedCount == 31)
+        #expect(snapshot.dot.contains("31 more operations left out"))
+        #expect(snapshot.mermaid.contains("31 more operations left out"))
+        #expect(snapshot.edges.allSatisfy { $0.from < 20 && $0.to < 20 })
         queue.isSuspended = false
         await queue.drain()
     }
@@ -155,9 +155,9 @@ struct GraphPictureTests {
         let second = named("ü & \\ `c`", after: first)
         await queue.addOperations([first, second], waitUntilFinished: false)
         queue.addBarrierBlock {}
-        let picture = queue.graph
+        let snapshot = queue.graph
         #expect(
-            picture.dot == """
+            snapshot.dot == """
                 digraph operations {
                   rankdir=LR;
                   compound=true;
@@ -173,7 +173,7 @@ struct GraphPictureTests {
 
                 """)
         #expect(
-            picture.mermaid == """
+            snapshot.mermaid == """
                 flowchart LR
                   subgraph q0["queue #39;Q#39;"]
                     n0["a#34;b<br/>#91;x#93;<br/>ready"]:::ready
