@@ -14,8 +14,8 @@ public struct ImageInfo: Sendable, Hashable {
 
     /// The number of frames of an animation or pages of a document, at least 1.
     ///
-    /// Only the first frame is decoded, unless ``PictureParts/frames`` is kept and the format is one
-    /// of those with ``ImageFormat/hasFrames``.
+    /// Only the first frame is decoded, unless ``PictureParts/frames`` is kept and the format is
+    /// one of those with ``ImageFormat/hasFrames``.
     public var frames: Int
 
     /// The number of bits of a channel: 8 or 16.

@@ -3,8 +3,10 @@
 /// Without any part, a decoded picture is what a screen needs: one frame, 8 bits per channel, and
 /// nothing about the place and time of the photo.
 public struct PictureParts: OptionSet, Sendable, Hashable {
+    /// The bits of the parts.
     public let rawValue: Int
 
+    /// Parts with the given bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Channels of 16 bits stay channels of 16 bits.

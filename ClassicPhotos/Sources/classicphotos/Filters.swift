@@ -12,8 +12,10 @@ struct Filters: ParsableCommand {
             StandardOutput.writeLine("\(definition.name): \(definition.summary).")
             let width = definition.parameters.map(\.name.count).max() ?? 0
             for parameter in definition.parameters {
-                let name = parameter.name + String(
-                    repeating: " ", count: width - parameter.name.count)
+                let name =
+                    parameter.name
+                    + String(
+                        repeating: " ", count: width - parameter.name.count)
                 StandardOutput.writeLine(
                     "    \(name)  \(parameter.rangeText), default \(parameter.defaultText) "
                         + "(\(parameter.unit))")

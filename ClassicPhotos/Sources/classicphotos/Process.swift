@@ -142,7 +142,8 @@ struct Process: AsyncParsableCommand {
                 return await watch(batch, folder, report, downloader)
             }
             let ending: ProgressReport.Ending =
-                isInterrupted ? watches ? .watched : .interrupted
+                isInterrupted
+                ? watches ? .watched : .interrupted
                 : failure == nil ? .complete : .stopped
             return await (report.finish(ending), isInterrupted)
         }

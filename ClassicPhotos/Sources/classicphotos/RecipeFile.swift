@@ -52,7 +52,8 @@ struct RecipeFile: Decodable {
         let all = try decoder.container(keyedBy: AnyKey.self)
         let names = Key.allCases.map(\.rawValue)
         for key in all.allKeys where !names.contains(key.stringValue) {
-            let guess = closestName(to: key.stringValue, in: names)
+            let guess =
+                closestName(to: key.stringValue, in: names)
                 .map { " Did you mean \"\($0)\"?" } ?? ""
             throw DecodingError.dataCorrupted(
                 .init(

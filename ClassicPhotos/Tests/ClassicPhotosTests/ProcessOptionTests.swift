@@ -216,7 +216,8 @@ struct ProcessOptionTests {
                 (#"{"filters": ["nor"]}"#, "There is no filter \"nor\". Did you mean noir?"),
                 (#"{"size": "big"}"#, "the value of \"size\" has the wrong type."),
                 (#"{"size": 0}"#, "size must be between 1 and 30000 pixels."),
-                (#"{"format": "bmp"}"#, "there is no format \"bmp\"."), ("size: 3", "it is not JSON."),
+                (#"{"format": "bmp"}"#, "there is no format \"bmp\"."),
+                ("size: 3", "it is not JSON."),
             ] {
                 let outcome = try await process(text)
                 #expect(outcome.code == .exited(2))

@@ -56,7 +56,8 @@ import Testing
         let info = ImageInfo(format: format, size: size, hasAlpha: true, bufferedBytes: .max)
         #expect(ImageEngine.memoryToDecode(info, fitting: nil) > 1 << 50)
         #expect(ImageEngine.memoryToEncode(BitmapShape(size, hasAlpha: true), as: format) > 1 << 50)
-        #expect(ImageEngine.memoryToApply([.blur()], to: BitmapShape(size, hasAlpha: true)) > 1 << 50)
+        #expect(
+            ImageEngine.memoryToApply([.blur()], to: BitmapShape(size, hasAlpha: true)) > 1 << 50)
     }
 
     @Test func shrunkSizeIsAtLeastDecodedSize() throws {

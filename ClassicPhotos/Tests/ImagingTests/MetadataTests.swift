@@ -148,7 +148,8 @@ import Testing
         #expect(try ImageEngine.inspect(file).isGrey)
         let bitmap = try ImageEngine.decode(file, keeping: .grey)
         #expect(bitmap.isGrey)
-        for filter in [ImageFilter.blur(), .sharpen(), .vignette(), .tiltShift(), .noir(), .fade()] {
+        for filter in [ImageFilter.blur(), .sharpen(), .vignette(), .tiltShift(), .noir(), .fade()]
+        {
             let result = try ImageEngine.apply([filter], to: bitmap)
             #expect(result.isGrey, "\(filter)")
             let written = try ImageEngine.encode(result, as: format, quality: 95).bytes

@@ -42,7 +42,8 @@ import Testing
             try ImageEngine.decode(bytes)
         }
         #expect(
-            error?.description == "The file is \(name). This format is not read, because its decoder "
+            error?.description
+                == "The file is \(name). This format is not read, because its decoder "
                 + "is not safe with damaged or malicious files. Convert the file to PNG, TIFF or "
                 + "JPEG.")
     }

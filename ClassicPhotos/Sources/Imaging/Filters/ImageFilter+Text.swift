@@ -81,7 +81,8 @@ extension FilterDefinition {
         guard !number.isEmpty else {
             throw .invalidArgument(
                 "A value is missing: \(parameter.name) of \(name) must be \(parameter.rangeText), "
-                    + "as in \(name)=\(parameter.name):\(FilterParameter.text(parameter.defaultValue)).")
+                    + "as in \(name)=\(parameter.name):\(FilterParameter.text(parameter.defaultValue))."
+            )
         }
         guard let value = Double(number) else {
             throw .invalidArgument(

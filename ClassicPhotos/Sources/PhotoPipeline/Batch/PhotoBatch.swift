@@ -53,7 +53,7 @@ public struct PhotoBatch: Sendable {
     private let fileQueue = OperationQueue()
     private let memoryQueue = OperationQueue()
 
-    /// Creates a batch; no work starts before ``run(_:report:)``.
+    /// Creates a batch; no work starts before ``run(_:only:report:)``.
     ///
     /// - Parameters:
     ///   - options: how to process each photo, and where to write the results.
@@ -83,7 +83,7 @@ public struct PhotoBatch: Sendable {
 
     /// The photos that are under way at a time: enough for all processors and downloads.
     private var photosInMemory: Int {
-        max(12, options.downloads + 2 * options.capacity.processors.units)
+        max(12, options.downloads + 2 * options.capacity.processors.permits)
     }
 
     /// Processes the list; returns when every photo is done, the task is cancelled, or a problem
@@ -108,7 +108,8 @@ public struct PhotoBatch: Sendable {
         let reports = OperationQueue()
         reports.maxConcurrentOperationCount = 1
         do {
-            try await photos.add(each: positions ?? Array(records.indices), within: photosInMemory) { position in
+            try await photos.add(each: positions ?? Array(records.indices), within: photosInMemory)
+            { position in
                 let record = records[position]
                 let result = await process(record, at: position, names)
                 // The photo stays under way until it has been reported, so a slow report slows the
@@ -289,8 +290,8 @@ extension PhotoBatch {
         case failed(PhotoFailure)
     }
 
-    /// What ``run(_:report:)`` would do with each photo of a list, as far as the disk tells; nothing
-    /// is downloaded or written.
+    /// What ``run(_:only:report:)`` would do with each photo of a list, as far as the disk tells;
+    /// nothing is downloaded or written.
     ///
     /// Blocks for two queries of the disk a photo.
     public func plan(_ records: [PhotoRecord]) -> [Plan] {

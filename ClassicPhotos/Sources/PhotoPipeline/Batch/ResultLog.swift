@@ -96,7 +96,9 @@ struct ResultLog {
         let version: Int
         let entry: (result: String, content: Content)?
 
-        private enum Key: String, CodingKey { case version, result, source, bytes, fnv1a, recipe, photo }
+        private enum Key: String, CodingKey {
+            case version, result, source, bytes, fnv1a, recipe, photo
+        }
 
         init(from decoder: any Decoder) throws {
             let line = try decoder.container(keyedBy: Key.self)
@@ -209,8 +211,8 @@ struct ResultLogFile {
         return line + "}\n"
     }
 
-    /// Escapes a text for JSON. URLs contain neither quotation marks nor backslashes, but entity tags
-    /// do.
+    /// Escapes a text for JSON. URLs contain neither quotation marks nor backslashes, but entity
+    /// tags do.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

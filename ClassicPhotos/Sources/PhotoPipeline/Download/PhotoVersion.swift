@@ -49,9 +49,12 @@ public struct PhotoVersion: Sendable, Hashable {
 
 /// A time of a file: seconds since 1970, and the rest in nanoseconds.
 public struct FileTime: Sendable, Hashable {
+    /// Seconds since the beginning of 1970 in UTC; negative before.
     public var seconds: Int
+    /// Nanoseconds after that second, less than a billion.
     public var nanoseconds: Int
 
+    /// A time.
     public init(seconds: Int, nanoseconds: Int) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds

@@ -33,7 +33,8 @@ public actor PhotoListSession {
         /// MiB.
         public init(
             filters: [ImageFilter] = [.sepia(intensity: 0.8)],
-            size: PixelSize = PixelSize(width: 320, height: 320), limits: SourceLimits = SourceLimits(),
+            size: PixelSize = PixelSize(width: 320, height: 320),
+            limits: SourceLimits = SourceLimits(),
             downloads: Int = 6, filtrations: Int? = nil, pictureBytes: Int = 256 << 20
         ) {
             self.filters = filters

@@ -121,7 +121,8 @@ struct PhotoListParser {
         let lines = textBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             guard String(validating: line, as: UTF8.self) != nil else {
-                try builder.add(path: line.last == UInt8(ascii: "\r") ? line.dropLast() : Array(line))
+                try builder.add(
+                    path: line.last == UInt8(ascii: "\r") ? line.dropLast() : Array(line))
                 continue
             }
             let text = PhotoURL.trim(String(decoding: line, as: UTF8.self))

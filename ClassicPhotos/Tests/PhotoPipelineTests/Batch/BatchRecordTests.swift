@@ -11,17 +11,27 @@ import Testing
 /// The second run of a batch, which leaves out what is up to date.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BatchRecordTests {
-    /// Runs a batch and returns the names of the written and of the unchanged photos.
+    /// The names of the written and of the unchanged photos.
+    private struct Names: Equatable {
+        var written: Set<String>
+        var unchanged: Set<String>
+
+        init(_ written: Set<String>, _ unchanged: Set<String>) {
+            self.written = written
+            self.unchanged = unchanged
+        }
+    }
+
     private func run(
         _ records: [PhotoRecord], into folder: URL,
         recipe: PhotoRecipe = PhotoRecipe(filters: [.sepia()]), redoesAll: Bool = false
-    ) async throws -> (written: Set<String>, unchanged: Set<String>) {
+    ) async throws -> Names {
         let output = try OutputFolder(folder.systemPath)
         var options = PhotoBatch.Options(recipe: recipe, folder: output)
         options.redoesAll = redoesAll
         let downloader = PhotoDownloader(allowing: [.thisMachine])
         let batch = PhotoBatch(options: options, downloader: downloader)
-        let names = Mutex((written: Set<String>(), unchanged: Set<String>()))
+        let names = Mutex(Names([], []))
         let failure = await batch.run(records) { record, result in
             switch result {
             case .written: names.withLock { _ = $0.written.insert(record.name) }
@@ -33,6 +43,17 @@ struct BatchRecordTests {
         #expect(failure == nil)
         await downloader.shutdown()
         return names.withLock { $0 }
+    }
+
+    /// Runs a batch over a folder and compares the names.
+    private func expect(
+        _ expected: Names, of source: URL, in results: URL,
+        recipe: PhotoRecipe = PhotoRecipe(filters: [.sepia()]), redoesAll: Bool = false,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let names = try await run(
+            records(source), into: results, recipe: recipe, redoesAll: redoesAll)
+        #expect(names == expected, sourceLocation: sourceLocation)
     }
 
     private func withPhotos(
@@ -57,9 +78,9 @@ struct BatchRecordTests {
 
     @Test func secondRunWritesNothing() async throws {
         try await withPhotos { source, results in
-            #expect(try await run(records(source), into: results) == (all, []))
-            #expect(try await run(records(source), into: results) == ([], all))
-            #expect(try await run(records(source), into: results, redoesAll: true) == (all, []))
+            try await expect(Names(all, []), of: source, in: results)
+            try await expect(Names([], all), of: source, in: results)
+            try await expect(Names(all, []), of: source, in: results, redoesAll: true)
         }
     }
 
@@ -67,16 +88,12 @@ struct BatchRecordTests {
         try await withPhotos { source, results in
             _ = try await run(records(source), into: results)
             try Data(encoded(as: .png, grey: 9)).write(to: source.appending(path: "b.png"))
-            #expect(
-                try await run(records(source), into: results)
-                    == (["b.png"], ["a.jpg", "c.jpg"]))
+            try await expect(Names(["b.png"], ["a.jpg", "c.jpg"]), of: source, in: results)
             // The same size, but another time.
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
                 ofItemAtPath: source.appending(path: "a.jpg").systemPath)
-            #expect(
-                try await run(records(source), into: results)
-                    == (["a.jpg"], ["b.png", "c.jpg"]))
+            try await expect(Names(["a.jpg"], ["b.png", "c.jpg"]), of: source, in: results)
         }
     }
 
@@ -84,9 +101,7 @@ struct BatchRecordTests {
         try await withPhotos { source, results in
             _ = try await run(records(source), into: results)
             try FileManager.default.removeItem(at: results.appending(path: "c.png"))
-            #expect(
-                try await run(records(source), into: results)
-                    == (["c.jpg"], ["a.jpg", "b.png"]))
+            try await expect(Names(["c.jpg"], ["a.jpg", "b.png"]), of: source, in: results)
         }
     }
 
@@ -100,10 +115,8 @@ struct BatchRecordTests {
                 PhotoRecipe(filters: []),
             ]
             for recipe in recipes {
-                #expect(
-                    try await run(records(source), into: results, recipe: recipe) == (all, []))
-                #expect(
-                    try await run(records(source), into: results, recipe: recipe) == ([], all))
+                try await expect(Names(all, []), of: source, in: results, recipe: recipe)
+                try await expect(Names([], all), of: source, in: results, recipe: recipe)
             }
         }
     }
@@ -140,8 +153,8 @@ struct BatchRecordTests {
                     bytes: Array("\(origin.url(for: .none))\n".utf8), named: "list.txt",
                     relativeTo: nil)
                 let results = folder.appending(path: "out")
-                #expect(try await run(list.records, into: results) == (["none.jpg"], []))
-                #expect(try await run(list.records, into: results) == ([], ["none.jpg"]))
+                #expect(try await run(list.records, into: results) == Names(["none.jpg"], []))
+                #expect(try await run(list.records, into: results) == Names([], ["none.jpg"]))
                 #expect(origin.requestCount(for: "/faults/none.jpg") == 2)
             }
         }
@@ -255,8 +268,10 @@ struct PhotoRemarkTests {
     }
 
     @Test func sentencesCountPhotos() {
-        #expect(PhotoRemark.firstFrameOnly.sentence(for: 4) == "4 animated pictures: first frame only.")
-        #expect(PhotoRemark.firstFrameOnly.sentence(for: 1) == "1 animated picture: first frame only.")
+        #expect(
+            PhotoRemark.firstFrameOnly.sentence(for: 4) == "4 animated pictures: first frame only.")
+        #expect(
+            PhotoRemark.firstFrameOnly.sentence(for: 1) == "1 animated picture: first frame only.")
         #expect(
             PhotoRemark.noEncoder(for: .heif).sentence(for: 2)
                 == "2 pictures: written as JPEG, because there is no encoder for HEIF.")

@@ -104,11 +104,13 @@ extension String {
         #expect(joined.records.map(\.name) == ["one/a.jpg", "two/b.jpg", "c.jpg"])
     }
 
-    @Test(arguments: [
-        (["*.gif"], ["a.jpg", "raw/b.jpg", "raw/x/c.jpg"]), (["raw"], ["a.jpg", "d.gif"]),
-        (["raw/*.jpg"], ["a.jpg", "raw/x/c.jpg", "d.gif"]), (["raw/x/"], ["a.jpg", "raw/b.jpg", "d.gif"]),
-        (["?.jpg"], ["d.gif"]), (["[ab].jpg", "c.*"], ["d.gif"]), (["nothing"], nil), ([], nil),
-    ] as [([String], [String]?)])
+    @Test(
+        arguments: [
+            (["*.gif"], ["a.jpg", "raw/b.jpg", "raw/x/c.jpg"]), (["raw"], ["a.jpg", "d.gif"]),
+            (["raw/*.jpg"], ["a.jpg", "raw/x/c.jpg", "d.gif"]),
+            (["raw/x/"], ["a.jpg", "raw/b.jpg", "d.gif"]),
+            (["?.jpg"], ["d.gif"]), (["[ab].jpg", "c.*"], ["d.gif"]), (["nothing"], nil), ([], nil),
+        ] as [([String], [String]?)])
     func excludedNamesAreLeftOut(patterns: [String], expected: [String]?) async throws {
         let names = ["a.jpg", "raw/b.jpg", "raw/x/c.jpg", "d.gif"]
         try await withTemporaryFolder { folder in
