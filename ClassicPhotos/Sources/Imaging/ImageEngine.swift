@@ -64,10 +64,10 @@ public enum ImageEngine {
     ///   - cancellation: stops the call.
     /// - Throws: the errors of ``inspect(_:limits:)``,
     ///   ``ImagingError/tooManyFrames(_:size:limit:)``, ``ImagingError/cancelled``,
-    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box. Unless `acceptsDamage` is true, the
-    ///   call rejects a file that ends too early, and a JPEG with missing or wrong data, with or
-    ///   without an end mark; it never returns half a picture. A JPEG whose faults are invisible,
-    ///   such as extra bytes before a marker, is decoded.
+    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box.
+    ///   Unless `acceptsDamage` is true, the call rejects a file that ends too early, and a JPEG
+    ///   with missing or wrong data, with or without an end mark; it never returns half a picture.
+    ///   A JPEG whose faults are invisible, such as extra bytes before a marker, is decoded.
     public static func decode(
         _ bytes: [UInt8], fitting box: PixelSize? = nil, keeping parts: PictureParts = [],
         limits: ImageLimits = .standard, acceptingDamage acceptsDamage: Bool = false,

@@ -45,8 +45,8 @@ struct ClassicPhotos: AsyncParsableCommand {
 
     /// A message for a first argument that is probably a misspelled command.
     ///
-    /// Without this check, the argument would be a source for `serve`, and the message would be about
-    /// its other arguments.
+    /// Without this check, the argument would be a source for `serve`, and the message would be
+    /// about its other arguments.
     private static func misspelledCommand() -> String? {
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
         guard let argument = CommandLine.arguments.dropFirst().first, !argument.hasPrefix("-"),

@@ -72,8 +72,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     /// Opens a folder to find out which results are up to date; neither creates nor changes
     /// anything.
     ///
-    /// Blocks while it accesses the disk. ``PhotoBatch/run(_:only:report:)`` must not be called with
-    /// such a folder.
+    /// Blocks while it accesses the disk. ``PhotoBatch/run(_:only:report:)`` must not be called
+    /// with such a folder.
     public convenience init(readingOnly path: [UInt8]) throws(Problem) {
         try self.init(path: path, overwrites: false, calls: .system, writes: false)
     }

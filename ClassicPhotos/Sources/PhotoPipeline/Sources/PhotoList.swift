@@ -44,8 +44,8 @@ extension PhotoList {
     ///
     /// URLs may be relative to the list's own URL. In a list that is a file, a text without a
     /// scheme is a path, in which `#`, `?`, `%` and spaces have no special meaning. The schemes
-    /// http and https are allowed everywhere, but file only in a list that is a file itself, so that a list from the web
-    /// cannot name files on this machine.
+    /// http and https are allowed everywhere, but file only in a list that is a file itself, so
+    /// that a list from the web cannot name files on this machine.
     ///
     /// Call from any thread; takes time in proportion to the number of bytes.
     ///
