@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Imaging
 import PhotoPipeline
 
@@ -208,7 +209,8 @@ extension Process {
     /// Looks for new and changed photos every two seconds, until the task is cancelled.
     ///
     /// A photo on the web is not asked for again. A photo that failed is tried again when it has
-    /// changed.
+    /// changed. A file that was changed within the last second may still be incomplete, so it waits
+    /// for the next look.
     ///
     /// - Returns: the failure that stopped the batch; nil after a cancellation.
     private func watch(
@@ -224,7 +226,7 @@ extension Process {
             let records = (try? folder.recordsWithoutResults(of: loaded?.list.records ?? [])) ?? []
             var changed: [Int] = []
             for (position, plan) in batch.plan(records).enumerated() {
-                guard case .process(_, let version?) = plan else { continue }
+                guard case .process(_, let version?) = plan, !version.isFresh else { continue }
                 let isNew = seen.updateValue(version, forKey: records[position].name) != version
                 // Photos that failed before the watch began were reported then.
                 if isNew, !isFirstLook || !report.hasFailed(records[position].name) {
@@ -238,6 +240,15 @@ extension Process {
             do { try await Task.sleep(for: .seconds(2)) } catch { break }
         }
         return nil
+    }
+}
+
+extension PhotoVersion {
+    /// Whether the file was changed within the last second.
+    fileprivate var isFresh: Bool {
+        guard let modified else { return false }
+        let time = Double(modified.seconds) + Double(modified.nanoseconds) / 1e9
+        return (0..<1).contains(Date.now.timeIntervalSince1970 - time)
     }
 }
 

@@ -105,6 +105,8 @@ public struct PhotoBatch: Sendable {
     ) async -> PhotoFailure? {
         let names = names(of: records)
         let photos = OperationQueue()
+        // A photo that waits for a download or for memory takes one of these slots, but no thread.
+        photos.maxConcurrentOperationCount = photosInMemory
         let reports = OperationQueue()
         reports.maxConcurrentOperationCount = 1
         do {
