@@ -93,9 +93,18 @@ static void apply_iptc(VipsImage *image, cvips_format format) {
 
 static void *collect(VipsImage *image, const char *name, GValue *value, void *holder) {
     (void)image;
-    if (is_kept(name)) vips_image_set(holder, name, value);
     // libvips 8.14 presents the XMP of HEIF under this name.
-    if (g_str_has_prefix(name, "heif-mime-")) vips_image_set(holder, VIPS_META_XMP_NAME, value);
+    const char *target = g_str_has_prefix(name, "heif-mime-") ? VIPS_META_XMP_NAME : name;
+    if (!is_kept(target)) return NULL;
+    if (G_VALUE_TYPE(value) == VIPS_TYPE_BLOB) {
+        // The loader of HEIF frees the bytes of its values together with the image, although the
+        // values are counted references. So the bytes are copied.
+        size_t count = 0;
+        const void *data = vips_value_get_blob(value, &count);
+        vips_image_set_blob_copy(holder, target, data, count);
+    } else {
+        vips_image_set(holder, target, value);
+    }
     return NULL;
 }
 
