@@ -47,6 +47,8 @@ int cvips_open_image(
 // The metadata of an opened image. `has_srgb_profile` says whether its profile describes the pixels
 // of the result, too. NULL when out of memory.
 cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile);
+// Whether there is metadata other than the resolution and the durations of frames.
+bool cvips_metadata_has_texts(const cvips_metadata *metadata);
 // Adds metadata to an image for the encoder of a format.
 void cvips_metadata_apply(
     const cvips_metadata *metadata, VipsImage *image, cvips_format format, bool is_grey);

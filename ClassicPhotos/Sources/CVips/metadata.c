@@ -9,6 +9,8 @@
 
 struct cvips_metadata {
     VipsImage *holder;
+    // Whether there is more than the resolution and the durations of frames.
+    bool has_texts;
 };
 
 // The orientation is missing on purpose: the picture is turned upright. So is the thumbnail, which
@@ -91,17 +93,22 @@ static void apply_iptc(VipsImage *image, cvips_format format) {
 
 // --- Collecting
 
-static void *collect(VipsImage *image, const char *name, GValue *value, void *holder) {
+static void *collect(VipsImage *image, const char *name, GValue *value, void *data) {
     (void)image;
+    cvips_metadata *metadata = data;
+    VipsImage *holder = metadata->holder;
     // libvips 8.14 presents the XMP of HEIF under this name.
     const char *target = g_str_has_prefix(name, "heif-mime-") ? VIPS_META_XMP_NAME : name;
     if (!is_kept(target)) return NULL;
+    if (G_VALUE_TYPE(value) == VIPS_TYPE_BLOB || strstr(target, "comment") ||
+        !strcmp(target, VIPS_META_IMAGEDESCRIPTION))
+        metadata->has_texts = true;
     if (G_VALUE_TYPE(value) == VIPS_TYPE_BLOB) {
         // The loader of HEIF frees the bytes of its values together with the image, although the
         // values are counted references. So the bytes are copied.
         size_t count = 0;
-        const void *data = vips_value_get_blob(value, &count);
-        vips_image_set_blob_copy(holder, target, data, count);
+        const void *bytes = vips_value_get_blob(value, &count);
+        vips_image_set_blob_copy(holder, target, bytes, count);
     } else {
         vips_image_set(holder, target, value);
     }
@@ -146,7 +153,7 @@ static void set_profile(VipsImage *image, VipsImage *holder, bool keeps_own) {
 }
 
 cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
-    cvips_metadata *metadata = g_try_new(cvips_metadata, 1);
+    cvips_metadata *metadata = g_try_new0(cvips_metadata, 1);
     if (!metadata) return NULL;
     static const uint8_t pixel = 0;
     metadata->holder = vips_image_new_from_memory_copy(&pixel, 1, 1, 1, 1, VIPS_FORMAT_UCHAR);
@@ -156,12 +163,17 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
     }
     metadata->holder->Xres = image->Xres;
     metadata->holder->Yres = image->Yres;
-    vips_image_map(image, collect, metadata->holder);
+    vips_image_map(image, collect, metadata);
     collect_iptc(image, metadata->holder);
     reset_xmp_orientation(metadata->holder);
     set_profile(image, metadata->holder, has_srgb_profile);
+    if (vips_image_get_typeof(metadata->holder, VIPS_META_IPTC_NAME) ||
+        vips_image_get_typeof(metadata->holder, VIPS_META_ICC_NAME))
+        metadata->has_texts = true;
     return metadata;
 }
+
+bool cvips_metadata_has_texts(const cvips_metadata *metadata) { return metadata->has_texts; }
 
 void cvips_metadata_free(cvips_metadata *metadata) {
     if (!metadata) return;

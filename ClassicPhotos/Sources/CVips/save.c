@@ -91,7 +91,10 @@ static cvips_status encode_image(
         if (options->metadata)
             cvips_metadata_apply(options->metadata, t[0], options->format, options->is_grey);
         if (shape->frames > 1) vips_image_set_int(t[0], VIPS_META_PAGE_HEIGHT, shape->height);
-        failed = save(t[0], options, !options->metadata, target);
+        // Encoders write resolutions and durations in any case. If nothing else is to be written,
+        // they would add an EXIF block of their own.
+        bool strip = !options->metadata || !cvips_metadata_has_texts(options->metadata);
+        failed = save(t[0], options, strip, target);
     }
     cvips_status status = failed ? cvips_failure(token, CVIPS_STATUS_FAILED)
                                  : cvips_token_check(token);
