@@ -6,6 +6,7 @@ import PhotoPipeline
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "serve",
         abstract: "Shows a list of photos as a web page, on this machine only.",
         discussion: """
             Without a SOURCE, this command shows a demo. The program paints the pictures and serves \

