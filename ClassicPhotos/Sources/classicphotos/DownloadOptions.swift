@@ -26,11 +26,11 @@ struct DownloadOptions: ParsableArguments {
         name: .customLong("allow-format"),
         help: ArgumentHelp(
             """
-            heif: also decode downloads in HEIC and AVIF, whose decoders had the most security \
-            faults. Your own files are always decoded.
+            Also decode downloads in HEIC and AVIF, whose decoders had the most security faults. \
+            Your own files are always decoded.
             """,
             valueName: "format"))
-    var allowedFormats: [ImageFormat] = []
+    var allowedFormats: [OptionalFormat] = []
 
     @Option(help: "The maximum number of simultaneous downloads.")
     var downloads: Int = 6
@@ -45,10 +45,6 @@ struct DownloadOptions: ParsableArguments {
     func validate() throws {
         guard (1...64).contains(downloads) else {
             throw ValidationError("--downloads must be between 1 and 64.")
-        }
-        if let format = allowedFormats.first(where: { $0 != .heif && $0 != .avif }) {
-            throw ValidationError(
-                "--allow-format takes heif; \(format.displayName) is always allowed.")
         }
     }
 
@@ -66,6 +62,12 @@ struct DownloadOptions: ParsableArguments {
         }
         return limits
     }
+}
+
+/// A format that is decoded in downloads only on request.
+enum OptionalFormat: String, ExpressibleByArgument, CaseIterable {
+    /// The container of HEIC and AVIF.
+    case heif
 }
 
 /// A number of pixels, as in 2500000 or 2.5M.

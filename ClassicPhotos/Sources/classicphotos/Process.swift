@@ -263,11 +263,8 @@ struct RecipeOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            """
-            The file format: jpeg, png, webp, tiff, gif, heif or avif; default: each photo's own.
-            """,
-            valueName: "format"),
-        completion: .list(["jpeg", "png", "webp", "tiff", "gif", "heif", "avif"]))
+            "The file format, or its file name extension; default: each photo's own.",
+            valueName: "format"))
     var format: ImageFormat?
 
     @Option(help: "The quality of JPEG, WebP, HEIC and AVIF files, 1 to 100; default: 88.")

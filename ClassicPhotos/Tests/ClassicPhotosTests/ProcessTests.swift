@@ -110,7 +110,10 @@ struct ProcessTests {
     }
 
     @Test(arguments: [
-        (["--filter", "spia"], "There is no filter \"spia\". Did you mean sepia? Available filters: sepia,"),
+        (
+            ["--filter", "spia"],
+            "There is no filter \"spia\". Did you mean sepia? Available filters: sepia,"
+        ),
         (["--filter", "sepia=3"], "intensity of sepia must be 0 to 1, not 3."),
         (["--size", "0"], "--size must be between 1 and 30000 pixels."),
         (["--quality", "101"], "--quality must be between 1 and 100."),
@@ -122,7 +125,7 @@ struct ProcessTests {
         (["--format", "jpgg"], "'jpgg' is invalid"),
         (["--jobs", "0"], "--jobs must be between 1 and 256."),
         (["--downloads", "65"], "--downloads must be between 1 and 64."),
-        (["--allow-format", "png"], "--allow-format takes heif; PNG is always allowed."),
+        (["--allow-format", "png"], "'png' is invalid for '--allow-format"),
         (["--max-pixels", "big"], "'big' is invalid"),
         (["--watch", "--dry-run"], "--watch cannot be combined with --dry-run."),
         (["-", "-"], "can be given only once."),
