@@ -21,7 +21,11 @@ OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry --scratch-pat
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
 
-.PHONY: run test check build install-run install-test lint model-check unit-tests app-tests docs \
+# Writes the manual pages of the program into ClassicPhotos/.build/plugins.
+man: install-run
+	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
+
+.PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
 	consumer release-tests snippets thread-sanitizer stress screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no

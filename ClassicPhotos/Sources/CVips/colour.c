@@ -1,4 +1,5 @@
-// Steps that read one pixel at a time, as table lookups. For Core Image's sepia, the lookups are
+// Steps that read one pixel at a time, as table lookups, for 8-bit samples; colour16.c has those for
+// 16-bit samples. For Core Image's sepia, the lookups are
 // more than ten times faster than the same arithmetic as a chain of libvips operations.
 
 #include "internal.h"
@@ -21,25 +22,25 @@ static struct {
 } shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
 
-static double decode_srgb(double v) {
+double cvips_decode_srgb(double v) {
     return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
 }
 
-static double encode_srgb(double v) {
+double cvips_encode_srgb(double v) {
     return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
 }
 
 static void fill_shared(void) {
     static const double weights[3] = {0.2126, 0.7152, 0.0722};
     for (int v = 0; v < 256; v++) {
-        shared.linear[v] = decode_srgb(v / 255.0);
+        shared.linear[v] = cvips_decode_srgb(v / 255.0);
         for (int c = 0; c < 3; c++)
             shared.luminance[c][v] =
                 (uint32_t)lrint(weights[c] * shared.linear[v] * LINEAR_MAXIMUM * 256);
     }
     for (int i = 0; i < LINEAR_STEPS; i++) {
         double v = (double)i / LINEAR_MAXIMUM;
-        shared.encoded[i] = (uint8_t)lrint(255 * encode_srgb(v));
+        shared.encoded[i] = (uint8_t)lrint(255 * cvips_encode_srgb(v));
         shared.log2_of_step[i] = log2(v);
     }
 }
@@ -69,6 +70,12 @@ static void tone_row(
 
 cvips_status cvips_render_tone(
     cvips_render *render, double intensity, const double gain[3], const double exponent[3]) {
+    if (render->in.depth == 2) {
+        cvips_tone tone = {.intensity = intensity};
+        memcpy(tone.gain, gain, sizeof tone.gain);
+        memcpy(tone.exponent, exponent, sizeof tone.exponent);
+        return cvips_render_tone_16(render, &tone);
+    }
     pthread_once(&shared_once, fill_shared);
     tone_tables *tables = g_try_new(tone_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
@@ -80,7 +87,8 @@ cvips_status cvips_render_tone(
         for (int i = 1; i < LINEAR_STEPS; i++)
             tables->tone[c][i] = (uint16_t)lrint(scale * exp2(exponent[c] * shared.log2_of_step[i]));
     }
-    cvips_status status = cvips_render_rows(render, tone_row, tables, NULL, NULL);
+    cvips_row_functions functions = {.eight = tone_row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
     g_free(tables);
     return status;
 }
@@ -91,7 +99,7 @@ enum { MATRIX_BITS = 14 };
 
 typedef struct recolour_tables {
     int32_t matrix[9];
-    uint8_t curves[768];
+    uint8_t curves[3 * CVIPS_CURVE_LEVELS];
 } recolour_tables;
 
 static void recolour_row(
@@ -113,12 +121,14 @@ static void recolour_row(
 }
 
 cvips_status cvips_render_recolour(
-    cvips_render *render, const double matrix[9], const uint8_t curves[768]) {
+    cvips_render *render, const double matrix[9], const uint16_t *curves) {
+    if (render->in.depth == 2) return cvips_render_recolour_16(render, matrix, curves);
     recolour_tables *tables = g_try_new(recolour_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     for (int i = 0; i < 9; i++) tables->matrix[i] = (int32_t)lrint(matrix[i] * (1 << MATRIX_BITS));
-    memcpy(tables->curves, curves, sizeof tables->curves);
-    cvips_status status = cvips_render_rows(render, recolour_row, tables, NULL, NULL);
+    for (int i = 0; i < 3 * CVIPS_CURVE_LEVELS; i++) tables->curves[i] = (uint8_t)curves[i];
+    cvips_row_functions functions = {.eight = recolour_row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
     g_free(tables);
     return status;
 }
@@ -151,6 +161,7 @@ static void vignette_row(
 }
 
 cvips_status cvips_render_vignette(cvips_render *render, double amount, double start) {
+    if (render->in.depth == 2) return cvips_render_vignette_16(render, amount, start);
     vignette_tables *tables = g_try_new(vignette_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     tables->centre_x = (render->in.width - 1) / 2.0;
@@ -164,7 +175,8 @@ cvips_status cvips_render_vignette(cvips_render *render, double amount, double s
         double eased = t * t * (3 - 2 * t);
         tables->factor[i] = (uint32_t)lrint((1 - amount * eased) * VIGNETTE_ONE);
     }
-    cvips_status status = cvips_render_rows(render, vignette_row, tables, NULL, NULL);
+    cvips_row_functions functions = {.eight = vignette_row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
     g_free(tables);
     return status;
 }

@@ -62,7 +62,7 @@ static cvips_status write_upright(const evaluation *evaluation, const cvips_pict
     VipsImage *target = cvips_wrap_picture(out);
     if (!target) return CVIPS_STATUS_OUT_OF_MEMORY;
     VipsRegion *to = vips_region_new(target);
-    const VipsRect all = {0, 0, out->width, out->height};
+    const VipsRect all = {0, 0, target->Xsize, target->Ysize};
     cvips_status status = to && !vips_region_image(to, &all)
         ? for_each_tile(evaluation, write_tile, to)
         : CVIPS_STATUS_OUT_OF_MEMORY;
@@ -77,16 +77,16 @@ typedef struct turn {
     uint8_t *origin;
     ptrdiff_t across;
     ptrdiff_t down;
-    int bands;
+    int pixel_size;
 } turn;
 
 // Orientations 5 to 8 swap the axes. Orientations 2, 3, 7 and 8 run backwards along a stored row;
 // 3, 4, 6 and 7 run from the last stored row to the first (EXIF 2.3, 4.6.4, tag 274).
 static turn make_turn(int orientation, const cvips_picture *out) {
-    ptrdiff_t pixel = out->bands, row = (ptrdiff_t)out->width * out->bands;
+    ptrdiff_t pixel = (ptrdiff_t)out->bands * out->depth, row = out->width * pixel;
     bool swaps = orientation >= 5;
     int width = swaps ? out->height : out->width, height = swaps ? out->width : out->height;
-    turn turn = {out->pixels, swaps ? row : pixel, swaps ? pixel : row, out->bands};
+    turn turn = {out->pixels, swaps ? row : pixel, swaps ? pixel : row, (int)pixel};
     if (orientation == 2 || orientation == 3 || orientation >= 7) {
         turn.origin += turn.across * (width - 1);
         turn.across = -turn.across;
@@ -107,30 +107,56 @@ static cvips_status turn_tile(VipsRegion *region, const VipsRect *tile, void *da
         uint8_t *q = turn->origin + x * turn->across + tile->top * turn->down;
         for (int y = tile->top; y < VIPS_RECT_BOTTOM(tile); y++, q += turn->down) {
             const uint8_t *p = VIPS_REGION_ADDR(region, x, y);
-            for (int c = 0; c < turn->bands; c++) q[c] = p[c];
+            for (int i = 0; i < turn->pixel_size; i++) q[i] = p[i];
         }
     }
     return CVIPS_STATUS_OK;
 }
 
-cvips_status cvips_write_picture(
-    VipsImage *image, int orientation, const cvips_token *token, cvips_picture *out) {
-    cvips_status status = cvips_token_check(token);
-    if (status != CVIPS_STATUS_OK) return status;
-    bool swaps = orientation >= 5;
-    cvips_picture picture = {NULL, 0, 0, 0};
-    status = cvips_picture_new(
-        swaps ? image->Ysize : image->Xsize, swaps ? image->Xsize : image->Ysize, image->Bands,
-        &picture);
-    if (status != CVIPS_STATUS_OK) return status;
+static cvips_status write_frames(
+    VipsImage *image, int orientation, const cvips_token *token, const cvips_picture *out) {
     evaluation evaluation = {.region = vips_region_new(image), .token = token};
+    if (!evaluation.region) return CVIPS_STATUS_OUT_OF_MEMORY;
     int lines = 0;
     vips_get_tile_size(image, &evaluation.tile_width, &evaluation.tile_height, &lines);
-    turn turn = make_turn(orientation, &picture);
-    status = !evaluation.region ? CVIPS_STATUS_OUT_OF_MEMORY
-        : orientation >= 2 ? for_each_tile(&evaluation, turn_tile, &turn)
-                           : write_upright(&evaluation, &picture);
-    VIPS_UNREF(evaluation.region);
+    turn turn = make_turn(orientation, out);
+    cvips_status status = orientation >= 2 ? for_each_tile(&evaluation, turn_tile, &turn)
+                                           : write_upright(&evaluation, out);
+    g_object_unref(evaluation.region);
+    return status;
+}
+
+// Turns each frame; frames that need no turn are written together.
+static cvips_status write_turned_frames(
+    VipsImage *image, int orientation, const cvips_token *token, const cvips_picture *out) {
+    cvips_status status = CVIPS_STATUS_OK;
+    int height = image->Ysize / out->frames;
+    for (int i = 0; i < out->frames && status == CVIPS_STATUS_OK; i++) {
+        VipsImage *page = NULL;
+        if (vips_crop(image, &page, 0, i * height, image->Xsize, height, NULL))
+            return CVIPS_STATUS_FAILED;
+        cvips_picture frame = cvips_picture_frame(out, i);
+        status = write_frames(page, orientation, token, &frame);
+        g_object_unref(page);
+    }
+    return status;
+}
+
+cvips_status cvips_write_picture(
+    VipsImage *image, int orientation, int frames, const cvips_token *token, cvips_picture *out) {
+    cvips_status status = cvips_token_check(token);
+    if (status != CVIPS_STATUS_OK) return status;
+    if (image->Ysize % frames) return CVIPS_STATUS_FAILED;
+    bool swaps = orientation >= 5;
+    int height = image->Ysize / frames;
+    cvips_picture picture = {
+        .width = swaps ? height : image->Xsize, .height = swaps ? image->Xsize : height,
+        .bands = image->Bands, .depth = (int)VIPS_IMAGE_SIZEOF_ELEMENT(image), .frames = frames};
+    status = cvips_picture_new(&picture);
+    if (status != CVIPS_STATUS_OK) return status;
+    status = orientation >= 2 && frames > 1
+        ? write_turned_frames(image, orientation, token, &picture)
+        : write_frames(image, orientation, token, &picture);
     if (status == CVIPS_STATUS_OK) {
         *out = picture;
         return status;
@@ -140,20 +166,30 @@ cvips_status cvips_write_picture(
 }
 
 VipsImage *cvips_wrap_picture(const cvips_picture *picture) {
-    size_t count = (size_t)picture->width * (size_t)picture->height * (size_t)picture->bands;
     VipsImage *memory = vips_image_new_from_memory(
-        picture->pixels, count, picture->width, picture->height, picture->bands,
-        VIPS_FORMAT_UCHAR);
+        picture->pixels, cvips_picture_size(picture), picture->width,
+        picture->height * picture->frames, picture->bands,
+        picture->depth == 2 ? VIPS_FORMAT_USHORT : VIPS_FORMAT_UCHAR);
     if (!memory) return NULL;
-    memory->Type = VIPS_INTERPRETATION_sRGB;
+    memory->Type = picture->depth == 2 ? VIPS_INTERPRETATION_RGB16 : VIPS_INTERPRETATION_sRGB;
     return memory;
 }
 
-cvips_status cvips_picture_new(int32_t width, int32_t height, int32_t bands, cvips_picture *out) {
-    uint8_t *pixels = g_try_malloc((size_t)width * (size_t)height * (size_t)bands);
-    if (!pixels) return CVIPS_STATUS_OUT_OF_MEMORY;
-    *out = (cvips_picture){pixels, width, height, bands};
-    return CVIPS_STATUS_OK;
+size_t cvips_picture_size(const cvips_picture *picture) {
+    return (size_t)picture->width * (size_t)picture->height * (size_t)picture->bands *
+        (size_t)picture->depth * (size_t)picture->frames;
+}
+
+cvips_picture cvips_picture_frame(const cvips_picture *picture, int32_t frame) {
+    cvips_picture view = *picture;
+    view.frames = 1;
+    view.pixels += (size_t)frame * cvips_picture_size(&view);
+    return view;
+}
+
+cvips_status cvips_picture_new(cvips_picture *out) {
+    out->pixels = g_try_malloc(cvips_picture_size(out));
+    return out->pixels ? CVIPS_STATUS_OK : CVIPS_STATUS_OUT_OF_MEMORY;
 }
 
 void cvips_free(uint8_t *memory) { g_free(memory); }

@@ -35,8 +35,26 @@ cvips_status cvips_token_enter(const cvips_token *token);
 void cvips_watch(VipsImage *image, const cvips_token *token);
 
 // Evaluates `image` into new memory on the calling thread, turned according to an EXIF orientation.
+// The image shows `frames` frames, one below the other.
 cvips_status cvips_write_picture(
-    VipsImage *image, int orientation, const cvips_token *token, cvips_picture *out);
+    VipsImage *image, int orientation, int frames, const cvips_token *token, cvips_picture *out);
+
+// Opens the bytes with the loader of the format. With `all_frames`, the frames are one below the
+// other in one tall image.
+int cvips_open_image(
+    VipsSource *source, cvips_format format, bool all_frames, bool accepts_damage, VipsImage **out);
+
+// The metadata of an opened image. `has_srgb_profile` says whether its profile describes the pixels
+// of the result, too. NULL when out of memory.
+cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile);
+// Whether there is metadata other than the resolution and the durations of frames.
+bool cvips_metadata_has_texts(const cvips_metadata *metadata);
+// Adds metadata to an image for the encoder of a format.
+void cvips_metadata_apply(
+    const cvips_metadata *metadata, VipsImage *image, cvips_format format, bool is_grey);
+
+// The number of frames of a PNG, of which libvips reads only the first.
+int cvips_png_frames(const uint8_t *bytes, size_t count);
 
 // Returns how many warnings libvips has logged on this thread since the last call.
 unsigned cvips_take_warnings(void);
@@ -56,7 +74,8 @@ cvips_jpeg_layout cvips_jpeg_read_layout(const uint8_t *bytes, size_t count);
 // For files with a libvips warning, which may be harmless.
 cvips_status cvips_jpeg_examine(const uint8_t *bytes, size_t count, const cvips_token *token);
 
-// Wraps the picture's own memory in a libvips image, without a copy. NULL when out of memory.
+// Wraps the picture's own memory in a libvips image, without a copy; the frames are one below the
+// other. NULL when out of memory.
 VipsImage *cvips_wrap_picture(const cvips_picture *picture);
 
 // Makes a source over `bytes` whose reads fail once `token` says stop. NULL when out of memory.
@@ -96,15 +115,33 @@ static inline const cvips_picture *cvips_render_current(const cvips_render *rend
 }
 
 // Computes one row. `in` holds the same row of the current picture, which may be `out` itself, and
-// of the step's other pictures.
+// of the step's other pictures. Rows of 16-bit samples are passed as bytes too.
 typedef void (*cvips_row_function)(
     const void *tables, uint8_t *out, const uint8_t *const *in, int y, int width, int bands);
 
+// The functions of a step for pictures with 8-bit and with 16-bit samples.
+typedef struct cvips_row_functions {
+    cvips_row_function eight, sixteen;
+} cvips_row_functions;
+
 // Runs a step that makes each row from the same row of the current picture and of up to two other
-// pictures, all with the same size and band count. Checks the token before every row.
+// pictures, all with the same size, band count and depth. Checks the token before every row.
 cvips_status cvips_render_rows(
-    cvips_render *render, cvips_row_function row, const void *tables, const cvips_picture *first,
-    const cvips_picture *second);
+    cvips_render *render, cvips_row_functions functions, const void *tables,
+    const cvips_picture *first, const cvips_picture *second);
+
+// The functions for pictures with 16-bit samples of the steps in colour.c.
+typedef struct cvips_tone {
+    double intensity, gain[3], exponent[3];
+} cvips_tone;
+cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone);
+cvips_status cvips_render_recolour_16(
+    cvips_render *render, const double matrix[9], const uint16_t *curves);
+cvips_status cvips_render_vignette_16(cvips_render *render, double amount, double start);
+
+// The conversion between encoded and linear values of sRGB, from 0 to 1.
+double cvips_decode_srgb(double value);
+double cvips_encode_srgb(double value);
 
 // Replaces the current picture by a step's result.
 void cvips_render_replace(cvips_render *render, cvips_picture next);

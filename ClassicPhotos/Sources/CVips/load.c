@@ -2,22 +2,29 @@
 
 #include <string.h>
 
-// Opens the bytes with the loader chosen by the magic bytes, so that libvips never guesses.
-static int open_image(VipsSource *source, cvips_format format, VipsImage **out) {
+int cvips_open_image(
+    VipsSource *source, cvips_format format, bool all_frames, bool accepts_damage,
+    VipsImage **out) {
     const VipsAccess access = VIPS_ACCESS_SEQUENTIAL;
-    const VipsFailOn fail_on = VIPS_FAIL_ON_TRUNCATED;
+    const VipsFailOn fail_on = accepts_damage ? VIPS_FAIL_ON_NONE : VIPS_FAIL_ON_TRUNCATED;
+    const int n = all_frames ? -1 : 1;
+    // The loader is the one for the magic bytes; libvips never guesses.
     switch (format) {
     case CVIPS_FORMAT_JPEG:
         return vips_jpegload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_PNG:
         return vips_pngload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     case CVIPS_FORMAT_WEBP:
-        return vips_webpload_source(source, out, "access", access, "fail_on", fail_on, NULL);
+        return vips_webpload_source(
+            source, out, "access", access, "fail_on", fail_on, "n", n, NULL);
     case CVIPS_FORMAT_GIF:
-        return vips_gifload_source(source, out, "access", access, "fail_on", fail_on, NULL);
+        return vips_gifload_source(
+            source, out, "access", access, "fail_on", fail_on, "n", n, NULL);
     case CVIPS_FORMAT_TIFF:
-        return vips_tiffload_source(source, out, "access", access, "fail_on", fail_on, NULL);
+        return vips_tiffload_source(
+            source, out, "access", access, "fail_on", fail_on, "n", n, NULL);
     case CVIPS_FORMAT_HEIF:
+    case CVIPS_FORMAT_AVIF:
         return vips_heifload_source(source, out, "access", access, "fail_on", fail_on, NULL);
     }
     return -1;
@@ -26,6 +33,59 @@ static int open_image(VipsSource *source, cvips_format format, VipsImage **out) 
 static bool has_flag(VipsImage *image, const char *name) {
     int value = 0;
     return vips_image_get_typeof(image, name) && !vips_image_get_int(image, name, &value) && value;
+}
+
+static uint32_t read_32(const uint8_t *p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+// Whether the first directory of a TIFF points to EXIF data, which libvips does not read.
+static bool tiff_has_exif(const uint8_t *bytes, size_t count) {
+    enum { EXIF_TAG = 34665, ENTRY_SIZE = 12 };
+    if (count < 8) return false;
+    bool is_little = bytes[0] == 'I';
+#define READ_16(p) (is_little ? (p)[1] << 8 | (p)[0] : (p)[0] << 8 | (p)[1])
+    // BigTIFF has another version number and another layout.
+    if (READ_16(bytes + 2) != 42) return false;
+    size_t directory = is_little ? (size_t)READ_16(bytes + 6) << 16 | (size_t)READ_16(bytes + 4)
+                                 : read_32(bytes + 4);
+    if (directory > count - 2) return false;
+    size_t entries = (size_t)READ_16(bytes + directory);
+    for (size_t i = 0; i < entries; i++) {
+        size_t at = directory + 2 + i * ENTRY_SIZE;
+        if (at + ENTRY_SIZE > count) return false;
+        if (READ_16(bytes + at) == EXIF_TAG) return true;
+    }
+    return false;
+#undef READ_16
+}
+
+static bool has_blob(VipsImage *image, const char *name) {
+    return vips_image_get_typeof(image, name) != 0;
+}
+
+static bool is_16_bit(VipsImage *image) {
+    return image->BandFmt == VIPS_FORMAT_USHORT &&
+        (image->Type == VIPS_INTERPRETATION_RGB16 || image->Type == VIPS_INTERPRETATION_GREY16);
+}
+
+static bool is_grey(VipsImage *image) {
+    return image->Bands <= 2 &&
+        (image->Type == VIPS_INTERPRETATION_B_W || image->Type == VIPS_INTERPRETATION_GREY16);
+}
+
+int cvips_png_frames(const uint8_t *bytes, size_t count) {
+    // Chunks follow the signature of 8 bytes: a length, a name, data and a checksum. The chunk that
+    // announces an animation (acTL) precedes the pixels.
+    for (size_t at = 8; at + 12 <= count;) {
+        size_t length = read_32(bytes + at);
+        const uint8_t *name = bytes + at + 4;
+        if (!memcmp(name, "IDAT", 4) || length > count - at - 12) return 1;
+        if (!memcmp(name, "acTL", 4) && length >= 8)
+            return (int)CLAMP(read_32(bytes + at + 8), 1, (uint32_t)G_MAXINT);
+        at += 12 + length;
+    }
+    return 1;
 }
 
 // The bytes that the decoder holds of the whole picture in addition to the result. An upper bound
@@ -44,7 +104,8 @@ static int64_t buffered_bytes(
     // A single strip or row of tiles may contain the whole picture.
     case CVIPS_FORMAT_TIFF: return pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image);
     // The coded planes, and the colours made from them.
-    case CVIPS_FORMAT_HEIF: return pixels * 10;
+    case CVIPS_FORMAT_HEIF:
+    case CVIPS_FORMAT_AVIF: return pixels * 10 * (image->BandFmt == VIPS_FORMAT_USHORT ? 2 : 1);
     }
     return 0;
 }
@@ -59,7 +120,7 @@ cvips_status cvips_inspect(
     VipsSource *source = cvips_source_new(bytes, count, token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
     VipsImage *image = NULL;
-    int failed = open_image(source, format, &image);
+    int failed = cvips_open_image(source, format, false, true, &image);
     g_object_unref(source);
     if (failed) return cvips_failure(token, CVIPS_STATUS_FAILED);
     bool is_interlaced = has_flag(image, "interlaced");
@@ -67,157 +128,19 @@ cvips_status cvips_inspect(
         .width = image->Xsize,
         .height = image->Ysize,
         .orientation = vips_image_get_orientation(image),
-        .frames = vips_image_get_n_pages(image),
+        .frames = format == CVIPS_FORMAT_PNG ? cvips_png_frames(bytes, count)
+                                             : vips_image_get_n_pages(image),
         .has_alpha = vips_image_hasalpha(image),
+        .depth = is_16_bit(image) ? 2 : 1,
+        .is_grey = is_grey(image),
+        .has_exif = has_blob(image, VIPS_META_EXIF_NAME) ||
+            (format == CVIPS_FORMAT_TIFF && tiff_has_exif(bytes, count)),
+        .has_xmp = has_blob(image, VIPS_META_XMP_NAME) || has_blob(image, "heif-mime-1"),
+        .has_iptc =
+            has_blob(image, VIPS_META_IPTC_NAME) || has_blob(image, VIPS_META_PHOTOSHOP_NAME),
         .is_progressive = is_interlaced || has_flag(image, "jpeg-multiscan"),
         .buffered_bytes = buffered_bytes(image, format, is_interlaced, bytes, count),
     };
     g_object_unref(image);
     return CVIPS_STATUS_OK;
-}
-
-// Whether the embedded profile describes the pixels at hand. The shrinking step may already have
-// turned CMYK into RGB and left the old profile attached; applying that profile would be wrong.
-static bool profile_applies(VipsImage *image, const uint8_t *profile, size_t count) {
-    if (image->BandFmt != VIPS_FORMAT_UCHAR && image->BandFmt != VIPS_FORMAT_USHORT) return false;
-    switch (cvips_profile_space(profile, count)) {
-    case CVIPS_SPACE_RGB:
-        return image->Bands >= 3 && image->Type != VIPS_INTERPRETATION_CMYK &&
-            !cvips_profile_is_srgb(profile, count);
-    case CVIPS_SPACE_GREY: return image->Bands <= 2;
-    case CVIPS_SPACE_CMYK: return image->Bands >= 4 && image->Type == VIPS_INTERPRETATION_CMYK;
-    default: return false;
-    }
-}
-
-// Converts to sRGB, 8 bits, 3 or 4 bands. A profile that lcms rejects is ignored, as in browsers.
-static int to_srgb(VipsObject *owner, VipsImage *in, VipsImage **out) {
-    VipsImage **t = (VipsImage **)vips_object_local_array(owner, 4);
-    const void *profile = NULL;
-    size_t count = 0;
-    if (vips_image_get_typeof(in, VIPS_META_ICC_NAME) &&
-        !vips_image_get_blob(in, VIPS_META_ICC_NAME, &profile, &count) &&
-        profile_applies(in, profile, count) &&
-        !vips_icc_transform(
-            in, &t[0], "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE,
-            "black_point_compensation", TRUE, "depth", 8, NULL))
-        in = t[0];
-    // Every step costs a buffer for each tile, even a step that changes nothing.
-    if (in->Type != VIPS_INTERPRETATION_sRGB || in->Coding != VIPS_CODING_NONE) {
-        if (vips_colourspace(in, &t[1], VIPS_INTERPRETATION_sRGB, NULL)) return -1;
-        in = t[1];
-    }
-    if (in->BandFmt != VIPS_FORMAT_UCHAR) {
-        if (vips_cast_uchar(in, &t[2], NULL)) return -1;
-        in = t[2];
-    }
-    if (in->Bands < 3) {
-        vips_error("cvips", "cannot make RGB of %d bands", in->Bands);
-        return -1;
-    }
-    if (in->Bands > 4) return vips_extract_band(in, out, 0, "n", 4, NULL);
-    *out = in;
-    g_object_ref(in);
-    return 0;
-}
-
-// Most pictures with an alpha band do not use it. Without the band, they are a quarter smaller and
-// every later step is cheaper.
-static void drop_opaque_alpha(cvips_picture *picture) {
-    if (picture->bands != 4) return;
-    size_t count = (size_t)picture->width * (size_t)picture->height;
-    uint8_t *pixels = picture->pixels;
-    for (size_t i = 0; i < count; i++)
-        if (pixels[4 * i + 3] != 255) return;
-    for (size_t i = 0; i < count; i++) memmove(pixels + 3 * i, pixels + 4 * i, 3);
-    picture->bands = 3;
-    uint8_t *smaller = g_try_realloc(pixels, count * 3);
-    if (smaller) picture->pixels = smaller;
-}
-
-static int box_side(int32_t side) { return side > 0 ? side : VIPS_MAX_COORD; }
-
-// Opens a JPEG or PNG that keeps its size and is already 8-bit RGB. The shrinking call would only
-// add steps that change nothing and cost a buffer for each tile. NULL for other pictures.
-static VipsImage *open_plain(
-    VipsSource *source, cvips_format format, const cvips_info *info, int32_t box_width,
-    int32_t box_height) {
-    bool swaps = info->orientation >= 5;
-    if (format != CVIPS_FORMAT_JPEG && format != CVIPS_FORMAT_PNG) return NULL;
-    if ((swaps ? info->height : info->width) > box_side(box_width) ||
-        (swaps ? info->width : info->height) > box_side(box_height))
-        return NULL;
-    VipsImage *image = NULL;
-    if (open_image(source, format, &image)) {
-        vips_error_clear();
-        return NULL;
-    }
-    if (image->Type == VIPS_INTERPRETATION_sRGB && image->BandFmt == VIPS_FORMAT_UCHAR &&
-        image->Coding == VIPS_CODING_NONE)
-        return image;
-    g_object_unref(image);
-    return NULL;
-}
-
-static cvips_status decode_source(
-    VipsSource *source, VipsObject *owner, cvips_format format, const cvips_info *info, int32_t box_width, int32_t box_height,
-    const cvips_token *token, cvips_picture *out) {
-    VipsImage **t = (VipsImage **)vips_object_local_array(owner, 2);
-    // The picture is turned upright when its pixels are written, so the box is turned here.
-    // Otherwise libvips would first evaluate the whole picture into memory, on its own thread.
-    bool swaps = info->orientation >= 5;
-    t[0] = open_plain(source, format, info, box_width, box_height);
-    // The shrinking call ignores its own "fail on" setting, so the setting is passed as a loader
-    // option. Without it, half a download would decode successfully, with a grey bottom.
-    if (!t[0] && vips_thumbnail_source(
-            source, &t[0], box_side(swaps ? box_height : box_width), "height",
-            box_side(swaps ? box_width : box_height), "size", VIPS_SIZE_DOWN, "no_rotate", TRUE,
-            "option_string", "[fail_on=truncated]", NULL))
-        return cvips_failure(token, CVIPS_STATUS_FAILED);
-    cvips_status stopped = cvips_token_check(token);
-    if (stopped != CVIPS_STATUS_OK) return stopped;
-    if (to_srgb(owner, t[0], &t[1])) return cvips_failure(token, CVIPS_STATUS_FAILED);
-    return cvips_write_picture(t[1], info->orientation, token, out);
-}
-
-static cvips_status decode(
-    const uint8_t *bytes, size_t count, cvips_format format, const cvips_info *info,
-    int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out) {
-    VipsSource *source = cvips_source_new(bytes, count, token);
-    if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
-    // The owner of all intermediate images.
-    VipsObject *owner = VIPS_OBJECT(vips_image_new());
-    cvips_status status =
-        decode_source(source, owner, format, info, box_width, box_height, token, out);
-    g_object_unref(owner);
-    g_object_unref(source);
-    return status;
-}
-
-// Examines a JPEG with warnings: a JPEG decoder fills missing data with grey and only warns.
-static cvips_status examine_jpeg(
-    const uint8_t *bytes, size_t count, unsigned warnings, const cvips_token *token) {
-    if (!cvips_jpeg_read_layout(bytes, count).has_all_scans) return CVIPS_STATUS_DAMAGED;
-    return warnings > 0 ? cvips_jpeg_examine(bytes, count, token) : CVIPS_STATUS_OK;
-}
-
-cvips_status cvips_decode(
-    const uint8_t *bytes, size_t count, cvips_format format, const cvips_info *info,
-    int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out) {
-    cvips_status status = cvips_setup();
-    if (status != CVIPS_STATUS_OK) return status;
-    status = cvips_token_enter(token);
-    if (status != CVIPS_STATUS_OK) return status;
-    cvips_take_warnings();
-    cvips_picture picture = {NULL, 0, 0, 0};
-    status = decode(bytes, count, format, info, box_width, box_height, token, &picture);
-    if (status == CVIPS_STATUS_OK && format == CVIPS_FORMAT_JPEG)
-        status = examine_jpeg(bytes, count, cvips_take_warnings(), token);
-    if (status != CVIPS_STATUS_OK) {
-        g_free(picture.pixels);
-        return status;
-    }
-    drop_opaque_alpha(&picture);
-    *out = picture;
-    return status;
 }

@@ -2,15 +2,11 @@
 
 #include <string.h>
 
-static size_t byte_count(const cvips_picture *picture) {
-    return (size_t)picture->width * (size_t)picture->height * (size_t)picture->bands;
-}
-
 cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token) {
     cvips_render *render = g_try_new(cvips_render, 1);
     // The status may be ignored: the first step checks the token again.
     cvips_token_enter(token);
-    if (render) *render = (cvips_render){*in, {NULL, 0, 0, 0}, token};
+    if (render) *render = (cvips_render){.in = *in, .token = token};
     return render;
 }
 
@@ -24,16 +20,25 @@ void cvips_render_replace(cvips_render *render, cvips_picture next) {
     render->own = next;
 }
 
+// Gives the render memory of its own, for the first step or for a result without any step.
+static cvips_status allocate(cvips_render *render) {
+    cvips_picture own = render->in;
+    cvips_status status = cvips_picture_new(&own);
+    if (status == CVIPS_STATUS_OK) render->own = own;
+    return status;
+}
+
 cvips_status cvips_render_rows(
-    cvips_render *render, cvips_row_function row, const void *tables, const cvips_picture *first,
-    const cvips_picture *second) {
+    cvips_render *render, cvips_row_functions functions, const void *tables,
+    const cvips_picture *first, const cvips_picture *second) {
     const cvips_picture in = *cvips_render_current(render);
     // The first step allocates a picture; later steps work in place.
     if (!render->own.pixels) {
-        cvips_status status = cvips_picture_new(in.width, in.height, in.bands, &render->own);
+        cvips_status status = allocate(render);
         if (status != CVIPS_STATUS_OK) return status;
     }
-    size_t length = (size_t)in.width * (size_t)in.bands;
+    cvips_row_function row = in.depth == 2 ? functions.sixteen : functions.eight;
+    size_t length = (size_t)in.width * (size_t)in.bands * (size_t)in.depth;
     for (int y = 0; y < in.height; y++) {
         cvips_status stopped = cvips_token_check(render->token);
         if (stopped != CVIPS_STATUS_OK) return stopped;
@@ -49,12 +54,11 @@ cvips_status cvips_render_finish(cvips_render *render, cvips_picture *out) {
     cvips_status status = cvips_token_check(render->token);
     if (status != CVIPS_STATUS_OK) return status;
     if (!render->own.pixels) {
-        const cvips_picture *in = &render->in;
-        status = cvips_picture_new(in->width, in->height, in->bands, &render->own);
+        status = allocate(render);
         if (status != CVIPS_STATUS_OK) return status;
-        memcpy(render->own.pixels, in->pixels, byte_count(in));
+        memcpy(render->own.pixels, render->in.pixels, cvips_picture_size(&render->in));
     }
     *out = render->own;
-    render->own = (cvips_picture){NULL, 0, 0, 0};
+    render->own = (cvips_picture){.pixels = NULL};
     return CVIPS_STATUS_OK;
 }

@@ -1,48 +1,154 @@
 #include "internal.h"
 
-static int save(VipsImage *image, cvips_format format, int quality, VipsTarget *target) {
-    switch (format) {
-    case CVIPS_FORMAT_JPEG: {
-        double white[3] = {255, 255, 255};
-        VipsArrayDouble *background = vips_array_double_new(white, 3);
-        int failed = vips_jpegsave_target(
-            image, target, "Q", quality, "strip", TRUE, "background", background, NULL);
-        vips_area_unref(VIPS_AREA(background));
-        return failed;
-    }
-    case CVIPS_FORMAT_PNG: return vips_pngsave_target(image, target, "strip", TRUE, NULL);
+#include <pthread.h>
+
+static int save_jpeg(VipsImage *image, int quality, bool strip, VipsTarget *target) {
+    double white[3] = {255, 255, 255};
+    VipsArrayDouble *background = vips_array_double_new(white, 3);
+    int failed = vips_jpegsave_target(
+        image, target, "Q", quality, "strip", strip, "background", background, NULL);
+    vips_area_unref(VIPS_AREA(background));
+    return failed;
+}
+
+static int save(
+    VipsImage *image, const cvips_encode_options *options, bool strip, VipsTarget *target) {
+    const int quality = options->quality;
+    switch (options->format) {
+    case CVIPS_FORMAT_JPEG: return save_jpeg(image, quality, strip, target);
+    case CVIPS_FORMAT_PNG: return vips_pngsave_target(image, target, "strip", strip, NULL);
     case CVIPS_FORMAT_WEBP:
         // Effort 2 takes less than half the time of the default 4, for files a few percent larger.
         return vips_webpsave_target(
-            image, target, "Q", quality, "effort", 2, "strip", TRUE, NULL);
-    case CVIPS_FORMAT_GIF: return vips_gifsave_target(image, target, "strip", TRUE, NULL);
+            image, target, "Q", quality, "effort", 2, "strip", strip, NULL);
+    case CVIPS_FORMAT_GIF: return vips_gifsave_target(image, target, "strip", strip, NULL);
     case CVIPS_FORMAT_TIFF:
         return vips_tiffsave_target(
             image, target, "compression", VIPS_FOREIGN_TIFF_COMPRESSION_DEFLATE, "predictor",
-            VIPS_FOREIGN_TIFF_PREDICTOR_HORIZONTAL, "strip", TRUE, NULL);
-    case CVIPS_FORMAT_HEIF: return -1;
+            VIPS_FOREIGN_TIFF_PREDICTOR_HORIZONTAL, "strip", strip, NULL);
+    case CVIPS_FORMAT_HEIF:
+        return vips_heifsave_target(
+            image, target, "Q", quality, "compression", VIPS_FOREIGN_HEIF_COMPRESSION_HEVC,
+            "bitdepth", image->BandFmt == VIPS_FORMAT_USHORT ? 10 : 8, "strip", strip, NULL);
+    case CVIPS_FORMAT_AVIF:
+        return vips_heifsave_target(
+            image, target, "Q", quality, "compression", VIPS_FOREIGN_HEIF_COMPRESSION_AV1,
+            "effort", 2, "bitdepth", image->BandFmt == VIPS_FORMAT_USHORT ? 12 : 8, "strip",
+            strip, NULL);
     }
     return -1;
 }
 
+static bool can_have_frames(cvips_format format) {
+    return format == CVIPS_FORMAT_GIF || format == CVIPS_FORMAT_WEBP ||
+        format == CVIPS_FORMAT_TIFF;
+}
+
+static bool can_have_16_bits(cvips_format format) {
+    return format == CVIPS_FORMAT_PNG || format == CVIPS_FORMAT_TIFF ||
+        format == CVIPS_FORMAT_HEIF || format == CVIPS_FORMAT_AVIF;
+}
+
+// Makes a picture with the nearest 8-bit samples.
+static cvips_status to_8_bits(const cvips_picture *in, cvips_picture *out) {
+    *out = *in;
+    out->depth = 1;
+    cvips_status status = cvips_picture_new(out);
+    if (status != CVIPS_STATUS_OK) return status;
+    const uint16_t *samples = (const uint16_t *)in->pixels;
+    for (size_t i = 0; i < cvips_picture_size(out); i++)
+        out->pixels[i] = (uint8_t)((samples[i] * 255u + 32767) / 65535);
+    return status;
+}
+
+// Keeps one of the equal channels, and alpha.
+static int to_grey(VipsObject *owner, VipsImage *in, VipsImage **out) {
+    VipsImage **t = (VipsImage **)vips_object_local_array(owner, 3);
+    if (vips_extract_band(in, &t[0], 0, NULL)) return -1;
+    VipsImage *grey = t[0];
+    if (in->Bands == 4) {
+        if (vips_extract_band(in, &t[1], 3, NULL) || vips_bandjoin2(t[0], t[1], &t[2], NULL))
+            return -1;
+        grey = t[2];
+    }
+    return vips_copy(
+        grey, out, "interpretation",
+        in->BandFmt == VIPS_FORMAT_USHORT ? VIPS_INTERPRETATION_GREY16 : VIPS_INTERPRETATION_B_W,
+        NULL);
+}
+
+static cvips_status encode_image(
+    VipsImage *picture, const cvips_picture *shape, const cvips_encode_options *options,
+    const cvips_token *token, cvips_bytes *out) {
+    VipsTarget *target = cvips_target_new(token);
+    if (!target) return CVIPS_STATUS_OUT_OF_MEMORY;
+    cvips_watch(picture, token);
+    VipsObject *owner = VIPS_OBJECT(vips_image_new());
+    VipsImage **t = (VipsImage **)vips_object_local_array(owner, 1);
+    // A copy, because metadata belongs to this file and not to the picture.
+    int failed = options->is_grey ? to_grey(owner, picture, &t[0]) : vips_copy(picture, &t[0], NULL);
+    if (!failed) {
+        if (options->metadata)
+            cvips_metadata_apply(options->metadata, t[0], options->format, options->is_grey);
+        if (shape->frames > 1) vips_image_set_int(t[0], VIPS_META_PAGE_HEIGHT, shape->height);
+        // Encoders write resolutions and durations in any case. If nothing else is to be written,
+        // they would add an EXIF block of their own.
+        bool strip = !options->metadata || !cvips_metadata_has_texts(options->metadata);
+        failed = save(t[0], options, strip, target);
+    }
+    cvips_status status = failed ? cvips_failure(token, CVIPS_STATUS_FAILED)
+                                 : cvips_token_check(token);
+    if (status == CVIPS_STATUS_OK) *out = cvips_target_take(target);
+    g_object_unref(owner);
+    g_object_unref(target);
+    return status;
+}
+
 cvips_status cvips_encode(
-    const cvips_picture *in, cvips_format format, int32_t quality, const cvips_token *token,
+    const cvips_picture *in, const cvips_encode_options *options, const cvips_token *token,
     cvips_bytes *out) {
     cvips_status status = cvips_setup();
     if (status != CVIPS_STATUS_OK) return status;
     status = cvips_token_enter(token);
     if (status != CVIPS_STATUS_OK) return status;
-    VipsImage *image = cvips_wrap_picture(in);
-    VipsTarget *target = image ? cvips_target_new(token) : NULL;
-    if (target) {
-        cvips_watch(image, token);
-        int failed = save(image, format, quality, target);
-        status = failed ? cvips_failure(token, CVIPS_STATUS_FAILED) : cvips_token_check(token);
-        if (status == CVIPS_STATUS_OK) *out = cvips_target_take(target);
-    } else {
-        status = CVIPS_STATUS_OUT_OF_MEMORY;
+    cvips_picture picture = can_have_frames(options->format) ? *in : cvips_picture_frame(in, 0);
+    cvips_picture reduced = {.pixels = NULL};
+    if (picture.depth == 2 && !can_have_16_bits(options->format)) {
+        status = to_8_bits(&picture, &reduced);
+        if (status != CVIPS_STATUS_OK) return status;
+        picture = reduced;
     }
-    VIPS_UNREF(target);
+    VipsImage *image = cvips_wrap_picture(&picture);
+    status = image ? encode_image(image, &picture, options, token, out)
+                   : CVIPS_STATUS_OUT_OF_MEMORY;
     VIPS_UNREF(image);
+    g_free(reduced.pixels);
     return status;
+}
+
+// --- Optional encoders
+
+static bool can_encode_heif, can_encode_avif;
+static pthread_once_t encoders_once = PTHREAD_ONCE_INIT;
+
+static bool encodes_sample(cvips_format format) {
+    enum { SIDE = 64 };
+    uint8_t pixels[SIDE * SIDE * 3] = {0};
+    const cvips_picture picture = {pixels, SIDE, SIDE, 3, 1, 1};
+    const cvips_encode_options options = {.format = format, .quality = 50};
+    cvips_bytes bytes = {NULL, 0};
+    bool is_encoded = cvips_encode(&picture, &options, NULL, &bytes) == CVIPS_STATUS_OK;
+    g_free(bytes.bytes);
+    return is_encoded;
+}
+
+static void find_encoders(void) {
+    can_encode_heif = encodes_sample(CVIPS_FORMAT_HEIF);
+    can_encode_avif = encodes_sample(CVIPS_FORMAT_AVIF);
+}
+
+bool cvips_can_encode(cvips_format format) {
+    if (format != CVIPS_FORMAT_HEIF && format != CVIPS_FORMAT_AVIF) return true;
+    pthread_once(&encoders_once, find_encoders);
+    return format == CVIPS_FORMAT_HEIF ? can_encode_heif : can_encode_avif;
 }

@@ -7,56 +7,6 @@
 
 #include <math.h>
 
-static void premultiply_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
-    (void)data;
-    (void)y;
-    const uint8_t *p = in[0];
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        for (int c = 0; c < 3; c++) out[c] = (uint8_t)((p[c] * p[3] + 127) / 255);
-        out[3] = p[3];
-    }
-}
-
-static void unpremultiply_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
-    (void)data;
-    (void)y;
-    const uint8_t *p = in[0];
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        int alpha = p[3];
-        for (int c = 0; c < 3; c++)
-            out[c] = alpha ? (uint8_t)MIN(255, (p[c] * 255 + alpha / 2) / alpha) : 0;
-        out[3] = p[3];
-    }
-}
-
-// Every step of this file starts with begin() and finishes with end().
-static cvips_status begin(cvips_render *render) {
-    if (render->in.bands != 4) return CVIPS_STATUS_OK;
-    return cvips_render_rows(render, premultiply_row, NULL, NULL, NULL);
-}
-
-static cvips_status end(cvips_render *render) {
-    if (render->in.bands != 4) return CVIPS_STATUS_OK;
-    return cvips_render_rows(render, unpremultiply_row, NULL, NULL, NULL);
-}
-
-static cvips_status blur_current(cvips_render *render, double sigma, cvips_picture *out) {
-    return cvips_blurred(cvips_render_current(render), sigma, render->token, out);
-}
-
-cvips_status cvips_render_blur(cvips_render *render, double sigma) {
-    cvips_picture soft = {NULL, 0, 0, 0};
-    cvips_status status = begin(render);
-    if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &soft);
-    if (status != CVIPS_STATUS_OK) return status;
-    cvips_render_replace(render, soft);
-    return end(render);
-}
-
-// --- Tilt-shift
-
 enum { TILT_ONE = 256 };
 
 typedef struct tilt_tables {
@@ -66,16 +16,53 @@ typedef struct tilt_tables {
     uint16_t weights[1];
 } tilt_tables;
 
-static void tilt_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
-    const tilt_tables *tables = data;
-    int weight = tables->weights[y];
-    const uint8_t *a = weight < TILT_ONE ? in[0] : in[1];
-    const uint8_t *b = weight < TILT_ONE ? in[1] : in[2];
-    int share = weight < TILT_ONE ? weight : weight - TILT_ONE;
-    for (int i = 0; i < width * bands; i++)
-        out[i] = (uint8_t)((a[i] * (TILT_ONE - share) + b[i] * share + TILT_ONE / 2) / TILT_ONE);
+typedef struct sharpen_tables {
+    // In units of 1/256.
+    int32_t amount;
+} sharpen_tables;
+
+#define SAMPLE uint8_t
+#define NAME(name) name##_8
+#include "spatial_rows.h"
+#undef SAMPLE
+#undef NAME
+
+#define SAMPLE uint16_t
+#define NAME(name) name##_16
+#include "spatial_rows.h"
+#undef SAMPLE
+#undef NAME
+
+static const cvips_row_functions premultiply = {premultiply_row_8, premultiply_row_16};
+static const cvips_row_functions unpremultiply = {unpremultiply_row_8, unpremultiply_row_16};
+static const cvips_row_functions tilt = {tilt_row_8, tilt_row_16};
+static const cvips_row_functions sharpen = {sharpen_row_8, sharpen_row_16};
+
+// Every step of this file starts with begin() and finishes with end().
+static cvips_status begin(cvips_render *render) {
+    if (render->in.bands != 4) return CVIPS_STATUS_OK;
+    return cvips_render_rows(render, premultiply, NULL, NULL, NULL);
 }
+
+static cvips_status end(cvips_render *render) {
+    if (render->in.bands != 4) return CVIPS_STATUS_OK;
+    return cvips_render_rows(render, unpremultiply, NULL, NULL, NULL);
+}
+
+static cvips_status blur_current(cvips_render *render, double sigma, cvips_picture *out) {
+    return cvips_blurred(cvips_render_current(render), sigma, render->token, out);
+}
+
+cvips_status cvips_render_blur(cvips_render *render, double sigma) {
+    cvips_picture soft = {.pixels = NULL};
+    cvips_status status = begin(render);
+    if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &soft);
+    if (status != CVIPS_STATUS_OK) return status;
+    cvips_render_replace(render, soft);
+    return end(render);
+}
+
+// --- Tilt-shift
 
 static tilt_tables *make_tilt_tables(int height, double centre, double band, double transition) {
     tilt_tables *tables = g_try_malloc(sizeof(tilt_tables) + sizeof(uint16_t) * (size_t)height);
@@ -92,12 +79,12 @@ cvips_status cvips_render_tilt_shift(
     cvips_render *render, double centre, double band, double transition, double sigma) {
     tilt_tables *tables = make_tilt_tables(render->in.height, centre, band, transition);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
-    cvips_picture half = {NULL, 0, 0, 0}, full = {NULL, 0, 0, 0};
+    cvips_picture half = {.pixels = NULL}, full = {.pixels = NULL};
     cvips_status status = begin(render);
     if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma * 0.45, &half);
     if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &full);
     if (status == CVIPS_STATUS_OK)
-        status = cvips_render_rows(render, tilt_row, tables, &half, &full);
+        status = cvips_render_rows(render, tilt, tables, &half, &full);
     g_free(tables);
     g_free(half.pixels);
     g_free(full.pixels);
@@ -106,34 +93,13 @@ cvips_status cvips_render_tilt_shift(
 
 // --- Sharpen
 
-typedef struct sharpen_tables {
-    // In units of 1/256.
-    int32_t amount;
-} sharpen_tables;
-
-static int luma(const uint8_t *p) { return (54 * p[0] + 183 * p[1] + 19 * p[2] + 128) >> 8; }
-
-// Adds the same difference to all three channels, so that edges get no coloured fringes.
-static void sharpen_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
-    (void)y;
-    int32_t amount = ((const sharpen_tables *)data)->amount;
-    const uint8_t *p = in[0], *soft = in[1];
-    for (int x = 0; x < width; x++, p += bands, soft += bands, out += bands) {
-        int difference = (luma(p) - luma(soft)) * amount / 256;
-        int maximum = bands == 4 ? p[3] : 255;
-        for (int c = 0; c < 3; c++) out[c] = (uint8_t)CLAMP(p[c] + difference, 0, maximum);
-        if (bands == 4) out[3] = p[3];
-    }
-}
-
 cvips_status cvips_render_sharpen(cvips_render *render, double sigma, double amount) {
     sharpen_tables tables = {(int32_t)lrint(amount * 256)};
-    cvips_picture soft = {NULL, 0, 0, 0};
+    cvips_picture soft = {.pixels = NULL};
     cvips_status status = begin(render);
     if (status == CVIPS_STATUS_OK) status = blur_current(render, sigma, &soft);
     if (status == CVIPS_STATUS_OK)
-        status = cvips_render_rows(render, sharpen_row, &tables, &soft, NULL);
+        status = cvips_render_rows(render, sharpen, &tables, &soft, NULL);
     g_free(soft.pixels);
     return status == CVIPS_STATUS_OK ? end(render) : status;
 }

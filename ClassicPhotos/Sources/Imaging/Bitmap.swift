@@ -1,15 +1,26 @@
 import CVips
 
-/// A decoded picture in memory: upright, sRGB, 8 bits per channel.
+/// A decoded picture in memory: upright and in sRGB.
 ///
-/// A bitmap is immutable, so any number of threads may read the same bitmap at once. It occupies
+/// A bitmap has 8 or 16 bits per channel, and one frame unless ``PictureParts/frames`` was kept. It
+/// is immutable, so any number of threads may read the same bitmap at once. It occupies
 /// ``byteCount`` bytes until its last reference is released.
 public final class Bitmap: Sendable {
     /// The shim's picture; written before the bitmap is shared, never afterwards.
     nonisolated(unsafe) let picture: cvips_picture
 
+    /// Whether red, green and blue are equal everywhere, and the picture is written in grey.
+    public let isGrey: Bool
+
+    /// The metadata for a file of this picture; nil if the metadata was not kept.
+    let metadata: PictureMetadata?
+
     /// Takes ownership of `picture`.
-    init(owning picture: cvips_picture) { self.picture = picture }
+    init(owning picture: cvips_picture, isGrey: Bool = false, metadata: PictureMetadata? = nil) {
+        self.picture = picture
+        self.isGrey = isGrey
+        self.metadata = metadata
+    }
 
     /// Creates a bitmap from the given pixels.
     ///
@@ -20,13 +31,33 @@ public final class Bitmap: Sendable {
     public convenience init(
         size: PixelSize, pixels: [UInt8], hasAlpha: Bool = false
     ) throws(ImagingError) {
+        try self.init(size: size, copying: pixels, hasAlpha: hasAlpha)
+    }
+
+    /// Creates a bitmap with 16 bits per channel; laid out as in
+    /// ``init(size:pixels:hasAlpha:)``.
+    ///
+    /// - Throws: ``ImagingError/invalidArgument(_:)`` if the number of samples does not match
+    ///   `size`.
+    public convenience init(
+        size: PixelSize, samples: [UInt16], hasAlpha: Bool = false
+    ) throws(ImagingError) {
+        try self.init(size: size, copying: samples, hasAlpha: hasAlpha)
+    }
+
+    private convenience init<Sample: FixedWidthInteger>(
+        size: PixelSize, copying samples: [Sample], hasAlpha: Bool
+    ) throws(ImagingError) {
         let bands = hasAlpha ? 4 : 3
-        try Self.check(size, bands: bands, count: pixels.count)
-        var picture = cvips_picture()
-        let status = cvips_picture_new(
-            Int32(size.width), Int32(size.height), Int32(bands), &picture)
-        guard status == .ok else { throw .outOfMemory }
-        picture.pixels.update(from: pixels, count: pixels.count)
+        try Self.check(size, bands: bands, count: samples.count)
+        var picture = cvips_picture(
+            pixels: nil, width: Int32(size.width), height: Int32(size.height), bands: Int32(bands),
+            depth: Int32(MemoryLayout<Sample>.size), frames: 1)
+        guard cvips_picture_new(&picture) == .ok else { throw .outOfMemory }
+        samples.withUnsafeBytes {
+            UnsafeMutableRawPointer(picture.pixels).copyMemory(
+                from: $0.baseAddress ?? UnsafeRawPointer(picture.pixels), byteCount: $0.count)
+        }
         self.init(owning: picture)
     }
 
@@ -39,7 +70,7 @@ public final class Bitmap: Sendable {
         let expected = size.width * size.height * bands
         guard count == expected else {
             throw .invalidArgument(
-                "A bitmap of \(size) needs \(expected) bytes (\(bands) per pixel), not \(count).")
+                "A bitmap of \(size) needs \(expected) samples (\(bands) per pixel), not \(count).")
         }
     }
 
@@ -51,7 +82,7 @@ public final class Bitmap: Sendable {
         withExtendedLifetime(self) { withUnsafePointer(to: picture, body) }
     }
 
-    /// The width and height in pixels.
+    /// The width and height of a frame in pixels.
     public var size: PixelSize {
         PixelSize(width: Int(picture.width), height: Int(picture.height))
     }
@@ -61,15 +92,25 @@ public final class Bitmap: Sendable {
     /// A decoded picture has an alpha channel only if at least one pixel is not opaque.
     public var hasAlpha: Bool { picture.bands == 4 }
 
-    /// The size of the pixels in bytes.
-    public var byteCount: Int { size.width * size.height * Int(picture.bands) }
+    /// The number of bits of a channel: 8 or 16.
+    public var bitsPerChannel: Int { Int(picture.depth) * 8 }
 
-    /// A copy of the pixels, laid out as in ``init(size:pixels:hasAlpha:)``.
+    /// The number of frames of an animation, or of pages of a document.
+    public var frames: Int { Int(picture.frames) }
+
+    /// Whether ``ImageEngine/encode(_:as:quality:cancellation:)`` writes metadata with the picture.
+    public var hasMetadata: Bool { metadata != nil }
+
+    /// The size of the pixels of all frames in bytes.
+    public var byteCount: Int { withPicture { cvips_picture_size($0) } }
+
+    /// A copy of the pixels, laid out as in ``withPixels(_:)``.
     public func pixels() -> [UInt8] { withPixels { Array($0) } }
 
-    /// Calls `body` with the pixels in place, laid out as in ``init(size:pixels:hasAlpha:)``.
+    /// Calls `body` with the pixels in place.
     ///
-    /// The pointer is valid only until `body` returns.
+    /// Rows run from top to bottom without padding, and frames follow one another. A channel of 16
+    /// bits has two bytes in the machine's order. The pointer is valid only until `body` returns.
     public func withPixels<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

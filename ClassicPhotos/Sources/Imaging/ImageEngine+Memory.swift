@@ -3,8 +3,9 @@
 // but not its input.
 
 extension ImageEngine {
-    /// The approximate maximum number of bytes that ``decode(_:fitting:limits:cancellation:)``
-    /// uses, including its result.
+    /// The approximate maximum number of bytes that
+    /// ``decode(_:fitting:keeping:limits:acceptingDamage:cancellation:)`` uses, including its
+    /// result.
     ///
     /// The estimate covers the decoder's buffers (``ImageInfo/bufferedBytes``), the strips that are
     /// shrunk one after another, and the bitmap. It does not cover the file.
@@ -12,14 +13,18 @@ extension ImageEngine {
     /// - Parameters:
     ///   - info: the result of ``inspect(_:limits:)`` for the file.
     ///   - box: the box that will be passed to `decode`.
-    public static func memoryToDecode(_ info: ImageInfo, fitting box: PixelSize?) -> Int {
-        let result = bitmapBytes(info.size.shrunk(toFit: box), hasAlpha: info.hasAlpha)
+    ///   - parts: the parts that will be passed to `decode`.
+    public static func memoryToDecode(
+        _ info: ImageInfo, fitting box: PixelSize?, keeping parts: PictureParts = []
+    ) -> Int {
+        let shape = info.shape(fitting: box, keeping: parts)
         // A line of a strip takes at most 4 floats per pixel; resampling keeps several dozen lines.
         let strips = 4.0 * 4 * Double(info.size.longerSide) * 64
         // A WebP frame is decoded into memory at about the requested size, then placed on a canvas
         // of that size.
-        let frames = info.format == .webp ? 8.0 / 3 * result : 0
-        return bytes(fixed + Double(info.bufferedBytes) + strips + frames + result)
+        let frame = shape.bytes / Double(max(shape.frames, 1))
+        let frames = info.format == .webp ? 8.0 / 3 * frame : 0
+        return bytes(fixed + Double(info.bufferedBytes) + strips + frames + shape.bytes)
     }
 
     /// The approximate maximum number of bytes that ``apply(_:to:cancellation:)`` uses, including
@@ -27,13 +32,13 @@ extension ImageEngine {
     ///
     /// The estimate covers the result and the extra buffers of a blur, but not the input bitmap.
     /// Without filters it is 0.
-    public static func memoryToApply(
-        _ filters: [ImageFilter], to size: PixelSize, hasAlpha: Bool
-    ) -> Int {
-        let bitmap = bitmapBytes(size, hasAlpha: hasAlpha)
+    public static func memoryToApply(_ filters: [ImageFilter], to shape: BitmapShape) -> Int {
         let steps = filters.flatMap { $0.kind.definition.steps($0.values) }
         guard let most = steps.map(\.buffers).max() else { return 0 }
-        return bytes(fixed + Double(1 + most) * bitmap)
+        let frame = shape.bytes / Double(max(shape.frames, 1))
+        // The frames of an animation are filtered one after another, then copied to the result.
+        let copy = shape.frames > 1 ? frame : 0
+        return bytes(fixed + shape.bytes + Double(most) * frame + copy)
     }
 
     /// The approximate maximum number of bytes that ``encode(_:as:quality:cancellation:)`` uses,
@@ -41,30 +46,69 @@ extension ImageEngine {
     ///
     /// The estimate covers the encoder's copy of the picture, and the file, which is briefly in
     /// memory twice. It does not cover the bitmap.
-    public static func memoryToEncode(
-        _ size: PixelSize, hasAlpha: Bool, as format: ImageFormat
-    ) -> Int {
-        let bitmap = bitmapBytes(size, hasAlpha: hasAlpha)
-        let pixels = Double(size.pixelCount)
+    public static func memoryToEncode(_ shape: BitmapShape, as format: ImageFormat) -> Int {
+        var written = shape
+        if !format.hasFrames { written.frames = 1 }
+        let reduced = shape.bitsPerChannel == 16 && !format.hasDepth
+        if reduced { written.bitsPerChannel = 8 }
+        let pixels = Double(shape.size.pixelCount)
         let working =
             switch format {
             case .jpeg: pixels
-            case .png, .tiff, .heif: 2 * bitmap
-            case .webp: bitmap + 6 * pixels
-            case .gif: 16 * pixels
+            case .png, .tiff: 2 * written.bytes
+            case .webp: written.bytes + 6 * pixels
+            case .gif: (written.frames > 1 ? written.bytes : 0) + 16 * pixels
+            // Encoders of video keep several planes, and blocks with their statistics.
+            case .heif, .avif: 30 * pixels * (shape.bitsPerChannel == 16 ? 2 : 1)
             }
-        return bytes(fixed + working)
+        return bytes(fixed + working + (reduced ? written.bytes : 0))
     }
 
     /// The tables and small buffers of any call, in bytes.
     private static let fixed = 4_000_000.0
 
-    private static func bitmapBytes(_ size: PixelSize, hasAlpha: Bool) -> Double {
-        Double(size.pixelCount) * (hasAlpha ? 4 : 3)
-    }
-
     /// Clamps a count: a header may claim a size whose product overflows every integer type.
     private static func bytes(_ count: Double) -> Int { Int(min(count, 1e18)) }
+}
+
+/// The dimensions of a bitmap, which decide how much memory it needs.
+public struct BitmapShape: Sendable, Hashable {
+    /// The size of a frame in pixels.
+    public var size: PixelSize
+    /// Whether the bitmap has an alpha channel.
+    public var hasAlpha: Bool
+    /// The number of bits of a channel: 8 or 16.
+    public var bitsPerChannel: Int
+    /// The number of frames.
+    public var frames: Int
+
+    /// A shape; by default, one frame with 8 bits per channel and without alpha.
+    public init(
+        _ size: PixelSize, hasAlpha: Bool = false, bitsPerChannel: Int = 8, frames: Int = 1
+    ) {
+        self.size = size
+        self.hasAlpha = hasAlpha
+        self.bitsPerChannel = bitsPerChannel
+        self.frames = frames
+    }
+
+    /// The size of the bitmap in bytes, at most `Int.max`.
+    public var byteCount: Int { Int(min(bytes, 1e18)) }
+
+    fileprivate var bytes: Double {
+        Double(size.pixelCount) * (hasAlpha ? 4 : 3) * Double(bitsPerChannel / 8) * Double(frames)
+    }
+}
+
+extension ImageInfo {
+    /// The shape of the bitmap that decoding makes; an upper bound, because unused alpha channels
+    /// are dropped and frames of different sizes are left out.
+    public func shape(fitting box: PixelSize?, keeping parts: PictureParts) -> BitmapShape {
+        BitmapShape(
+            size.shrunk(toFit: box), hasAlpha: hasAlpha,
+            bitsPerChannel: parts.contains(.depth) ? bitsPerChannel : 8,
+            frames: parts.contains(.frames) && format.hasFrames ? frames : 1)
+    }
 }
 
 extension FilterStep {

@@ -40,7 +40,7 @@ public enum ImageEngine {
         try readHeader(of: bytes, limits: limits, cancellation: nil).info
     }
 
-    /// Decodes the first frame of a picture, turned upright and converted to sRGB.
+    /// Decodes a picture, turned upright and converted to sRGB.
     ///
     /// With `fitting`, the picture is shrunk to fit the box and keeps its proportions; most
     /// decoders then read only the data they need. A picture is never enlarged. If `fitting` is
@@ -49,25 +49,42 @@ public enum ImageEngine {
     /// A transparent picture keeps its alpha channel, unless the channel is opaque everywhere.
     ///
     /// `cancellation` takes effect within milliseconds, even in the middle of a progressive JPEG.
-    /// WebP, GIF and HEIF are exceptions: they are decoded in one piece and notice a cancellation
-    /// only at the end of the piece, at worst some 15 ms a megapixel later.
+    /// WebP, GIF, HEIF and AVIF are exceptions: they are decoded in one piece and notice a
+    /// cancellation only at the end of the piece, at worst some 15 ms a megapixel later.
     ///
-    /// - Throws: the errors of ``inspect(_:limits:)``, ``ImagingError/cancelled``,
-    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box. The
-    ///   call rejects a file that ends too early; it never returns half a picture. It also rejects
-    ///   a JPEG with missing or wrong data, with or without an end mark. A JPEG whose faults are
-    ///   invisible, such as extra bytes before a marker, is decoded.
+    /// - Parameters:
+    ///   - bytes: the contents of the file.
+    ///   - box: the box that the picture is shrunk to fit.
+    ///   - parts: what to keep in addition to the first frame in 8 bits. With
+    ///     ``PictureParts/frames``, frames of different sizes, and the frames of formats without
+    ///     ``ImageFormat/hasFrames``, are still reduced to the first frame.
+    ///   - limits: the limits that the header must meet before any pixel is decoded.
+    ///   - acceptsDamage: whether to decode a file that ends too early or has wrong data, as far as
+    ///     that is possible.
+    ///   - cancellation: stops the call.
+    /// - Throws: the errors of ``inspect(_:limits:)``,
+    ///   ``ImagingError/tooManyFrames(_:size:limit:)``, ``ImagingError/cancelled``,
+    ///   ``ImagingError/timedOut``, or ``ImagingError/invalidArgument(_:)`` for an empty box.
+    ///   Unless `acceptsDamage` is true, the call rejects a file that ends too early, and a JPEG
+    ///   with missing or wrong data, with or without an end mark; it never returns half a picture.
+    ///   A JPEG whose faults are invisible, such as extra bytes before a marker, is decoded.
     public static func decode(
-        _ bytes: [UInt8], fitting box: PixelSize? = nil, limits: ImageLimits = .standard,
+        _ bytes: [UInt8], fitting box: PixelSize? = nil, keeping parts: PictureParts = [],
+        limits: ImageLimits = .standard, acceptingDamage acceptsDamage: Bool = false,
         cancellation: ImagingCancellation? = nil
     ) throws(ImagingError) -> Bitmap {
         let boxSides = try shimBox(box)
         var (info, header) = try readHeader(of: bytes, limits: limits, cancellation: cancellation)
-        var picture = cvips_picture()
+        let readsFrames = parts.contains(.frames) && info.format.hasFrames
+        if readsFrames { try limits.check(frames: info.frames, of: info.size.shrunk(toFit: box)) }
+        var options = cvips_decode_options(
+            box_width: boxSides.width, box_height: boxSides.height,
+            keeps_depth: parts.contains(.depth), keeps_frames: readsFrames,
+            keeps_metadata: parts.contains(.metadata), accepts_damage: acceptsDamage)
+        var decoded = cvips_decoded()
         let status = ImagingCancellation.withToken(of: cancellation) {
             cvips_decode(
-                bytes, bytes.count, info.format.shimFormat, &header, boxSides.width,
-                boxSides.height, $0, &picture)
+                bytes, bytes.count, info.format.shimFormat, &header, &options, $0, &decoded)
         }
         try check(status) {
             let isDamaged = status == .damaged
@@ -76,13 +93,16 @@ public enum ImageEngine {
                     ? "part of the picture in the \(info.format.rawValue) file is missing or damaged"
                     : info.format.damage(in: bytes, reading: "pixels"))
         }
-        return Bitmap(owning: picture)
+        return Bitmap(
+            owning: decoded.picture, isGrey: info.isGrey && parts.contains(.grey),
+            metadata: decoded.metadata.map(PictureMetadata.init(owning:)))
     }
 
-    /// Applies filters in order and returns a new bitmap of the same size.
+    /// Applies filters in order and returns a new bitmap of the same size, depth and metadata.
     ///
     /// Sizes in filters, such as a blur's radius, are relative to the longer side, so a thumbnail
-    /// and the full picture look alike. Alpha is kept.
+    /// and the full picture look alike. Alpha is kept. Every frame is filtered by itself. A grey
+    /// bitmap stays grey if all filters keep grey pixels grey.
     ///
     /// - Throws: ``ImagingError/cancelled``, ``ImagingError/timedOut``,
     ///   ``ImagingError/outOfMemory`` or ``ImagingError/filterFailed(detail:)``.
@@ -91,21 +111,23 @@ public enum ImageEngine {
     ) throws(ImagingError) -> Bitmap {
         try cancellation?.check()
         guard !filters.isEmpty else { return bitmap }
-        let render = try FilterRender(bitmap, cancellation: cancellation)
-        for filter in filters {
-            try render.append(filter)
-        }
-        return try render.finish()
+        let picture = try render(filters, bitmap, cancellation)
+        let staysGrey = bitmap.isGrey && filters.allSatisfy(\.keepsGrey)
+        return Bitmap(owning: picture, isGrey: staysGrey, metadata: bitmap.metadata)
     }
 
-    /// Encodes a bitmap as a file in sRGB, without any metadata.
+    /// Encodes a bitmap as a file in sRGB, with the metadata that the bitmap has.
     ///
-    /// `quality` is 1 to 100 for JPEG and WebP. The other formats ignore it: they are lossless,
-    /// except for the palette of GIF. JPEG puts a transparent bitmap on white; the other formats
-    /// keep the transparency (GIF: on or off for each pixel).
+    /// `quality` is 1 to 100 for JPEG, WebP, HEIF and AVIF. The other formats ignore it: they are
+    /// lossless, except for the palette of GIF. JPEG puts a transparent bitmap on white; the other
+    /// formats keep the transparency (GIF: on or off for each pixel).
+    ///
+    /// The file has what the format can hold: see ``ImageFormat/hasDepth``,
+    /// ``ImageFormat/hasFrames`` and ``ImageFormat/metadataKinds``. HEIF gets 10 bits and AVIF 12
+    /// bits of a 16-bit channel.
     ///
     /// `cancellation` takes effect within milliseconds for JPEG and PNG, and within about 0.1 s for
-    /// TIFF. WebP and GIF are encoded in one piece.
+    /// TIFF. WebP, GIF, HEIF and AVIF are encoded in one piece.
     ///
     /// - Throws: ``ImagingError/invalidArgument(_:)`` for a quality out of range, a read-only
     ///   format, or a picture larger than the format can express; ``ImagingError/cancelled``,
@@ -116,10 +138,11 @@ public enum ImageEngine {
     ) throws(ImagingError) -> EncodedImage {
         try checkEncodable(bitmap.size, as: format, quality: quality)
         var output = cvips_bytes()
+        var options = cvips_encode_options(
+            format: format.shimFormat, quality: Int32(quality), is_grey: bitmap.isGrey,
+            metadata: bitmap.metadata?.pointer)
         let status = ImagingCancellation.withToken(of: cancellation) { token in
-            bitmap.withPicture {
-                cvips_encode($0, format.shimFormat, Int32(quality), token, &output)
-            }
+            bitmap.withPicture { cvips_encode($0, &options, token, &output) }
         }
         try check(status) {
             .encodeFailed(detail: "libvips could not create a \(format.rawValue) file")

@@ -18,6 +18,7 @@ private struct FileTraits {
         case .gif: self = Self.gif
         case .tiff: self = Self.tiff
         case .heif: self = Self.heif
+        case .avif: self = Self.avif
         }
     }
 
@@ -35,9 +36,11 @@ private struct FileTraits {
         ])
     /// The still-picture brands among the many files built like an ISO base media file.
     static let heif = FileTraits(
-        ["heif", "heic", "avif"],
-        ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1", "avif", "avis"]
+        ["heic", "heif", "hif"],
+        ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"]
             .map { .init(ImageFormat.brandMark, at: 4, $0) })
+    static let avif = FileTraits(
+        ["avif"], ["avif", "avis"].map { .init(ImageFormat.brandMark, at: 4, $0) })
 }
 
 /// The bytes at the start of files of one kind: one group, or two groups at different offsets.

@@ -14,8 +14,18 @@ public struct ImageInfo: Sendable, Hashable {
 
     /// The number of frames of an animation or pages of a document, at least 1.
     ///
-    /// Only the first frame is decoded.
+    /// Only the first frame is decoded, unless ``PictureParts/frames`` is kept and the format is
+    /// one of those with ``ImageFormat/hasFrames``.
     public var frames: Int
+
+    /// The number of bits of a channel: 8 or 16.
+    public var bitsPerChannel: Int
+
+    /// Whether the picture has only shades of grey.
+    public var isGrey: Bool
+
+    /// The kinds of metadata in the file.
+    public var metadataKinds: Set<MetadataKind>
 
     /// Whether this is a progressive JPEG or an interlaced PNG.
     public var isProgressive: Bool
@@ -30,13 +40,17 @@ public struct ImageInfo: Sendable, Hashable {
     /// A header with the given fields.
     public init(
         format: ImageFormat, size: PixelSize, hasAlpha: Bool = false, orientation: Int = 1,
-        frames: Int = 1, isProgressive: Bool = false, bufferedBytes: Int = 0
+        frames: Int = 1, bitsPerChannel: Int = 8, isGrey: Bool = false,
+        metadataKinds: Set<MetadataKind> = [], isProgressive: Bool = false, bufferedBytes: Int = 0
     ) {
         self.format = format
         self.size = size
         self.hasAlpha = hasAlpha
         self.orientation = orientation
         self.frames = frames
+        self.bitsPerChannel = bitsPerChannel
+        self.isGrey = isGrey
+        self.metadataKinds = metadataKinds
         self.isProgressive = isProgressive
         self.bufferedBytes = bufferedBytes
     }

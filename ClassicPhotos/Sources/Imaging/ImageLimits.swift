@@ -3,7 +3,8 @@
 /// A few kilobytes can describe a picture that takes gigabytes. Only the header is checked against
 /// the limits, so rejecting such a file takes less than a millisecond.
 public struct ImageLimits: Sendable, Hashable {
-    /// The maximum number of pixels (width × height) of one frame; 100 million by default.
+    /// The maximum number of pixels (width × height) of one frame, and of all decoded frames
+    /// together at their decoded size; 100 million by default.
     public var maximumPixels: Int
 
     /// The maximum number of pixels of a progressive JPEG or an interlaced PNG; 60 million by
@@ -24,6 +25,9 @@ public struct ImageLimits: Sendable, Hashable {
 
     /// The default limits.
     public static let standard = ImageLimits()
+
+    /// The default limits for files that a person has on the own disk: all formats are allowed.
+    public static let ownFiles = ImageLimits(allowedFormats: Set(ImageFormat.allCases))
 
     /// Creates limits that differ from the default only in the given values.
     public init(
@@ -54,6 +58,16 @@ public struct ImageLimits: Sendable, Hashable {
             let limit = "\(grouped(maximumProgressivePixels)) pixels for a progressive picture"
             throw .tooLarge(size: info.size, limit: limit)
         }
+    }
+
+    /// Checks the pixels of all frames together.
+    ///
+    /// - Parameter size: the decoded size of a frame.
+    func check(frames: Int, of size: PixelSize) throws(ImagingError) {
+        let (pixels, overflows) = size.pixelCount.multipliedReportingOverflow(by: frames)
+        // A picture of one frame was checked by its header.
+        guard frames > 1, overflows || pixels > maximumPixels else { return }
+        throw .tooManyFrames(frames, size: size, limit: "\(grouped(maximumPixels)) pixels")
     }
 
     func check(_ format: ImageFormat) throws(ImagingError) {

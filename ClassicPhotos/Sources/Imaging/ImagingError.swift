@@ -16,6 +16,12 @@ public enum ImagingError: Error, Sendable, Hashable {
     /// `looksLike` is a guess, such as "an HTML page".
     case unknownFormat(looksLike: String?)
 
+    /// The bytes are a picture in a format that this module does not read, because its decoder is
+    /// not safe with files from others.
+    ///
+    /// `name` has an article, as in "a BMP picture".
+    case formatNotRead(name: String)
+
     /// The format is known, but ``ImageLimits/allowedFormats`` does not include it.
     case formatNotAllowed(ImageFormat, allowed: Set<ImageFormat>)
 
@@ -23,6 +29,9 @@ public enum ImagingError: Error, Sendable, Hashable {
     ///
     /// `limit` is the limit in words, such as "100,000,000 pixels".
     case tooLarge(size: PixelSize, limit: String)
+
+    /// The frames of an animation or the pages of a document have too many pixels together.
+    case tooManyFrames(Int, size: PixelSize, limit: String)
 
     /// The bytes are truncated or corrupt; `detail` describes the damage.
     case decodeFailed(detail: String)
@@ -55,11 +64,15 @@ extension ImagingError: CustomStringConvertible {
         case .emptyInput: "The file is empty. Download or copy it again."
         case .unknownFormat(let looksLike):
             Self.unknownFormatSentence(looksLike)
+        case .formatNotRead(let name): Self.notReadSentence(name)
         case .formatNotAllowed(let format, let allowed):
             Self.notAllowedSentence(format, allowed)
         case .tooLarge(let size, let limit):
             "The picture claims \(size) pixels; the limit is \(limit). "
                 + "Use a smaller picture, or raise the limit if you trust the source."
+        case .tooManyFrames(let frames, let size, let limit):
+            "The picture has \(frames) frames of \(size) pixels, together more than the limit of "
+                + "\(limit). Use a smaller size, or raise the limit if you trust the source."
         case .decodeFailed(let detail):
             "The picture cannot be decoded: \(detail). Download or copy the file again."
         case .filterFailed(let detail): "The filter failed: \(detail)."
@@ -76,7 +89,12 @@ extension ImagingError: CustomStringConvertible {
     private static func unknownFormatSentence(_ looksLike: String?) -> String {
         let found = looksLike.map { "it looks like \($0)" } ?? "its first bytes are unknown"
         return "The file is not a picture of a known format: \(found). "
-            + "Use JPEG, PNG, WebP, GIF or TIFF."
+            + "Use JPEG, PNG, WebP, GIF, TIFF, HEIC or AVIF."
+    }
+
+    private static func notReadSentence(_ name: String) -> String {
+        "The file is \(name). This format is not read, because its decoder is not safe with "
+            + "damaged or malicious files. Convert the file to PNG, TIFF or JPEG."
     }
 
     private static func notAllowedSentence(

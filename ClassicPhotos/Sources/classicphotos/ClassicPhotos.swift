@@ -1,8 +1,17 @@
 // classicphotos is the program. `serve` shows a list of photos as a web page; `process` writes a
-// filtered copy of each photo into a folder. This module contains arguments, progress and exit
-// codes; PhotoPipeline does all the work.
+// filtered copy of each photo into a folder; `filters` lists the filters. This module contains
+// arguments, progress and exit codes; PhotoPipeline does all the work.
 
 import ArgumentParser
+import Imaging
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 @main
 struct ClassicPhotos: AsyncParsableCommand {
@@ -11,15 +20,64 @@ struct ClassicPhotos: AsyncParsableCommand {
         abstract: "Downloads, decodes and filters lists of photos.",
         discussion: """
             A SOURCE is a folder of pictures, one picture, or a list of them: a property list or \
-            JSON (name → URL, or an array of {name, url}), or a text file with one URL per \
+            JSON (name → URL, or an array of {name, url}), or a text file with one URL or path per \
             line. Specify it as a path or an http(s) URL.
+
+            Pictures may be JPEG, PNG, WebP, GIF, TIFF, HEIC or AVIF.
+
+            \(ExitCodes.description)
+
+            To complete arguments in a shell: classicphotos --generate-completion-script bash (or \
+            zsh, fish).
             """,
-        version: "0.1.0",
-        subcommands: [Serve.self, Process.self],
+        version: "0.2.0",
+        subcommands: [Serve.self, Process.self, Filters.self],
         defaultSubcommand: Serve.self)
 
     static func main() async {
         StandardOutput.prepare()
+        if let message = misspelledCommand() {
+            Terminal.writeError("Error: \(message)\n")
+            finish(ExitCodes.usage)
+        }
         await main(nil)
     }
+
+    /// A message for a first argument that is probably a misspelled command.
+    ///
+    /// Without this check, the argument would be a source for `serve`, and the message would be
+    /// about its other arguments.
+    private static func misspelledCommand() -> String? {
+        let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let argument = CommandLine.arguments.dropFirst().first, !argument.hasPrefix("-"),
+            !commands.contains(argument), argument != "help",
+            argument.allSatisfy({ $0.isLetter || $0 == "-" }), access(argument, F_OK) != 0,
+            let guess = closestName(to: argument, in: commands)
+        else { return nil }
+        return "There is no command and no file named \"\(argument)\". "
+            + "Did you mean \"classicphotos \(guess)\"?"
+    }
 }
+
+/// The exit codes of all commands.
+enum ExitCodes {
+    /// Something could not be done, but other work was done.
+    static let failure: Int32 = 1
+    /// The work could not start.
+    static let notStarted: Int32 = 2
+    /// The arguments are not valid (EX_USAGE).
+    static let usage: Int32 = 64
+    /// The work was interrupted (128 + SIGINT).
+    static let interrupted: Int32 = 130
+
+    static let description = """
+        Exit codes of all commands: 0 if everything was done, which includes a server or a watch \
+        that was stopped with Ctrl-C; 1 if a photo, the timeline or the output could not be \
+        written; 2 if the work could not start, for example because a source, the results folder \
+        or the port is not available; 64 if the arguments are not valid; 130 if Ctrl-C stopped the \
+        work.
+        """
+}
+
+/// Ends the program. A command has a method `exit` of its own.
+private func finish(_ code: Int32) -> Never { exit(code) }

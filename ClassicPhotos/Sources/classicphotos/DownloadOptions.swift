@@ -1,4 +1,5 @@
-import ArgumentParser
+public import ArgumentParser
+public import Imaging
 import PhotoPipeline
 
 /// Options that permit additional downloads.
@@ -20,4 +21,76 @@ struct DownloadOptions: ParsableArguments {
             return host
         })
     var allowedHosts: [AllowedHost] = []
+
+    @Option(
+        name: .customLong("allow-format"),
+        help: ArgumentHelp(
+            """
+            Also decode downloads in HEIC and AVIF, whose decoders had the most security faults. \
+            Your own files are always decoded.
+            """,
+            valueName: "format"))
+    var allowedFormats: [OptionalFormat] = []
+
+    @Option(help: "The maximum number of simultaneous downloads.")
+    var downloads: Int = 6
+
+    @Option(
+        name: .customLong("max-pixels"),
+        help: ArgumentHelp(
+            "The maximum size of a picture in pixels, as in 200M (default: 100M).",
+            valueName: "number"))
+    var maximumPixels: PixelCount?
+
+    func validate() throws {
+        guard (1...64).contains(downloads) else {
+            throw ValidationError("--downloads must be between 1 and 64.")
+        }
+    }
+
+    /// The limits on the headers of photos.
+    var limits: SourceLimits {
+        var limits = SourceLimits()
+        // HEIC and AVIF have the same container and the same risk.
+        if !allowedFormats.isEmpty { limits.downloads.allowedFormats.formUnion([.heif, .avif]) }
+        guard let maximum = maximumPixels?.value else { return limits }
+        for path in [\SourceLimits.files, \SourceLimits.downloads] {
+            limits[keyPath: path].maximumPixels = maximum
+            limits[keyPath: path].maximumProgressivePixels = maximum
+            // A person who knows the size of a panorama knows its shape, too.
+            limits[keyPath: path].maximumSide = 100_000
+        }
+        return limits
+    }
+}
+
+/// A format that is decoded in downloads only on request.
+enum OptionalFormat: String, ExpressibleByArgument, CaseIterable {
+    /// The container of HEIC and AVIF.
+    case heif
+}
+
+/// A number of pixels, as in 2500000 or 2.5M.
+struct PixelCount: ExpressibleByArgument {
+    let value: Int
+
+    init?(argument: String) {
+        let text = argument.uppercased()
+        let isInMillions = text.hasSuffix("M")
+        guard let number = Double(isInMillions ? String(text.dropLast()) : text),
+            (1...1e10).contains(number * (isInMillions ? 1e6 : 1))
+        else { return nil }
+        value = Int(number * (isInMillions ? 1e6 : 1))
+    }
+}
+
+extension ImageFormat: ExpressibleByArgument {
+    /// Accepts names and file name extensions: both `jpeg` and `jpg`.
+    public init?(argument: String) {
+        let name = argument.lowercased()
+        guard let format = ImageFormat(rawValue: name) ?? ImageFormat(fileExtension: name) else {
+            return nil
+        }
+        self = format
+    }
 }

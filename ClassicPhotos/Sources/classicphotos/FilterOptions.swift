@@ -6,16 +6,27 @@ struct FilterOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A filter, with its strength: sepia=0.8. May be given more than once.",
+            "A filter: sepia=0.8, or tilt-shift=center:0.4,radius:12 (default: sepia=0.8).",
             discussion: """
-                One of \(FilterDefinition.all.map(\.name).joined(separator: ", ")); or none.
+                May be given more than once; the filters are applied in order. "none" stands for \
+                no filter. The filters: \
+                \(FilterDefinition.all.map(\.helpLine).joined(separator: ", ")).
                 """,
-            valueName: "name=value"))
-    var filter: [String] = ["sepia=0.8"]
+            valueName: "name=value"),
+        completion: .list(FilterDefinition.all.map(\.name) + ["none"]))
+    var filter: [String] = []
 
-    /// The filters, in order; a lone `none` means no filter.
-    func filters() throws -> [ImageFilter] {
-        if filter == ["none"] { return [] }
+    func validate() throws { _ = try filters() }
+
+    /// The filters, in order; nil if none were given.
+    func filters() throws -> [ImageFilter]? {
+        if filter.isEmpty { return nil }
+        if filter.contains("none") {
+            guard filter.count == 1 else {
+                throw ValidationError("--filter none cannot be combined with other filters.")
+            }
+            return []
+        }
         return try filter.map { text in
             do throws(ImagingError) {
                 return try ImageFilter(text)
@@ -24,4 +35,7 @@ struct FilterOptions: ParsableArguments {
             }
         }
     }
+
+    /// The filters if a person chooses none.
+    static let defaults: [ImageFilter] = [.sepia(intensity: 0.8)]
 }

@@ -27,8 +27,12 @@ enum Interrupt {
             _ = Self.setHandler(signal, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
             source.setEventHandler {
+                // A second signal ends the program, without half a line on the terminal.
+                if task.isCancelled {
+                    if Terminal.canRewriteLines { Terminal.writeError(Terminal.eraseLine) }
+                    _exit(ExitCodes.interrupted)
+                }
                 task.cancel()
-                _ = Self.setHandler(signal, SIG_DFL)
             }
             source.setRegistrationHandler { listening.yield() }
             source.resume()

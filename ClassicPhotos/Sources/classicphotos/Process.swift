@@ -1,41 +1,62 @@
-public import ArgumentParser
-public import Imaging
+import ArgumentParser
+import FoundationEssentials
+import Imaging
 import PhotoPipeline
 
 struct Process: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "process",
         abstract: "Puts a filtered copy of each photo into a folder.",
         discussion: """
-            Files appear completely or not at all, whatever stops the program. An existing file is \
-            replaced only by a result of the same photo, unless --overwrite is given; a hidden \
-            file in the folder records the photo behind each result. Exit codes: 0 if every photo \
-            was written; 1 if a photo, the timeline or the output could not be written; 2 if the \
-            work could not start; 130 if it was interrupted.
+            The copies keep the metadata, the depth and the times of the photos, and all frames \
+            of animations. Files appear completely or not at all, whatever stops the program. An \
+            existing file is replaced only by a result of the same photo, unless --overwrite is \
+            given. A hidden file in the folder records what each result was made of, so that the \
+            next run leaves out photos whose results are up to date.
+
+            In a local text list, a line without http:// or https:// is a path, relative to the \
+            folder of the list.
+
+            \(ExitCodes.description)
             """)
 
-    @Argument(help: "A folder, a list or a picture: a path or a URL.")
-    var source: String
+    @Argument(
+        help: ArgumentHelp(
+            "Folders, lists and pictures: paths or URLs. \"-\" reads a list from standard input.",
+            valueName: "source"),
+        completion: .file())
+    var sources: [String]
 
-    @OptionGroup var filtering: FilterOptions
-
-    @Option(name: .shortAndLong, help: "The folder for the results; created if necessary.")
+    @Option(
+        name: .shortAndLong, help: "The folder for the results; created if necessary.",
+        completion: .directory)
     var out: String
+
+    @OptionGroup(title: "What to make") var recipeOptions: RecipeOptions
+
+    @OptionGroup(title: "Which photos") var selection: SelectionOptions
 
     @Flag(help: "Also replace files in that folder that are not results of the same photo.")
     var overwrite = false
 
-    @Option(
-        help:
-            "The side, in pixels, of the square that pictures shrink to fit; default: full size.")
-    var size: Int?
+    @Flag(help: "Also process photos whose results are up to date.")
+    var again = false
 
-    @Option(help: "The file format: jpeg, png, webp, tiff or gif; default: each photo's own.")
-    var format: ImageFormat?
+    @Flag(name: .customLong("dry-run"), help: "Only say what would be done.")
+    var isDryRun = false
 
-    @Option(help: "The quality of JPEG and WebP files, 1 to 100.")
-    var quality: Int = 88
+    @Flag(
+        name: .customLong("watch"),
+        help: "Go on: process new and changed photos as they appear, until Ctrl-C.")
+    var watches = false
 
-    @OptionGroup var downloading: DownloadOptions
+    @Flag(name: .customLong("json"), help: "Print one line of JSON for each photo.")
+    var printsJSON = false
+
+    @Option(help: "The maximum number of pictures computed at a time; default: one per processor.")
+    var jobs: Int?
+
+    @OptionGroup(title: "Downloads and limits") var downloading: DownloadOptions
 
     @Option(
         help: """
@@ -50,53 +71,82 @@ struct Process: AsyncParsableCommand {
         if let memory, !(64...1_048_576).contains(memory) {
             throw ValidationError("--memory must be between 64 and 1048576 megabytes.")
         }
-        if let size, !(1...30_000).contains(size) {
-            throw ValidationError("--size must be between 1 and 30000 pixels.")
-        }
-        guard (1...100).contains(quality) else {
-            throw ValidationError("--quality must be between 1 and 100.")
-        }
-        if let format, !format.canEncode {
-            throw ValidationError("--format \(format.rawValue) can be read, but not written.")
+        if let jobs, !(1...256).contains(jobs) {
+            throw ValidationError("--jobs must be between 1 and 256.")
         }
         guard !out.isEmpty else { throw ValidationError("--out must name a folder.") }
-        _ = try filtering.filters()
+        if sources.count(where: { $0 == "-" }) > 1 {
+            throw ValidationError("\"-\" can be given only once.")
+        }
+        guard watches else { return }
+        if isDryRun { throw ValidationError("--watch cannot be combined with --dry-run.") }
+        if sources.contains("-") {
+            throw ValidationError("--watch cannot be combined with \"-\", which can be read once.")
+        }
     }
 
     func run() async throws {
         let folder = RawArguments.bytes(of: out)
         let (failures, isInterrupted) = try await stopping {
+            let recipe = try recipeOptions.makeRecipe()
             // Check the folder first: if it is unusable, nothing should be downloaded.
             try OutputFolder.check(folder)
             return try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
-                let loaded = try await LoadedSource(source, with: downloader)
-                return try await process(loaded, into: folder, with: downloader)
+                let loaded = try await load(with: downloader)
+                for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
+                if isDryRun {
+                    return (try dryRun(loaded, recipe, folder: folder, downloader), false)
+                }
+                return try await process(loaded, recipe, into: folder, with: downloader)
             }
         }
-        if isInterrupted { throw ExitCode(130) }
-        if failures > 0 { throw ExitCode(1) }
+        if isInterrupted, !watches { throw ExitCode(ExitCodes.interrupted) }
+        if failures > 0 { throw ExitCode(ExitCodes.failure) }
+    }
+
+    private func load(with downloader: PhotoDownloader) async throws -> LoadedSource {
+        try await LoadedSource(
+            all: sources, enteringSubfolders: selection.recursive, excluding: selection.exclude,
+            with: downloader)
+    }
+
+    private func options(_ recipe: PhotoRecipe, _ folder: OutputFolder) -> PhotoBatch.Options {
+        var options = PhotoBatch.Options(recipe: recipe, folder: folder)
+        options.limits = downloading.limits
+        options.downloads = downloading.downloads
+        options.redoesAll = again
+        if memory != nil || jobs != nil {
+            options.capacity = PixelCapacity(processors: jobs, bytes: memory.map { $0 << 20 })
+        }
+        return options
     }
 
     private func process(
-        _ loaded: LoadedSource, into folder: [UInt8], with downloader: PhotoDownloader
+        _ loaded: LoadedSource, _ recipe: PhotoRecipe, into path: [UInt8],
+        with downloader: PhotoDownloader
     ) async throws -> (failures: Int, isInterrupted: Bool) {
-        let folder = try OutputFolder(path: folder, overwrites: overwrite)
+        let folder = try OutputFolder(path: path, overwrites: overwrite)
         let records = try folder.recordsWithoutResults(of: loaded.list.records)
         for note in notes(on: loaded, folder, records) { Terminal.writeError("\(note)\n") }
-        var options = PhotoBatch.Options(
-            filters: try filtering.filters(),
-            size: size.map { PixelSize(width: $0, height: $0) }, format: format, quality: quality,
-            folder: folder)
-        if let memory { options.capacity = PixelCapacity(bytes: memory << 20) }
         return try await timelineOption.recording { timeline in
-            let batch = PhotoBatch(options: options, downloader: downloader, timeline: timeline)
-            let report = ProgressReport(total: records.count, remark: loaded.remark)
+            let batch = PhotoBatch(
+                options: options(recipe, folder), downloader: downloader, timeline: timeline)
+            let style: ProgressReport.Style =
+                printsJSON ? .json : Terminal.canRewriteLines ? .bar : .lines
+            let report = ProgressReport(
+                total: records.count, remark: loaded.remark, folder: folder.description,
+                style: style)
             let (failure, isInterrupted) = await Interrupt.run {
-                await batch.run(records) { record, result in await report.add(record, result) }
+                let failure = await batch.run(records) { await report.add($0, $1) }
+                guard watches, failure == nil, !Task.isCancelled else { return failure }
+                await report.beginWatching()
+                return await watch(batch, folder, report, downloader)
             }
             let ending: ProgressReport.Ending =
-                isInterrupted ? .interrupted : failure == nil ? .complete : .stopped
-            return await (report.finish(folder: folder.description, ending), isInterrupted)
+                isInterrupted
+                ? watches ? .watched : .interrupted
+                : failure == nil ? .complete : .stopped
+            return await (report.finish(ending), isInterrupted)
         }
     }
 
@@ -104,22 +154,179 @@ struct Process: AsyncParsableCommand {
     private func notes(
         on loaded: LoadedSource, _ folder: OutputFolder, _ records: [PhotoRecord]
     ) -> [String] {
-        var notes = loaded.unsupportedFileLines
         let count = loaded.list.records.count - records.count
-        let isInSource = loaded.folder.map { folder.isInside($0) } ?? false
+        let isInSource = loaded.folders.contains { folder.isInside($0) }
         let results =
             count == 1 ? "1 result of an earlier run" : "\(count) results of earlier runs"
         switch (isInSource, count) {
         case (true, 0):
-            notes.append(
-                "Note: \(folder) is inside the source. Results there are not processed again.")
-        case (true, _):
-            notes.append("Note: \(folder) is inside the source. Skipping \(results).")
-        case (false, 0): break
-        case (false, _): notes.append("Note: Skipping \(results) in \(folder).")
+            return ["Note: \(folder) is inside the source. Results there are not processed again."]
+        case (true, _): return ["Note: \(folder) is inside the source. Skipping \(results)."]
+        case (false, 0): return []
+        case (false, _): return ["Note: Skipping \(results) in \(folder)."]
         }
-        return notes
+    }
+
+    // MARK: Dry run
+
+    /// Says what a run would do; returns the number of photos that would certainly fail.
+    private func dryRun(
+        _ loaded: LoadedSource, _ recipe: PhotoRecipe, folder path: [UInt8],
+        _ downloader: PhotoDownloader
+    ) throws -> Int {
+        let folder = try OutputFolder(readingOnly: path)
+        let records = try folder.recordsWithoutResults(of: loaded.list.records)
+        let batch = PhotoBatch(options: options(recipe, folder), downloader: downloader)
+        var (current, failures) = (0, 0)
+        for (record, plan) in zip(records, batch.plan(records)) {
+            switch plan {
+            case .process(let path, _):
+                StandardOutput.writeLine(
+                    "Would write \(ProgressReport.line(path.description))")
+            case .ask(let path):
+                StandardOutput.writeLine(
+                    "Would ask whether \(ProgressReport.line(record.name)) has changed, for "
+                        + "\(ProgressReport.line(path.description))")
+            case .unchanged: current += 1
+            case .failed(let failure):
+                failures += 1
+                Terminal.writeError(
+                    "\(ProgressReport.line(record.name)): \(ProgressReport.line(failure.reason))\n")
+            }
+        }
+        var sentence = "Would process \(records.count - current - failures) of \(records.count) "
+        sentence += records.count == 1 ? "photo." : "photos."
+        if current > 0 { sentence += " \(current) up to date." }
+        if failures > 0 { sentence += " \(failures) would fail; the reasons are above." }
+        StandardOutput.writeLine(sentence + " Nothing was written.")
+        return failures
     }
 }
 
-extension ImageFormat: ExpressibleByArgument {}
+// MARK: Watching
+
+extension Process {
+    /// Looks for new and changed photos every two seconds, until the task is cancelled.
+    ///
+    /// A photo on the web is not asked for again. A photo that failed is tried again when it has
+    /// changed. A file that was changed within the last second may still be incomplete, so it waits
+    /// for the next look.
+    ///
+    /// - Returns: the failure that stopped the batch; nil after a cancellation.
+    private func watch(
+        _ batch: PhotoBatch, _ folder: OutputFolder, _ report: ProgressReport,
+        _ downloader: PhotoDownloader
+    ) async -> PhotoFailure? {
+        // The versions for which a photo was processed, by name.
+        var seen: [String: PhotoVersion] = [:]
+        var isFirstLook = true
+        while !Task.isCancelled {
+            // A source that is missing for a moment, or has no photos, is an empty list.
+            let loaded = try? await load(with: downloader)
+            let records = (try? folder.recordsWithoutResults(of: loaded?.list.records ?? [])) ?? []
+            var changed: [Int] = []
+            for (position, plan) in batch.plan(records).enumerated() {
+                guard case .process(_, let version?) = plan, !version.isFresh else { continue }
+                let isNew = seen.updateValue(version, forKey: records[position].name) != version
+                // Photos that failed before the watch began were reported then.
+                if isNew, !isFirstLook || !report.hasFailed(records[position].name) {
+                    changed.append(position)
+                }
+            }
+            isFirstLook = false
+            await report.expect(changed.count)
+            let failure = await batch.run(records, only: changed) { await report.add($0, $1) }
+            if let failure { return failure }
+            do { try await Task.sleep(for: .seconds(2)) } catch { break }
+        }
+        return nil
+    }
+}
+
+extension PhotoVersion {
+    /// Whether the file was changed within the last second.
+    fileprivate var isFresh: Bool {
+        guard let modified else { return false }
+        let time = Double(modified.seconds) + Double(modified.nanoseconds) / 1e9
+        return (0..<1).contains(Date.now.timeIntervalSince1970 - time)
+    }
+}
+
+/// The options that decide what is made of a photo.
+struct RecipeOptions: ParsableArguments {
+    @OptionGroup var filtering: FilterOptions
+
+    @Option(
+        help:
+            "The side, in pixels, of the square that pictures shrink to fit; default: full size.")
+    var size: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file format, or its file name extension; default: each photo's own.",
+            valueName: "format"))
+    var format: ImageFormat?
+
+    @Option(help: "The quality of JPEG, WebP, HEIC and AVIF files, 1 to 100; default: 88.")
+    var quality: Int?
+
+    @Flag(help: "Leave out EXIF, XMP, IPTC and profiles, which may tell the place of a photo.")
+    var strip = false
+
+    @Flag(help: "Process incomplete and damaged files as far as possible.")
+    var acceptDamaged = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the options above in JSON: {\"filters\": [\"sepia=0.8\"], \"size\": 1600}.",
+            valueName: "file"),
+        completion: .file(extensions: ["json"]))
+    var recipe: String?
+
+    func validate() throws {
+        try Self.check(size: size, quality: quality, format: format) { ValidationError("--\($0)") }
+    }
+
+    private static func check(
+        size: Int?, quality: Int?, format: ImageFormat?, _ error: (String) -> any Error
+    ) throws {
+        if let size, !(1...30_000).contains(size) {
+            throw error("size must be between 1 and 30000 pixels.")
+        }
+        if let quality, !(1...100).contains(quality) {
+            throw error("quality must be between 1 and 100.")
+        }
+        if let format, !format.canEncode {
+            throw error("format \(format.rawValue) can be read, but there is no encoder for it.")
+        }
+    }
+
+    /// The options, after the values of a recipe file.
+    func makeRecipe() throws -> PhotoRecipe {
+        let file = try recipe.map { try RecipeFile(path: $0) } ?? RecipeFile()
+        try Self.check(size: file.size, quality: file.quality, format: file.format) {
+            Stop("The recipe \(recipe ?? "") is not valid: \($0)")
+        }
+        let size = size ?? file.size
+        return PhotoRecipe(
+            filters: try filtering.filters() ?? file.filters ?? FilterOptions.defaults,
+            size: size.map { PixelSize(width: $0, height: $0) }, format: format ?? file.format,
+            quality: quality ?? file.quality ?? 88, keepsMetadata: !(strip || file.strip ?? false),
+            acceptsDamage: acceptDamaged || file.acceptDamaged ?? false)
+    }
+}
+
+/// The options that select photos of the sources.
+struct SelectionOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Leave out photos and folders whose names match, as in '*.gif' or 'raw/*'. May be given \
+            more than once.
+            """,
+            valueName: "pattern"))
+    var exclude: [String] = []
+
+    @Flag(inversion: .prefixedNo, help: "Whether to search in the subfolders of folders, too.")
+    var recursive = true
+}

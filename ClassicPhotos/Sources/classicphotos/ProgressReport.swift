@@ -1,22 +1,42 @@
+import FoundationEssentials
+import Imaging
 import PhotoPipeline
+import Synchronization
 
 /// Reports the progress of a batch: a bar on a terminal, otherwise a line for each photo.
+///
+/// Results go to standard output. The reasons of failures go to standard error when they happen.
 actor ProgressReport {
-    private let total: Int
+    enum Style {
+        case bar, lines
+        /// One line of JSON for each photo, also for failures.
+        case json
+    }
+
+    private var total: Int
     private let remark: String?
-    private let showsBar: Bool
+    private let folder: String
+    private let style: Style
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
     private var lastDrawing: ContinuousClock.Instant?
     private var done = 0
-    private var failures: [(name: String, failure: PhotoFailure)] = []
+    private var unchanged = 0
+    private var failed = 0
+    private var remarks: [PhotoRemark: Int] = [:]
+    /// The names of the failed photos.
+    private nonisolated let failures = Mutex<Set<String>>([])
 
-    init(total: Int, remark: String?, showsBar: Bool = Terminal.canRewriteLines) {
+    init(total: Int, remark: String?, folder: String, style: Style) {
         self.total = total
         self.remark = remark
-        self.showsBar = showsBar
+        self.folder = folder
+        self.style = style
         self.start = clock.now
     }
+
+    /// Whether a photo of the given name has failed.
+    nonisolated func hasFailed(_ name: String) -> Bool { failures.withLock { $0.contains(name) } }
 
     /// Records the result of one photo.
     func add(_ record: PhotoRecord, _ result: PhotoBatch.Result) {
@@ -24,61 +44,106 @@ actor ProgressReport {
         case .cancelled: return
         case .written(let file):
             done += 1
-            if !showsBar {
+            for remark in file.remarks { remarks[remark, default: 0] += 1 }
+            if style == .lines {
                 StandardOutput.writeLine("\(position) \(Self.line(file.path.description))")
             }
+        case .unchanged: unchanged += 1
         case .failed(let failure):
-            failures.append((record.name, failure))
-            if !showsBar {
-                StandardOutput.writeLine(
-                    "\(position) \(Self.line(record.name)): failed to \(failure.stage.verb)")
+            failed += 1
+            failures.withLock { _ = $0.insert(record.name) }
+            if style != .json {
+                erase()
+                Terminal.writeError("\(Self.line(record.name)): \(Self.line(failure.reason))\n")
             }
         }
-        if showsBar { draw() }
+        if style == .json { StandardOutput.writeLine(JSONLine(record, result).text) }
+        if style == .bar { draw() }
     }
 
-    private var position: String { "[\(done + failures.count)/\(total)]" }
+    private var ended: Int { done + unchanged + failed }
+
+    private var position: String { "[\(ended)/\(total)]" }
+
+    /// Says that the photos that were there at the start are done.
+    func beginWatching() {
+        erase()
+        let counts = "\(done) written, \(unchanged) up to date, \(failed) failed"
+        if style != .json {
+            StandardOutput.writeLine(
+                "Watching for new and changed photos (\(counts)). Press Ctrl-C to stop.")
+        }
+    }
+
+    /// Adds photos that appeared during a watch.
+    func expect(_ count: Int) { total += count }
 
     enum Ending {
         case complete
         /// The batch stopped, because every remaining photo would fail like the last one.
         case stopped
         case interrupted
+        /// A person ended the watch.
+        case watched
     }
 
     /// Reports the end of the batch and returns the number of failures.
-    func finish(folder: String, _ ending: Ending) -> Int {
-        if showsBar { Terminal.writeError("\r\u{1B}[K") }
-        for (name, failure) in failures {
-            Terminal.writeError("\(Self.line(name)): \(Self.line(failure.reason))\n")
+    func finish(_ ending: Ending) -> Int {
+        erase()
+        if style == .json {
+            StandardOutput.writeLine(
+                JSONLine(
+                    written: done, unchanged: unchanged, failed: failed, total: total,
+                    isComplete: ending == .complete || ending == .watched
+                ).text)
+            return failed
         }
+        let lines = remarks.map { $0.key.sentence(for: $0.value) }.sorted()
+        for line in lines { StandardOutput.writeLine(line) }
+        StandardOutput.writeLine(summary(ending))
+        return failed
+    }
+
+    private func summary(_ ending: Ending) -> String {
         let seconds = elapsedSeconds
-        var sentence = "Wrote \(done) of \(total) photos to \(folder)"
+        let photos = total == 1 ? "photo" : "photos"
+        var sentence = "Wrote \(done) of \(total) \(photos) to \(folder)"
         sentence += " in \(ProgressLine.time(seconds))"
-        if seconds >= 1 { sentence += " (\(ProgressLine.rate(Double(done) / seconds)))" }
+        if seconds >= 1, ending != .watched {
+            sentence += " (\(ProgressLine.rate(Double(done) / seconds)))"
+        }
         sentence += "."
-        if !failures.isEmpty { sentence += " \(failures.count) failed; the reasons are above." }
+        if unchanged > 0 {
+            let verb = unchanged == 1 ? "was" : "were"
+            sentence += " \(unchanged) \(verb) up to date; --again processes all photos."
+        }
+        if failed > 0 { sentence += " \(failed) failed; the reasons are above." }
         if let remark { sentence += " \(remark)" }
         switch ending {
-        case .complete: break
+        case .complete, .watched: break
         case .stopped:
             sentence += " Stopped, because all other photos would fail for the same reason."
         case .interrupted:
-            sentence += " Interrupted. Run the same command to process all photos again."
+            sentence += " Interrupted. Run the same command to process the other photos."
         }
-        StandardOutput.writeLine(sentence)
-        return failures.count
+        return sentence
     }
 
     // MARK: The bar
 
+    private func erase() {
+        guard style == .bar, lastDrawing != nil else { return }
+        Terminal.writeError(Terminal.eraseLine)
+        lastDrawing = nil
+    }
+
     private func draw() {
         let now = clock.now
-        let isLast = done + failures.count == total
+        let isLast = ended == total
         if let lastDrawing, now - lastDrawing < .milliseconds(50), !isLast { return }
         lastDrawing = now
         let line = ProgressLine(
-            total: total, done: done, failed: failures.count, seconds: elapsedSeconds)
+            total: total, done: done + unchanged, failed: failed, seconds: elapsedSeconds)
         Terminal.writeError("\r\(line.text(width: Terminal.width - 1))\u{1B}[K")
     }
 
@@ -96,14 +161,65 @@ actor ProgressReport {
     }
 }
 
-extension PhotoFailure.Stage {
-    fileprivate var verb: String {
-        switch self {
-        case .source, .download: "load"
-        case .decode: "decode"
-        case .filter: "filter"
-        case .encode: "encode"
-        case .write: "write"
+/// A line of `--json`: the result of a photo, or the end of the batch.
+struct JSONLine: Encodable {
+    /// `written`, `unchanged`, `failed` or `end`.
+    private let event: String
+    private var name: String?
+    private var source: String?
+    /// The path of the result.
+    private var result: String?
+    private var width: Int?
+    private var height: Int?
+    private var bytes: Int?
+    private var remarks: [String]?
+    private var stage: String?
+    private var reason: String?
+    private var written: Int?
+    private var unchanged: Int?
+    private var failed: Int?
+    private var total: Int?
+    /// Whether every photo was done.
+    private var isComplete: Bool?
+
+    init(_ record: PhotoRecord, _ result: PhotoBatch.Result) {
+        switch result {
+        case .written(let file):
+            event = "written"
+            self.result = file.path.description
+            width = file.size.width
+            height = file.size.height
+            bytes = file.byteCount
+            if !file.remarks.isEmpty { remarks = file.remarks.map { $0.sentence(for: 1) } }
+        case .unchanged(let path):
+            event = "unchanged"
+            self.result = path.description
+        case .failed(let failure):
+            event = "failed"
+            stage = failure.stage.rawValue
+            reason = failure.reason
+        case .cancelled: event = "cancelled"
         }
+        name = record.name
+        source = record.url?.absoluteString
+    }
+
+    init(written: Int, unchanged: Int, failed: Int, total: Int, isComplete: Bool) {
+        event = "end"
+        self.written = written
+        self.unchanged = unchanged
+        self.failed = failed
+        self.total = total
+        self.isComplete = isComplete
+    }
+
+    /// The line without its end. A string has no line breaks in JSON.
+    var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(self) else {
+            preconditionFailure("texts and numbers can always be encoded")
+        }
+        return String(decoding: data, as: UTF8.self)
     }
 }

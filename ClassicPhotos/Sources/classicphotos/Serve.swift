@@ -6,10 +6,13 @@ import PhotoPipeline
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "serve",
         abstract: "Shows a list of photos as a web page, on this machine only.",
         discussion: """
             Without a SOURCE, this command shows a demo. The program paints the pictures and serves \
             them itself. The pictures load slowly, and some of them are broken on purpose.
+
+            \(ExitCodes.description)
             """)
 
     @Argument(help: "A folder, a list or a picture: a path or a URL.")
@@ -22,9 +25,6 @@ struct Serve: AsyncParsableCommand {
 
     @Option(help: "The side, in pixels, of the square that pictures are shrunk to fit.")
     var size: Int = 320
-
-    @Option(help: "The maximum number of simultaneous downloads.")
-    var downloads: Int = 6
 
     @Option(help: "In the demo: the mean response time of the origin, in milliseconds.")
     var latency: Int = 400
@@ -40,13 +40,9 @@ struct Serve: AsyncParsableCommand {
         guard (16...4_096).contains(size) else {
             throw ValidationError("--size must be between 16 and 4096 pixels.")
         }
-        guard (1...64).contains(downloads) else {
-            throw ValidationError("--downloads must be between 1 and 64.")
-        }
         guard (0...60_000).contains(latency) else {
             throw ValidationError("--latency must be between 0 and 60000 milliseconds.")
         }
-        _ = try filtering.filters()
     }
 
     func run() async throws {
@@ -54,7 +50,7 @@ struct Serve: AsyncParsableCommand {
             if let source {
                 try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
                     let loaded = try await LoadedSource(source, with: downloader)
-                    for line in loaded.unsupportedFileLines { StandardOutput.writeLine(line) }
+                    for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
                     try await serve(loaded.list.records, title: loaded.title, with: downloader)
                 }
@@ -85,9 +81,10 @@ struct Serve: AsyncParsableCommand {
         _ records: [PhotoRecord], title: String, with downloader: PhotoDownloader
     ) async throws {
         var options = PhotoListSession.Options()
-        options.filters = try filtering.filters()
+        options.filters = try filtering.filters() ?? FilterOptions.defaults
+        options.limits = downloading.limits
         options.size = PixelSize(width: size, height: size)
-        options.downloads = downloads
+        options.downloads = downloading.downloads
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             let gallery = GalleryServer(

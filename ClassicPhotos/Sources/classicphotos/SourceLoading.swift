@@ -1,16 +1,19 @@
 import ArgumentParser
 import FoundationEssentials
+import Imaging
 import PhotoPipeline
 
 /// A list of photos and its title.
 struct LoadedSource {
     let title: String
     let list: PhotoList
-    /// The folder from which the list was made; nil for all other sources.
-    let folder: URL?
+    /// The folders from which the list was made.
+    let folders: [URL]
 
     /// Reads the source that the person named; otherwise ends the program with a message.
-    init(_ argument: String, with downloader: PhotoDownloader) async throws {
+    init(
+        _ argument: String, enteringSubfolders: Bool = true, with downloader: PhotoDownloader
+    ) async throws {
         do {
             let bytes = RawArguments.bytes(of: argument)
             // In messages, a path that is not UTF-8 is shown by its last component, escaped.
@@ -20,18 +23,21 @@ struct LoadedSource {
             switch source {
             case .folder(let url):
                 title = Self.title(of: url, argument)
-                list = try await Self.blocking { try PhotoList.read(folder: url, named: name) }
-                folder = url
+                list = try await Self.blocking {
+                    try PhotoList.read(
+                        folder: url, named: name, enteringSubfolders: enteringSubfolders)
+                }
+                folders = [url]
             case .file(let url):
                 title = Self.title(of: url, argument)
                 list = try await Self.blocking { try PhotoList.read(file: url, named: name) }
-                folder = nil
+                folders = []
             case .web(let url):
                 title = Self.title(of: url, argument)
                 let content = try await downloader.content(of: url)
                 list = try PhotoList.parse(
                     bytes: content.bytes, named: argument, relativeTo: content.url)
-                folder = nil
+                folders = []
             }
         } catch let error as PhotoSourceError {
             throw Stop(error.description)
@@ -41,6 +47,61 @@ struct LoadedSource {
             case .cancelled: throw CancellationError()
             }
         }
+    }
+
+    /// Reads all sources and joins them to one list. `-` stands for a list on standard input.
+    init(
+        all arguments: [String], enteringSubfolders: Bool, excluding patterns: [String],
+        with downloader: PhotoDownloader
+    ) async throws {
+        var sources: [LoadedSource] = []
+        for argument in arguments {
+            if argument == "-" {
+                sources.append(try await Self.standardInput())
+            } else {
+                sources.append(
+                    try await LoadedSource(
+                        argument, enteringSubfolders: enteringSubfolders, with: downloader))
+            }
+        }
+        let hasSeveralFolders = sources.count { !$0.folders.isEmpty } > 1
+        let lists = sources.map { source in
+            (hasSeveralFolders && !source.folders.isEmpty ? source.title : nil, source.list)
+        }
+        title = sources.first?.title ?? ""
+        folders = sources.flatMap(\.folders)
+        let joined = PhotoList.joining(lists)
+        list = joined.excluding(patterns)
+        if list.records.isEmpty {
+            throw Stop("There is nothing to process: --exclude leaves out all photos.")
+        }
+    }
+
+    private init(title: String, list: PhotoList) {
+        self.title = title
+        self.list = list
+        folders = []
+    }
+
+    private static func standardInput() async throws -> LoadedSource {
+        if Terminal.isInputTerminal {
+            throw Stop("\"-\" reads a list from standard input. Pipe a list into the program.")
+        }
+        let list = try await blocking {
+            let limit = PhotoListLimits.standard.bytes
+            let bytes = try Terminal.readInput(limit: limit + 1)
+            if ImageFormat(detecting: bytes) != nil {
+                throw Stop("Standard input contains a picture. \"-\" stands for a list of photos.")
+            }
+            do throws(PhotoSourceError) {
+                let folder = URL(filePath: ".", directoryHint: .isDirectory).absoluteURL
+                return try PhotoList.parse(
+                    bytes: bytes, named: "standard input", relativeTo: folder)
+            } catch {
+                throw Stop(error.description)
+            }
+        }
+        return LoadedSource(title: "standard input", list: list)
     }
 
     /// A sentence about files that are not photos; nil if there are none.
@@ -57,9 +118,10 @@ struct LoadedSource {
         let limit = 20
         let files = Dictionary(grouping: list.unsupportedFiles, by: \.format)
         return files.sorted { $0.key < $1.key }.flatMap { format, files in
+            let reason = files[0].reason
             let lines = files.prefix(limit).map { file in
                 "\(ProgressReport.line(file.name)): skipped, because it is \(format), which is not "
-                    + "supported."
+                    + "read: \(reason)."
             }
             let rest = files.count - lines.count
             return rest == 0

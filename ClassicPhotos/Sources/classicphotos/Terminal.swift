@@ -1,3 +1,4 @@
+import PhotoGallery
 import PhotoPipeline
 
 #if canImport(Glibc)
@@ -23,6 +24,27 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
+    static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// All bytes of standard input, or the first `limit` of them; blocks until they are there.
+    static func readInput(limit: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while bytes.count < limit {
+            let count = buffer.withUnsafeMutableBytes {
+                read(STDIN_FILENO, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Stop("Standard input cannot be read.") }
+            if count == 0 { break }
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+
+    /// The codes that erase the line of the cursor.
+    static let eraseLine = "\r\u{1B}[K"
+
     static func writeError(_ text: String) {
         var text = text
         text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
@@ -35,9 +57,12 @@ func stopping<Value>(_ body: () async throws -> Value) async throws -> Value {
         return try await body()
     } catch let stop as Stop {
         Terminal.writeError("Error: \(stop)\n")
-        exit(2)
+        exit(ExitCodes.notStarted)
     } catch let problem as OutputFolder.Problem {
         Terminal.writeError("Error: \(problem)\n")
-        exit(2)
+        exit(ExitCodes.notStarted)
+    } catch let failure as GalleryServer.Failure {
+        Terminal.writeError("Error: \(failure)\n")
+        exit(ExitCodes.notStarted)
     }
 }

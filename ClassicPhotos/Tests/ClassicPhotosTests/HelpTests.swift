@@ -17,11 +17,45 @@ struct HelpTests {
         let outcome = try await classicphotos(command, "--help")
         #expect(outcome.code == .exited(0))
         #expect(outcome.output.contains("--filter"))
-        #expect(outcome.output.contains("sepia, sepia-css, monochrome"))
+        let words = outcome.output.split { $0.isWhitespace }.joined(separator: " ")
+        #expect(words.contains("sepia (intensity 0 to 1, default 0.8), sepia-css"))
+        #expect(words.contains("Exit codes of all commands: 0 if everything was done"))
+    }
+
+    @Test func filtersAreListedWithRangesAndDefaults() async throws {
+        let outcome = try await classicphotos("filters")
+        #expect(outcome.code == .exited(0))
+        #expect(
+            outcome.output.hasPrefix(
+                """
+                sepia: Shades of brown, as Core Image's sepia tone.
+                    intensity  0 to 1, default 0.8 (0 unchanged, 1 full)
+                    e.g. --filter sepia=0.8
+
+                """))
+        #expect(
+            outcome.output.contains(
+                "    e.g. --filter tilt-shift=center:0.5,band:0.2,transition:0.3,radius:8\n"))
+    }
+
+    @Test(arguments: [("proces", "process"), ("serv", "serve"), ("filter", "filters")])
+    func misspelledCommandIsCorrected(argument: String, command: String) async throws {
+        let outcome = try await classicphotos(argument, "in", "--out", "out")
+        #expect(outcome.code == .exited(64))
+        #expect(
+            outcome.errors == "Error: There is no command and no file named \"\(argument)\". "
+                + "Did you mean \"classicphotos \(command)\"?\n")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionScriptNamesOptions(shell: String) async throws {
+        let outcome = try await classicphotos("--generate-completion-script", shell)
+        #expect(outcome.code == .exited(0))
+        #expect(outcome.output.contains("dry-run") && outcome.output.contains("tilt-shift"))
     }
 
     @Test func versionIsPrinted() async throws {
         let outcome = try await classicphotos("--version")
-        #expect(outcome.output == "0.1.0\n")
+        #expect(outcome.output == "0.2.0\n")
     }
 }

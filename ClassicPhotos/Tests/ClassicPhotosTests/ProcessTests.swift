@@ -110,11 +110,25 @@ struct ProcessTests {
     }
 
     @Test(arguments: [
-        (["--filter", "spia"], "There is no filter \"spia\". Available filters: sepia,"),
+        (
+            ["--filter", "spia"],
+            "There is no filter \"spia\". Did you mean sepia? Available filters: sepia,"
+        ),
         (["--filter", "sepia=3"], "intensity of sepia must be 0 to 1, not 3."),
         (["--size", "0"], "--size must be between 1 and 30000 pixels."),
         (["--quality", "101"], "--quality must be between 1 and 100."),
-        (["--format", "heif"], "--format heif can be read, but not written."),
+        (["--filter", "none", "--filter", "noir"], "--filter none cannot be combined with"),
+        (
+            ["--filter", "sepia="],
+            "A value is missing: intensity of sepia must be 0 to 1, as in sepia=intensity:0.8."
+        ),
+        (["--format", "jpgg"], "'jpgg' is invalid"),
+        (["--jobs", "0"], "--jobs must be between 1 and 256."),
+        (["--downloads", "65"], "--downloads must be between 1 and 64."),
+        (["--allow-format", "png"], "'png' is invalid for '--allow-format"),
+        (["--max-pixels", "big"], "'big' is invalid"),
+        (["--watch", "--dry-run"], "--watch cannot be combined with --dry-run."),
+        (["-", "-"], "can be given only once."),
         (["--timeline", ""], "--timeline must name a file."),
         (["--allow-host", "http://nas.local"], "is neither a host nor host:port, as in nas.local"),
     ])
@@ -215,7 +229,8 @@ struct ProcessTests {
                 "process", source.path, "--out", results.path, "--overwrite")
             #expect(forced.code == .exited(0))
             #expect(try Data(contentsOf: file) != before)
-            let again = try await classicphotos("process", source.path, "--out", results.path)
+            let again = try await classicphotos(
+                "process", source.path, "--out", results.path, "--again")
             #expect(again.code == .exited(0), "Now the files are results of the same photos.")
         }
     }
@@ -226,7 +241,8 @@ struct ProcessTests {
             let results = folder.appendingPathComponent("out").path
             let notes = ["Results there are not processed", "Skipping 2 results of earlier runs."]
             for note in notes {
-                let outcome = try await classicphotos("process", folder.path, "--out", results)
+                let outcome = try await classicphotos(
+                    "process", folder.path, "--out", results, "--again")
                 #expect(outcome.output.contains("Wrote 2 of 2 photos to "))
                 #expect(outcome.errors.contains("out is inside the source. \(note)"))
             }
@@ -273,8 +289,10 @@ struct ProcessTests {
             #expect(outcome.code == .exited(0))
             #expect(
                 outcome.errors == """
-                    scan.bmp: skipped, because it is a BMP picture, which is not supported.
-                    IMG_1.CR2: skipped, because it is a camera's raw file, which is not supported.
+                    scan.bmp: skipped, because it is a BMP picture, which is not read: its decoder \
+                    is not safe with damaged or malicious files.
+                    IMG_1.CR2: skipped, because it is a camera's raw file, which is not read: there \
+                    is no decoder for it.
 
                     """)
         }
@@ -412,7 +430,7 @@ struct ProcessTests {
                 #expect(result.terminationStatus == .exited(130))
                 let last = result.closureResult
                 #expect(
-                    last.contains("Interrupted. Run the same command to process all photos again."))
+                    last.contains("Interrupted. Run the same command to process the other photos."))
             }
         }
     }

@@ -99,7 +99,7 @@ struct ServeTests {
     @Test func portInUseErrorNamesFlag() async throws {
         _ = try await serving([]) { port, _ in
             let second = try await classicphotos("serve", "--port", "\(port)")
-            #expect(second.code == .exited(1))
+            #expect(second.code == .exited(2))
             #expect(
                 second.errors
                     == "Error: Port \(port) is in use by another program. Choose another port with "

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func validAndBrokenPicturesDoNotInterfere() throws {
-        let good = try ImageFormat.allCases.filter(\.canEncode).map { try Pictures.file($0) }
+        let good = try ImageFormat.always.map { try Pictures.file($0) }
         let expected = try good.map { try ImageEngine.decode($0).pixels() }
         let bad = good.map { Array($0.prefix($0.count / 2)) } + [Array("<html>".utf8), []]
         let failures = Mutex<[String]>([])

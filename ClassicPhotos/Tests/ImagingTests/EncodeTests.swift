@@ -53,14 +53,6 @@ import Testing
         #expect(throws: error) { try ImageEngine.encode(picture, as: .jpeg, quality: quality) }
     }
 
-    @Test func encodingHEIFThrows() throws {
-        let picture = try Pictures.colourful(width: 8, height: 8)
-        let error = #expect(throws: ImagingError.self) {
-            try ImageEngine.encode(picture, as: .heif)
-        }
-        #expect(error?.description.contains("jpeg, png, webp, gif, tiff") == true)
-    }
-
     @Test func pictureTooWideForFormatThrows() throws {
         let wide = try Pictures.plain(1, 2, 3, size: PixelSize(width: 17_000, height: 1))
         let error = #expect(throws: ImagingError.self) { try ImageEngine.encode(wide, as: .webp) }
@@ -72,7 +64,7 @@ import Testing
         let error = #expect(throws: ImagingError.self) {
             try Bitmap(size: PixelSize(width: 2, height: 2), pixels: [1, 2, 3])
         }
-        #expect(error?.description.contains("12 bytes") == true)
+        #expect(error?.description.contains("12 samples") == true)
         #expect(throws: ImagingError.self) {
             try Bitmap(size: PixelSize(width: 0, height: 2), pixels: [])
         }

@@ -40,7 +40,7 @@ import Testing
         ("sepia=1.5", ["1.5", "0 to 1", "intensity"]),
         ("sepia=nan", ["nan", "0 to 1"]),
         ("sepia=much", ["much", "not a number", "0 to 1"]),
-        ("sepia=", ["not a number"]),
+        ("sepia=", ["A value is missing", "intensity", "0 to 1"]),
         ("sepia=strength:1", ["strength", "intensity (0 to 1)"]),
         ("sepia=0.1,0.2", ["0.2", "too many", "intensity"]),
         ("sepia=0.1,intensity:0.2", ["twice", "intensity"]),

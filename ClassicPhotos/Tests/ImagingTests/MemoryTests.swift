@@ -42,7 +42,7 @@ import Testing
     @Test func filterEstimateIncludesExtraBuffers() {
         let size = PixelSize(width: 4000, height: 3000)
         func memory(_ filters: [ImageFilter]) -> Int {
-            ImageEngine.memoryToApply(filters, to: size, hasAlpha: false)
+            ImageEngine.memoryToApply(filters, to: BitmapShape(size))
         }
         #expect(memory([]) == 0)
         #expect(memory([.sepia()]) >= 36_000_000)
@@ -55,8 +55,9 @@ import Testing
         let size = PixelSize(width: .max, height: .max)
         let info = ImageInfo(format: format, size: size, hasAlpha: true, bufferedBytes: .max)
         #expect(ImageEngine.memoryToDecode(info, fitting: nil) > 1 << 50)
-        #expect(ImageEngine.memoryToEncode(size, hasAlpha: true, as: format) > 1 << 50)
-        #expect(ImageEngine.memoryToApply([.blur()], to: size, hasAlpha: true) > 1 << 50)
+        #expect(ImageEngine.memoryToEncode(BitmapShape(size, hasAlpha: true), as: format) > 1 << 50)
+        #expect(
+            ImageEngine.memoryToApply([.blur()], to: BitmapShape(size, hasAlpha: true)) > 1 << 50)
     }
 
     @Test func shrunkSizeIsAtLeastDecodedSize() throws {

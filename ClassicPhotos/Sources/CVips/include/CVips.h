@@ -47,7 +47,10 @@ typedef enum CVIPS_CLOSED_ENUM cvips_format {
     CVIPS_FORMAT_WEBP CVIPS_CASE(webp),
     CVIPS_FORMAT_GIF CVIPS_CASE(gif),
     CVIPS_FORMAT_TIFF CVIPS_CASE(tiff),
-    CVIPS_FORMAT_HEIF CVIPS_CASE(heif)
+    // Pictures in HEVC (HEIC) or another codec in the container HEIF.
+    CVIPS_FORMAT_HEIF CVIPS_CASE(heif),
+    // Pictures in AV1 in the same container.
+    CVIPS_FORMAT_AVIF CVIPS_CASE(avif)
 } cvips_format;
 
 // --- Process and threads
@@ -71,12 +74,17 @@ cvips_status cvips_token_check(const cvips_token *token);
 
 // --- Pixels and bytes
 
-// Packed rows, no padding, 8 bits a band; 3 bands are RGB, 4 are RGB and straight alpha.
+// Packed rows, no padding; 3 bands are RGB, 4 are RGB and straight alpha. The frames of an animation
+// or the pages of a document have the same size and follow one another in memory.
 typedef struct cvips_picture {
     uint8_t *pixels;
+    // The size of one frame.
     int32_t width;
     int32_t height;
     int32_t bands;
+    // The bytes of a sample: 1, or 2 in the machine's byte order.
+    int32_t depth;
+    int32_t frames;
 } cvips_picture;
 
 typedef struct cvips_bytes {
@@ -84,10 +92,22 @@ typedef struct cvips_bytes {
     size_t count;
 } cvips_bytes;
 
-// Allocates a picture; its pixels are not initialised.
-cvips_status cvips_picture_new(int32_t width, int32_t height, int32_t bands, cvips_picture *out);
+// Allocates a picture of the shape of `out`, whose `pixels` are ignored. The pixels are not
+// initialised.
+cvips_status cvips_picture_new(cvips_picture *out);
+// The number of bytes of a picture's pixels.
+size_t cvips_picture_size(const cvips_picture *picture);
+// One frame of a picture, in the picture's own memory.
+cvips_picture cvips_picture_frame(const cvips_picture *picture, int32_t frame);
 // Frees the memory of a picture or an encoded file.
 void cvips_free(uint8_t *memory);
+
+// The metadata of a file: EXIF without its orientation and its thumbnail, XMP, IPTC, comments, the
+// resolution, the durations of an animation's frames, and an sRGB profile if the file had a
+// profile. Immutable.
+typedef struct cvips_metadata cvips_metadata;
+
+void cvips_metadata_free(cvips_metadata *metadata);
 
 // --- Reading
 
@@ -99,6 +119,10 @@ typedef struct cvips_info {
     int32_t orientation;
     int32_t frames;
     bool has_alpha;
+    // The bytes of a sample: 1 or 2.
+    int32_t depth;
+    bool is_grey;
+    bool has_exif, has_xmp, has_iptc;
     // Whether this is a progressive JPEG or an interlaced PNG, which cannot be decoded in strips.
     bool is_progressive;
     // The maximum number of bytes that the decoder buffers for the whole picture, for any box and
@@ -112,19 +136,34 @@ cvips_status cvips_inspect(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
     cvips_info *out);
 
-// Decodes the first frame, turned upright, in sRGB, shrunk (never enlarged) to fit the box. A box
-// side of 0 means "no bound". Alpha is kept unless every pixel is opaque. `info` is the result of
-// cvips_inspect for the same bytes and format. The calling thread does all the work.
+typedef struct cvips_decode_options {
+    // The box that the picture is shrunk to fit, never enlarged; 0 means "no bound".
+    int32_t box_width, box_height;
+    // Whether 16-bit samples stay 16-bit, and whether all frames and the metadata are read.
+    bool keeps_depth, keeps_frames, keeps_metadata;
+    // Whether missing or wrong data is no error.
+    bool accepts_damage;
+} cvips_decode_options;
+
+typedef struct cvips_decoded {
+    cvips_picture picture;
+    // NULL if the metadata was not requested.
+    cvips_metadata *metadata;
+} cvips_decoded;
+
+// Decodes a picture, turned upright, in sRGB. Alpha is kept unless every pixel is opaque. `info` is
+// the result of cvips_inspect for the same bytes and format. The calling thread does all the work.
+// The result has one frame only if the frames differ in size, or if libvips cannot read them.
 cvips_status cvips_decode(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_info *info,
-    int32_t box_width, int32_t box_height, const cvips_token *token, cvips_picture *out);
+    const cvips_decode_options *options, const cvips_token *token, cvips_decoded *out);
 
 // --- Filtering: make a render, add steps, finish. Only one thread at a time may use a render.
 
 typedef struct cvips_render cvips_render;
 
-// Begins a render. The pixels of `in`, and the token, must outlive the render. NULL when out of
-// memory.
+// Begins a render of a picture with one frame. The pixels of `in`, and the token, must outlive the
+// render. NULL when out of memory.
 cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token);
 void cvips_render_free(cvips_render *render);
 
@@ -133,9 +172,15 @@ void cvips_render_free(cvips_render *render);
 cvips_status cvips_render_tone(
     cvips_render *render, double intensity, const double gain[3], const double exponent[3]);
 
-// A row-major 3x3 matrix on encoded values, then three curves of 256 entries (R, then G, then B).
+// The entries of a curve: a level for each sample of an 8-bit picture, and points between which a
+// curve of a 16-bit picture is interpolated.
+enum { CVIPS_CURVE_LEVELS = 256, CVIPS_CURVE_POINTS = 4097 };
+
+// A row-major 3x3 matrix on encoded values, then three curves (R, then G, then B). The curves have
+// CVIPS_CURVE_LEVELS entries from 0 to 255 for an 8-bit picture, and CVIPS_CURVE_POINTS entries
+// from 0 to 65535 for a 16-bit picture.
 cvips_status cvips_render_recolour(
-    cvips_render *render, const double matrix[9], const uint8_t curves[768]);
+    cvips_render *render, const double matrix[9], const uint16_t *curves);
 
 // Darkens outwards from `start` (share of the half diagonal, 0...1) to 1 - amount at the corner.
 cvips_status cvips_render_vignette(cvips_render *render, double amount, double start);
@@ -156,11 +201,26 @@ cvips_status cvips_render_finish(cvips_render *render, cvips_picture *out);
 
 // --- Writing
 
-// Encodes a picture without metadata. libvips runs its encoders on threads of its own, of which
-// only one computes at a time, while the caller waits. `quality` is 1...100; lossless formats
-// ignore it. Formats without alpha get the picture on white. CVIPS_FORMAT_HEIF cannot be written.
+typedef struct cvips_encode_options {
+    cvips_format format;
+    // 1...100; lossless formats ignore it.
+    int32_t quality;
+    // Whether to write one grey channel; red, green and blue are equal.
+    bool is_grey;
+    // Written as far as the format can express it; NULL for a file without metadata.
+    const cvips_metadata *metadata;
+} cvips_encode_options;
+
+// Whether this build of libvips can encode the format. The first call for HEIF or AVIF encodes a
+// small picture, because the encoders are optional parts.
+bool cvips_can_encode(cvips_format format);
+
+// Encodes a picture. libvips runs its encoders on threads of its own, of which only one computes at
+// a time, while the caller waits. (The encoders of HEIF and AVIF use more threads.) Formats without
+// alpha get the picture on white; formats without 16-bit samples get the nearest 8-bit ones;
+// formats without frames get the first frame.
 cvips_status cvips_encode(
-    const cvips_picture *in, cvips_format format, int32_t quality, const cvips_token *token,
+    const cvips_picture *in, const cvips_encode_options *options, const cvips_token *token,
     cvips_bytes *out);
 
 #endif

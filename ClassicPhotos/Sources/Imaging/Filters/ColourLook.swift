@@ -1,13 +1,15 @@
 /// A colour change that treats all pixels alike: a 3 × 3 matrix on sRGB-encoded values, then a
 /// curve for each channel.
 struct ColourLook: Sendable {
-    typealias Curve = (Double) -> Double
+    typealias Curve = @Sendable (Double) -> Double
 
     /// The 9 elements of the matrix, row by row.
     private(set) var matrix: [Double]
 
-    /// The 256 entries of the red curve, then those of green and blue.
-    private(set) var curves: [UInt8]
+    private let intensity: Double
+
+    /// The curves of red, green and blue.
+    private let curves: [@Sendable (Double) -> Double]
 
     /// The look at `intensity`: 0 is unchanged, 1 is the matrix and curves as given.
     init(
@@ -16,13 +18,27 @@ struct ColourLook: Sendable {
         blue: @escaping Curve = { $0 }
     ) {
         self.matrix = zip(Self.identity, matrix).map { $0 + intensity * ($1 - $0) }
-        self.curves = [red, green, blue].flatMap { curve in
-            (0...255).map { step in
-                let value = Double(step) / 255
+        self.intensity = intensity
+        curves = [red, green, blue]
+    }
+
+    /// The values of the red curve at evenly spaced points, then those of green and blue.
+    func levels(_ points: Int, upTo maximum: Double) -> [UInt16] {
+        curves.flatMap { curve in
+            (0..<points).map { point in
+                let value = Double(point) / Double(points - 1)
                 let mixed = value + intensity * (curve(value) - value)
-                return UInt8((255 * min(max(mixed, 0), 1)).rounded())
+                return UInt16((maximum * min(max(mixed, 0), 1)).rounded())
             }
         }
+    }
+
+    /// Whether grey pixels stay grey.
+    var keepsGrey: Bool {
+        let sums = (0..<3).map { row in matrix[(3 * row)..<(3 * row + 3)].reduce(0, +) }
+        let levels = levels(256, upTo: 65_535)
+        return abs(sums[0] - sums[1]) < 1e-9 && abs(sums[0] - sums[2]) < 1e-9
+            && levels[..<256] == levels[256..<512] && levels[..<256] == levels[512...]
     }
 
     /// A look with the same curve for all channels.

@@ -18,4 +18,14 @@ enum FilterStep: Sendable {
 
     /// An unsharp mask.
     case sharpen(amount: Double, radius: Double)
+
+    /// Whether grey pixels stay grey.
+    var keepsGrey: Bool {
+        switch self {
+        case .tone(let intensity, let gain, let exponent):
+            intensity == 0 || Set(gain).count == 1 && Set(exponent).count == 1
+        case .recolour(let look): look.keepsGrey
+        case .vignette, .blur, .tiltShift, .sharpen: true
+        }
+    }
 }

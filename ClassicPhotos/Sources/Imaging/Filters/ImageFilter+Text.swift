@@ -11,8 +11,11 @@ extension ImageFilter {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts[0].trimmed
         guard let kind = Kind(rawValue: name.lowercased()) else {
-            let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalidArgument("There is no filter \"\(name)\". Available filters: \(known).")
+            let names = Kind.allCases.map(\.rawValue)
+            let guess = closestName(to: name, in: names).map { " Did you mean \($0)?" } ?? ""
+            throw .invalidArgument(
+                "There is no filter \"\(name)\".\(guess) Available filters: "
+                    + "\(names.joined(separator: ", ")).")
         }
         let definition = kind.definition
         var values = definition.parameters.map(\.defaultValue)
@@ -75,6 +78,12 @@ extension FilterDefinition {
         }
         let parameter = parameters[index]
         let number = (parts.last ?? argument).trimmed
+        guard !number.isEmpty else {
+            throw .invalidArgument(
+                "A value is missing: \(parameter.name) of \(name) must be \(parameter.rangeText), "
+                    + "as in \(name)=\(parameter.name):\(FilterParameter.text(parameter.defaultValue))."
+            )
+        }
         guard let value = Double(number) else {
             throw .invalidArgument(
                 "\"\(number)\" is not a number: \(parameter.name) of \(name) must be "

@@ -77,6 +77,9 @@ public struct ImageFilter: Sendable, Hashable {
         self.init(kind: kind, values: zip(parameters, values).map { $0.clamp($1) })
     }
 
+    /// Whether grey pixels stay grey.
+    var keepsGrey: Bool { kind.definition.steps(values).allSatisfy(\.keepsGrey) }
+
     /// The value of a parameter, or nil if the filter has no parameter of that name.
     public subscript(parameter name: String) -> Double? {
         kind.definition.parameters.firstIndex { $0.name == name }.map { values[$0] }

@@ -1,6 +1,6 @@
 import CVips
 
-/// Applies filters to one bitmap; used by one thread, within one call.
+/// Applies filters to one frame of a bitmap; used by one thread, within one call.
 ///
 /// Every call into the shim is within `withExtendedLifetime(self)`. Nothing else keeps the render,
 /// its source pixels and its token alive until the call returns.
@@ -11,8 +11,13 @@ final class FilterRender {
     /// The owner of the token, which the render checks until it is freed.
     private let cancellation: ImagingCancellation?
 
-    init(_ bitmap: Bitmap, cancellation: ImagingCancellation?) throws(ImagingError) {
-        let render = bitmap.withPicture { cvips_render_new($0, cancellation?.token) }
+    init(
+        _ bitmap: Bitmap, frame: Int, cancellation: ImagingCancellation?
+    ) throws(ImagingError) {
+        let render = bitmap.withPicture {
+            var picture = cvips_picture_frame($0, Int32(frame))
+            return cvips_render_new(&picture, cancellation?.token)
+        }
         guard let render else { throw .outOfMemory }
         self.render = render
         self.bitmap = bitmap
@@ -35,7 +40,7 @@ final class FilterRender {
         case .tone(let intensity, let gain, let exponent):
             cvips_render_tone(render, intensity, gain, exponent)
         case .recolour(let look):
-            cvips_render_recolour(render, look.matrix, look.curves)
+            cvips_render_recolour(render, look.matrix, levels(of: look))
         case .vignette(let amount, let start):
             cvips_render_vignette(render, amount, start)
         case .blur(let radius):
@@ -47,17 +52,58 @@ final class FilterRender {
         }
     }
 
+    private func levels(of look: ColourLook) -> [UInt16] {
+        bitmap.bitsPerChannel == 16
+            ? look.levels(Int(CVIPS_CURVE_POINTS), upTo: 65_535)
+            : look.levels(Int(CVIPS_CURVE_LEVELS), upTo: 255)
+    }
+
     /// Converts a length in thousandths of the longer side to pixels of this bitmap.
     private func pixels(_ radius: Double) -> Double {
         radius * Double(bitmap.size.longerSide) / 1000
     }
 
-    func finish() throws(ImagingError) -> Bitmap {
+    /// Returns the picture of one frame, which the caller owns.
+    func finish() throws(ImagingError) -> cvips_picture {
         var picture = cvips_picture()
         let status = withExtendedLifetime(self) { cvips_render_finish(render, &picture) }
         try ImageEngine.check(status) {
             .filterFailed(detail: "the pixels could not be computed")
         }
-        return Bitmap(owning: picture)
+        return picture
+    }
+}
+
+extension ImageEngine {
+    /// Applies filters to every frame.
+    static func render(
+        _ filters: [ImageFilter], _ bitmap: Bitmap, _ cancellation: ImagingCancellation?
+    ) throws(ImagingError) -> cvips_picture {
+        if bitmap.frames == 1 { return try render(filters, bitmap, frame: 0, cancellation) }
+        var result = bitmap.picture
+        guard cvips_picture_new(&result) == .ok else { throw .outOfMemory }
+        do throws(ImagingError) {
+            for frame in 0..<bitmap.frames {
+                let filtered = try render(filters, bitmap, frame: frame, cancellation)
+                defer { cvips_free(filtered.pixels) }
+                let target = cvips_picture_frame(&result, Int32(frame))
+                withUnsafePointer(to: filtered) {
+                    target.pixels.update(from: filtered.pixels, count: cvips_picture_size($0))
+                }
+            }
+        } catch {
+            cvips_free(result.pixels)
+            throw error
+        }
+        return result
+    }
+
+    private static func render(
+        _ filters: [ImageFilter], _ bitmap: Bitmap, frame: Int,
+        _ cancellation: ImagingCancellation?
+    ) throws(ImagingError) -> cvips_picture {
+        let render = try FilterRender(bitmap, frame: frame, cancellation: cancellation)
+        for filter in filters { try render.append(filter) }
+        return try render.finish()
     }
 }

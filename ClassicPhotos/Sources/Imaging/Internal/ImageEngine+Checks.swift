@@ -8,6 +8,7 @@ extension ImageEngine {
         try cancellation?.check()
         guard !bytes.isEmpty else { throw .emptyInput }
         guard let format = ImageFormat(detecting: bytes) else {
+            if let name = ImageFormat.unsafeFormat(of: bytes) { throw .formatNotRead(name: name) }
             throw .unknownFormat(looksLike: ImageFormat.guess(bytes))
         }
         try limits.check(format)
@@ -49,10 +50,9 @@ extension ImageEngine {
         _ size: PixelSize, as format: ImageFormat, quality: Int
     ) throws(ImagingError) {
         guard format.canEncode else {
-            let names = ImageFormat.allCases.filter(\.canEncode).map(\.rawValue)
             throw .invalidArgument(
-                "\(format.rawValue) can be read but not written. "
-                    + "To write, use \(names.joined(separator: ", ")).")
+                "\(format.rawValue) cannot be written, because libvips has no encoder for it. "
+                    + "Use \(ImageFormat.encodableNames).")
         }
         guard (1...100).contains(quality) else {
             throw .invalidArgument("The quality must be 1 to 100, not \(quality).")
@@ -70,9 +70,14 @@ extension ImageInfo {
         let stored = PixelSize(width: Int(header.width), height: Int(header.height))
         // Orientations 5 to 8 include a quarter turn.
         let size = header.orientation >= 5 ? stored.transposed : stored
+        let kinds: [(MetadataKind, Bool)] = [
+            (.exif, header.has_exif), (.xmp, header.has_xmp), (.iptc, header.has_iptc),
+        ]
         self.init(
             format: format, size: size, hasAlpha: header.has_alpha,
             orientation: Int(header.orientation), frames: Int(header.frames),
+            bitsPerChannel: Int(header.depth) * 8, isGrey: header.is_grey,
+            metadataKinds: Set(kinds.filter(\.1).map(\.0)),
             isProgressive: header.is_progressive, bufferedBytes: Int(header.buffered_bytes))
     }
 }
@@ -86,6 +91,7 @@ extension ImageFormat {
         case .gif: .gif
         case .tiff: .tiff
         case .heif: .heif
+        case .avif: .avif
         }
     }
 }

@@ -17,7 +17,7 @@ extension ImageFormat {
         case .png: !contains(Array("IEND".utf8), in: bytes.suffix(4096))
         case .gif: !bytes.suffix(4096).contains(0x3B)
         case .webp: bytes.count < 12 || bytes.count < 8 + riffLength(bytes)
-        case .tiff, .heif: false
+        case .tiff, .heif, .avif: false
         }
     }
 

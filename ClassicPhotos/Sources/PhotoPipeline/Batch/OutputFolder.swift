@@ -14,7 +14,8 @@ import Darwin
 ///
 /// An existing file is replaced only by a result of the same photo, and only if the file is
 /// unchanged since this program wrote it. All other files stay, unless the folder was opened to
-/// overwrite. The record is a hidden file in the folder.
+/// overwrite. The record is a hidden file in the folder; it also says what each result was made of,
+/// so that a later run can leave out the photos whose results are up to date.
 ///
 /// Results appear completely or not at all. The contents of a result are on the disk before the
 /// result gets its name; results that are ready at the same time share one sync of the disk. After
@@ -68,19 +69,32 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         try self.init(path: path, overwrites: overwrites, calls: .system)
     }
 
-    init(path: [UInt8], overwrites: Bool, calls: FileCalls) throws(Problem) {
+    /// Opens a folder to find out which results are up to date; neither creates nor changes
+    /// anything.
+    ///
+    /// Blocks while it accesses the disk. ``PhotoBatch/run(_:only:report:)`` must not be called
+    /// with such a folder.
+    public convenience init(readingOnly path: [UInt8]) throws(Problem) {
+        try self.init(path: path, overwrites: false, calls: .system, writes: false)
+    }
+
+    init(
+        path: [UInt8], overwrites: Bool, calls: FileCalls, writes: Bool = true
+    ) throws(Problem) {
         let path = try Self.checked(path)
-        do throws(FileProblem) {
-            _ = try StagedFile.makeFolder(path)
-            try Self.probe(path, calls: calls)
-        } catch {
-            throw Problem(error)
+        if writes {
+            do throws(FileProblem) {
+                _ = try StagedFile.makeFolder(path)
+                try Self.probe(path, calls: calls)
+            } catch {
+                throw Problem(error)
+            }
         }
         self.path = path
         self.resolved = path.resolved ?? path
         self.overwrites = overwrites
         self.calls = calls
-        self.canBeUnnamed = StagedFile.canNameUnnamedFiles(in: path, calls: calls)
+        self.canBeUnnamed = writes && StagedFile.canNameUnnamedFiles(in: path, calls: calls)
         do throws(ResultLog.Problem) {
             let (log, file) = try ResultLog.read(in: path)
             state = Mutex(State(log: log))
@@ -187,6 +201,19 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         return (name, byteCount)
     }
 
+    // MARK: Results of earlier runs
+
+    /// The version of the photo that a result was made of, if the result is still in the folder and
+    /// was made with the given recipe; nil if the result must be made again.
+    func madeOf(_ path: OutputPath, from source: URL, recipe: UInt64) -> String? {
+        let newest = state.withLock {
+            $0.log.newest(path.relativePath, from: source, recipe: recipe)
+        }
+        guard let newest else { return nil }
+        let kind = try? LocalFiles.kind(of: path.path, named: path.description)
+        return kind == .file(byteCount: newest.byteCount) ? newest.photo : nil
+    }
+
     // MARK: Results
 
     /// The first problem that affects every other file too, such as a full disk; nil if there is
@@ -201,19 +228,20 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     /// - Throws: the failure to write the file, or `cancelled` after a problem that affects every
     ///   file.
     func write(
-        _ bytes: [UInt8], to path: OutputPath, from source: URL
+        _ bytes: [UInt8], to path: OutputPath, from origin: ResultOrigin
     ) async throws(PhotoStageStop) {
         if problem != nil { throw .cancelled }
         let file: StagedFile
         do throws(FileProblem) {
             // Checked here before the bytes are written, and again when the file gets its name.
-            _ = try mayReplace(path, from: source)
+            _ = try mayReplace(path, from: origin.url)
             file = try StagedFile(bytes, at: path.path, canBeUnnamed: canBeUnnamed, calls: calls)
+            if let modified = origin.version?.modified { file.setTime(modified) }
         } catch {
             throw stop(for: error)
         }
         let entry = ResultLog.Entry(
-            result: path.relativePath, source: source, byteCount: bytes.count,
+            result: path.relativePath, origin: origin, byteCount: bytes.count,
             checksum: fnv1a(bytes))
         let publication = await withCheckedContinuation { continuation in
             let result = ReadyResult(
@@ -301,7 +329,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
 
     private func publish(_ result: ReadyResult) throws(FileProblem) {
         for _ in 0..<3 {
-            let replacing = try mayReplace(result.path, from: result.entry.source)
+            let replacing = try mayReplace(result.path, from: result.entry.origin.url)
             switch try result.file.publish(replacing: replacing) {
             case .done: return
             // Another program took the name first; check that program's file.

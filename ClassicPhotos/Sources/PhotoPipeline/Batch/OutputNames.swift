@@ -66,6 +66,20 @@ struct OutputNames: Sendable {
         var formats: Set<ImageFormat> = []
     }
 
+    /// The paths that a photo's result may have, the likeliest first: the format is certain only
+    /// after the photo has been read.
+    ///
+    /// - Parameter format: the format of all results; nil if each photo keeps its own format.
+    func possiblePaths(
+        of record: PhotoRecord, at position: Int, writtenAs format: ImageFormat?
+    ) -> [OutputPath] {
+        let expected = format ?? Stem(of: record).expectedFormat
+        let formats = format != nil ? [] : ImageFormat.allCases.filter { $0 != expected }
+        return ([expected].compactMap(\.self) + formats).map {
+            path(of: record, at: position, writtenAs: $0)
+        }
+    }
+
     /// The path of a photo's result.
     ///
     /// - Parameter position: the photo's index in the list.

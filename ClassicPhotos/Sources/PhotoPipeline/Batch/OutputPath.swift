@@ -25,4 +25,6 @@ public struct OutputFile: Sendable, Hashable {
     public let size: PixelSize
     /// The size of the file in bytes.
     public let byteCount: Int
+    /// What the file lacks of the photo.
+    public var remarks: [PhotoRemark] = []
 }

@@ -11,10 +11,13 @@ import Darwin
 /// The record of the photo behind each result in an output folder: a hidden file with one line of
 /// JSON for each result.
 ///
-///     {"version":1,"result":"b/a.jpg","source":"file:///a.jpg","bytes":5123,"fnv1a":"00f3…"}
+///     {"version":1,"result":"b/a.jpg","source":"file:///a.jpg","bytes":5123,"fnv1a":"00f3…",
+///      "recipe":"7b1e…","photo":"file 81234 1700000000.25"}
 ///
 /// `result` is the percent-encoded path in the folder, and `source` is the photo's URL. `bytes` and
-/// `fnv1a` (64 bits, in hexadecimal) are the size and the hash of the result's content. Later
+/// `fnv1a` (64 bits, in hexadecimal) are the size and the hash of the result's content. `recipe` is
+/// the fingerprint of the ``PhotoRecipe`` (64 bits, in hexadecimal), and `photo` is the text of the
+/// ``PhotoVersion`` of the photo; lines of earlier versions of the program lack these two. Later
 /// versions of the program may add keys. A version that changes the meaning of a key increments
 /// `version`; this version then leaves the folder untouched.
 ///
@@ -33,7 +36,7 @@ struct ResultLog {
     struct Entry: Hashable {
         /// The path in the folder.
         let result: [UInt8]
-        let source: URL
+        let origin: ResultOrigin
         let byteCount: Int
         let checksum: UInt64
     }
@@ -45,15 +48,22 @@ struct ResultLog {
         case newer(version: Int)
     }
 
-    /// The rest of an entry for a known result. The source is stored as a hash, so that a long log
-    /// takes little memory.
+    /// The rest of an entry for a known result. Paths and URLs are stored as hashes, so that a long
+    /// log takes little memory.
     fileprivate struct Content: Hashable {
         let source: UInt64
         let byteCount: Int
         let checksum: UInt64
+        let recipe: UInt64?
+        let photo: String?
     }
 
-    private var contents: [String: [Content]] = [:]
+    /// By the hash of the result's path.
+    private var contents: [UInt64: [Content]] = [:]
+
+    private static func key(_ result: some Sequence<UInt8>) -> UInt64 {
+        fnv1a(percentEncoded(result).utf8)
+    }
 
     /// Reads a folder's log; without a file, the log is empty.
     ///
@@ -74,7 +84,7 @@ struct ResultLog {
             guard let line = try? decoder.decode(Line.self, from: Data(line)) else { continue }
             guard line.version == 1 else { throw .newer(version: line.version) }
             if let (result, content) = line.entry {
-                log.contents[result, default: []].append(content)
+                log.contents[fnv1a(result.utf8), default: []].append(content)
             }
         }
         let isTorn = bytes.last.map { $0 != UInt8(ascii: "\n") } ?? false
@@ -86,7 +96,9 @@ struct ResultLog {
         let version: Int
         let entry: (result: String, content: Content)?
 
-        private enum Key: String, CodingKey { case version, result, source, bytes, fnv1a }
+        private enum Key: String, CodingKey {
+            case version, result, source, bytes, fnv1a, recipe, photo
+        }
 
         init(from decoder: any Decoder) throws {
             let line = try decoder.container(keyedBy: Key.self)
@@ -99,34 +111,49 @@ struct ResultLog {
             }
             let content = Content(
                 source: PhotoPipeline.fnv1a(try line.decode(String.self, forKey: .source).utf8),
-                byteCount: try line.decode(Int.self, forKey: .bytes), checksum: checksum)
+                byteCount: try line.decode(Int.self, forKey: .bytes), checksum: checksum,
+                recipe: try line.decodeIfPresent(String.self, forKey: .recipe).flatMap {
+                    UInt64($0, radix: 16)
+                },
+                photo: try line.decodeIfPresent(String.self, forKey: .photo))
             entry = (try line.decode(String.self, forKey: .result), content)
         }
     }
 
     /// Whether the log has an entry for a file of the given name and size.
     func hasResult(_ result: some Sequence<UInt8>, byteCount: Int) -> Bool {
-        contents[percentEncoded(result)]?.contains { $0.byteCount == byteCount } ?? false
+        contents[Self.key(result)]?.contains { $0.byteCount == byteCount } ?? false
     }
 
     /// The logged hashes for a result of the given source and size.
     func checksums(of result: [UInt8], from source: URL, byteCount: Int) -> [UInt64] {
         let source = fnv1a(source.absoluteString.utf8)
-        return contents[percentEncoded(result), default: []]
+        return contents[Self.key(result), default: []]
             .filter { $0.source == source && $0.byteCount == byteCount }.map(\.checksum)
     }
 
-    /// Returns the entries that are not in the log yet.
+    /// What the newest entry for a result says, if the result was made of the given source with the
+    /// given recipe.
+    func newest(
+        _ result: [UInt8], from source: URL, recipe: UInt64
+    ) -> (photo: String, byteCount: Int)? {
+        guard let last = contents[Self.key(result)]?.last, last.recipe == recipe,
+            last.source == fnv1a(source.absoluteString.utf8), let photo = last.photo
+        else { return nil }
+        return (photo, last.byteCount)
+    }
+
+    /// Returns the entries that the log does not have as the newest ones.
     func missing(of entries: [Entry]) -> [Entry] {
         entries.filter { entry in
-            contents[percentEncoded(entry.result)]?.contains(Content(entry)) != true
+            contents[Self.key(entry.result)]?.last != Content(entry)
         }
     }
 
     /// Adds entries that are already in the file.
     mutating func add(_ entries: [Entry]) {
         for entry in entries {
-            contents[percentEncoded(entry.result), default: []].append(Content(entry))
+            contents[Self.key(entry.result), default: []].append(Content(entry))
         }
     }
 }
@@ -134,9 +161,20 @@ struct ResultLog {
 extension ResultLog.Content {
     fileprivate init(_ entry: ResultLog.Entry) {
         self.init(
-            source: fnv1a(entry.source.absoluteString.utf8), byteCount: entry.byteCount,
-            checksum: entry.checksum)
+            source: fnv1a(entry.origin.url.absoluteString.utf8), byteCount: entry.byteCount,
+            checksum: entry.checksum, recipe: entry.origin.recipe,
+            photo: entry.origin.version?.text)
     }
+}
+
+/// What a result was made of.
+struct ResultOrigin: Sendable, Hashable {
+    /// The URL of the photo.
+    let url: URL
+    /// The version of the photo; nil if unknown.
+    let version: PhotoVersion?
+    /// The fingerprint of the recipe.
+    let recipe: UInt64
 }
 
 /// The file of a ``ResultLog``, open for appending.
@@ -162,15 +200,19 @@ struct ResultLogFile {
     }
 
     private static func line(for entry: ResultLog.Entry) -> String {
-        """
-        {"version":1,"result":"\(percentEncoded(entry.result))",\
-        "source":"\(escaped(entry.source.absoluteString))","bytes":\(entry.byteCount),\
-        "fnv1a":"\(String(entry.checksum, radix: 16))"}\n
-        """
+        let origin = entry.origin
+        var line = """
+            {"version":1,"result":"\(percentEncoded(entry.result))",\
+            "source":"\(escaped(origin.url.absoluteString))","bytes":\(entry.byteCount),\
+            "fnv1a":"\(String(entry.checksum, radix: 16))",\
+            "recipe":"\(String(origin.recipe, radix: 16))"
+            """
+        if let version = origin.version { line += ",\"photo\":\"\(escaped(version.text))\"" }
+        return line + "}\n"
     }
 
-    /// Escapes a text for JSON. URLs contain neither quotation marks nor backslashes, but this
-    /// function does not rely on that.
+    /// Escapes a text for JSON. URLs contain neither quotation marks nor backslashes, but entity
+    /// tags do.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

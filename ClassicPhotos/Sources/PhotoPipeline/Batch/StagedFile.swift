@@ -69,6 +69,13 @@ final class StagedFile: Sendable {
         _ = partial.withCString { unlink($0) }
     }
 
+    /// Sets the time of the last modification, as far as the file system can store it. A file
+    /// without its time is no reason to fail.
+    func setTime(_ time: FileTime) {
+        let time = timespec(tv_sec: time.seconds, tv_nsec: time.nanoseconds)
+        _ = futimens(file, [time, time])
+    }
+
     /// Returns once the bytes are on the disk.
     func sync() throws(FileProblem) {
         guard calls.sync(file) == 0 else { throw FileProblem(path, errno: errno) }

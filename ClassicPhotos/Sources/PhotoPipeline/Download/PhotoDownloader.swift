@@ -57,6 +57,8 @@ public final class PhotoDownloader: Sendable {
         public let bytes: [UInt8]
         /// The URL of the file after all redirections.
         public let url: URL
+        /// The version of the contents.
+        public let version: PhotoVersion
     }
 
     /// Downloads the contents of a URL.
@@ -72,7 +74,20 @@ public final class PhotoDownloader: Sendable {
     /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
     ///   cancelled.
     public func content(of url: URL) async throws(PhotoStageStop) -> Content {
-        guard !url.isFileURL else { return Content(bytes: try await readFile(url), url: url) }
+        guard let content = try await content(of: url, unless: nil) else {
+            preconditionFailure("a request without a condition always has an answer")
+        }
+        return content
+    }
+
+    /// Downloads the contents of a URL if they have changed.
+    ///
+    /// - Parameter version: the text of an earlier ``PhotoVersion``; nil to download in any case.
+    /// - Returns: nil if the contents still have that version.
+    func content(
+        of url: URL, unless version: String?
+    ) async throws(PhotoStageStop) -> Content? {
+        guard !url.isFileURL else { return try await readFile(url, unless: version) }
         let start: WebURL
         do throws(PhotoURLProblem) {
             start = try WebURL(url)
@@ -82,7 +97,8 @@ public final class PhotoDownloader: Sendable {
                     stage: .download, reason: "The URL cannot be downloaded: \(error.message).",
                     isRetryable: false))
         }
-        return try await fetch(start)
+        let content = try await fetch(start, unless: version)
+        return content?.version.text == version ? nil : content
     }
 
     /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
@@ -96,8 +112,14 @@ public final class PhotoDownloader: Sendable {
 
     // MARK: Disk
 
-    private func readFile(_ url: URL) async throws(PhotoStageStop) -> [UInt8] {
+    private func readFile(
+        _ url: URL, unless known: String?
+    ) async throws(PhotoStageStop) -> Content? {
         let limit = limits.maximumBytes
+        let path = LocalPath(url)
+        // Taken before the contents, so that a change in between is noticed the next time.
+        let version = path.flatMap { LocalFiles.version(of: $0) }
+        if let known, version?.text == known { return nil }
         let result: Result<[UInt8], PhotoFailure>
         do {
             result = try await NIOThreadPool.singleton.runIfActive {
@@ -108,21 +130,25 @@ public final class PhotoDownloader: Sendable {
         }
         if Task.isCancelled { throw .cancelled }
         switch result {
-        case .success(let bytes): return bytes
+        case .success(let bytes):
+            let unknown = PhotoVersion(bytes: bytes, entityTag: nil, lastModified: nil, now: 0)
+            return Content(bytes: bytes, url: url, version: version ?? unknown)
         case .failure(let failure): throw .failed(failure)
         }
     }
 
     // MARK: Web
 
-    private func fetch(_ url: WebURL) async throws(PhotoStageStop) -> Content {
+    private func fetch(
+        _ url: WebURL, unless version: String?
+    ) async throws(PhotoStageStop) -> Content? {
         var delay = limits.retryDelay
         var attempt = 1
         while true {
             let lastFailure: PhotoFailure
             let lastRetry: DownloadProblem.Retry?
             do throws(DownloadProblem) {
-                return try await web.fetch(url)
+                return try await web.fetch(url, unless: version)
             } catch {
                 guard case .failed(let failure, let retry) = error else { throw .cancelled }
                 (lastFailure, lastRetry) = (failure, retry)

@@ -44,14 +44,21 @@ final class WebClient: Sendable {
     }
 
     /// Downloads the contents of a URL, following redirections.
-    func fetch(_ start: WebURL) async throws(DownloadProblem) -> PhotoDownloader.Content {
+    ///
+    /// - Parameter version: the text of a ``PhotoVersion`` that need not be downloaded again.
+    /// - Returns: nil if the server has that version.
+    func fetch(
+        _ start: WebURL, unless version: String?
+    ) async throws(DownloadProblem) -> PhotoDownloader.Content? {
         var url = start
         var visited: Set<String> = []
         var remaining = limits.totalTimeout
         while true {
-            let (answer, time) = try await request(url, remaining: remaining)
+            let (answer, time) = try await request(url, unless: version, remaining: remaining)
             switch answer {
-            case .content(let bytes): return .init(bytes: bytes, url: url.url)
+            case .content(let bytes, let version):
+                return .init(bytes: bytes, url: url.url, version: version)
+            case .unchanged: return nil
             case .redirect(let location):
                 visited.insert(url.url.absoluteString)
                 let next: WebURL
@@ -73,21 +80,22 @@ final class WebClient: Sendable {
     }
 
     private enum Answer: Sendable {
-        case content([UInt8])
+        case content([UInt8], PhotoVersion)
+        case unchanged
         /// The value of the `Location` header.
         case redirect(to: String)
     }
 
     /// Sends one request; returns its result and its duration without the wait for a slot.
     private func request(
-        _ url: WebURL, remaining: Duration
+        _ url: WebURL, unless version: String?, remaining: Duration
     ) async throws(DownloadProblem) -> (Answer, Duration) {
         do {
             return try await slots.withSlot(at: url.origin) {
                 let clock = ContinuousClock()
                 let start = clock.now
                 let answer = try await DownloadWatch.run(limits: limits, remaining: remaining) {
-                    try await self.answer(to: url, watch: $0)
+                    try await self.answer(to: url, unless: version, watch: $0)
                 }
                 return (answer, clock.now - start)
             }
@@ -99,17 +107,30 @@ final class WebClient: Sendable {
         }
     }
 
-    private func answer(to url: WebURL, watch: DownloadWatch) async throws -> Answer {
+    private func answer(
+        to url: WebURL, unless version: String?, watch: DownloadWatch
+    ) async throws -> Answer {
         let isAllowed = hosts.isAllowed(url)
         if !isAllowed { try await hosts.check(url) }
         var request = HTTPClientRequest(url: url.url.absoluteString)
         request.headers.add(name: "User-Agent", value: "classicphotos")
         request.headers.add(name: "Accept", value: "image/*, */*;q=0.1")
+        let condition = version.flatMap { PhotoVersion.condition(for: $0) }
+        if let condition { request.headers.add(name: condition.name, value: condition.value) }
         let client = isAllowed ? unguarded : guarded
         let response = try await client.execute(request, deadline: .distantFuture)
         watch.bytesArrived()
         switch response.status {
-        case .ok: return .content(try await collect(response, watch: watch))
+        case .ok:
+            let bytes = try await collect(response, watch: watch)
+            let headers = response.headers
+            return .content(
+                bytes,
+                PhotoVersion(
+                    bytes: bytes, entityTag: headers.first(name: "etag"),
+                    lastModified: headers.first(name: "last-modified"),
+                    now: Int(Date.now.timeIntervalSince1970)))
+        case .notModified where condition != nil: return .unchanged
         case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
             guard let location = response.headers.first(name: "location") else {
                 throw DownloadProblem.redirect(

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Imaging
 import Operations
 public import OperationsInsight
@@ -15,7 +16,7 @@ public actor PhotoListSession {
         /// The box that pictures are shrunk to fit.
         public var size: PixelSize
         /// The limits that a picture must meet before it is decoded.
-        public var limits: ImageLimits
+        public var limits: SourceLimits
         /// The maximum number of simultaneous downloads.
         public var downloads: Int
         /// The maximum number of simultaneous pixel stages of this page; nil for as many as the
@@ -32,7 +33,8 @@ public actor PhotoListSession {
         /// MiB.
         public init(
             filters: [ImageFilter] = [.sepia(intensity: 0.8)],
-            size: PixelSize = PixelSize(width: 320, height: 320), limits: ImageLimits = .standard,
+            size: PixelSize = PixelSize(width: 320, height: 320),
+            limits: SourceLimits = SourceLimits(),
             downloads: Int = 6, filtrations: Int? = nil, pictureBytes: Int = 256 << 20
         ) {
             self.filters = filters
@@ -226,8 +228,9 @@ public actor PhotoListSession {
         }
         let download = DownloadOperation(url: url, with: downloader)
         let capacity = options.capacity
+        let limits = url.isFileURL ? options.limits.files : options.limits.downloads
         let decode = DecodeOperation(
-            after: download, fitting: options.size, limits: options.limits, capacity: capacity)
+            after: download, fitting: options.size, limits: limits, capacity: capacity)
         let encode = EncodeOperation(after: decode, quality: Self.quality, capacity: capacity)
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high

@@ -115,22 +115,36 @@ extension LocalFiles {
             .failure(PhotoFailure(stage: .download, reason: reason, isRetryable: true))
         }
         guard let path = LocalPath(url) else { return failure("There is no file with that name.") }
+        let name = path.description
         do throws(PhotoSourceError) {
-            let kind = try kind(of: path, followingLinks: true, named: "file")
+            let kind = try kind(of: path, followingLinks: true, named: name)
             guard case .file(let byteCount) = kind else {
-                return failure("This is not a regular file.")
+                return failure("\(name) is not a regular file.")
             }
             // One byte more than the limit reveals a file that has grown since.
             let bytes =
-                byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: "file")
+                byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: name)
             guard let bytes, bytes.count <= limit else {
-                return failure("The file is larger than \(limit >> 20) MiB.")
+                return failure("\(name) is larger than \(limit >> 20) MiB.")
             }
             return .success(bytes)
         } catch {
-            let problem = error.problem.prefix(1).uppercased() + error.problem.dropFirst()
-            return failure("\(problem); \(error.advice).")
+            return failure("\(error).")
         }
+    }
+
+    /// The version of a file on the disk; nil if there is no such file.
+    static func version(of path: LocalPath) -> PhotoVersion? {
+        var status = stat()
+        guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        return PhotoVersion(
+            byteCount: Int(status.st_size),
+            modified: FileTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec))
     }
 }
 

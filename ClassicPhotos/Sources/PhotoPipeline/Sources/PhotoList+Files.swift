@@ -60,14 +60,17 @@ extension PhotoList {
     /// - Parameters:
     ///   - folder: a file URL.
     ///   - name: the name of the folder in messages; `nil` for the last component of its path.
+    ///   - entersSubfolders: whether to search in subfolders, too.
     ///   - limits: the limits on the number of pictures and the depth of nested folders.
     /// - Throws: ``PhotoSourceError``, also if the folder contains no picture.
     public static func read(
-        folder: URL, named name: String? = nil, limits: PhotoListLimits = .standard
+        folder: URL, named name: String? = nil, enteringSubfolders entersSubfolders: Bool = true,
+        limits: PhotoListLimits = .standard
     ) throws(PhotoSourceError) -> PhotoList {
         precondition(folder.isFileURL, "A folder at \(folder) cannot be read.")
         let name = name ?? PhotoURL.name(of: folder)
-        var reader = try FolderReader(folder, named: name, limits: limits)
+        var reader = try FolderReader(
+            folder, named: name, entersSubfolders: entersSubfolders, limits: limits)
         return try reader.read()
     }
 }

@@ -20,6 +20,8 @@ public struct PhotoList: Sendable, Equatable {
         public let name: String
         /// The format according to the extension, with an article, as in "a BMP picture".
         public let format: String
+        /// Why the format is not read, as a clause.
+        public let reason: String
     }
 
     init(
@@ -40,9 +42,10 @@ extension PhotoList {
     /// dictionaries with `name` and `url`, or an array of URLs. Dictionaries have no order and are
     /// sorted by name in natural order (photo2 before photo10); all other lists keep their order.
     ///
-    /// URLs may be relative to the list's own URL. The schemes http and https are allowed
-    /// everywhere, but file only in a list that is a file itself, so that a list from the web
-    /// cannot name files on this machine.
+    /// URLs may be relative to the list's own URL. In a list that is a file, a text without a
+    /// scheme is a path, in which `#`, `?`, `%` and spaces have no special meaning. The schemes
+    /// http and https are allowed everywhere, but file only in a list that is a file itself, so
+    /// that a list from the web cannot name files on this machine.
     ///
     /// Call from any thread; takes time in proportion to the number of bytes.
     ///
@@ -63,7 +66,9 @@ extension PhotoList {
             throw .tooManyBytes(name, limits)
         }
         let builder = PhotoListBuilder(source: name, baseURL: baseURL, limits: limits)
-        return try PhotoListParser(bytes: bytes, source: name, limits: limits).parse(into: builder)
+        return try PhotoListParser(
+            bytes: bytes, source: name, limits: limits, isLocal: baseURL?.isFileURL ?? false
+        ).parse(into: builder)
     }
 }
 

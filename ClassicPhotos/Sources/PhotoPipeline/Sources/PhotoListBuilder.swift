@@ -21,6 +21,11 @@ struct PhotoListBuilder {
     mutating func add(
         name: String?, url text: String, at place: PhotoSourceError.Place
     ) throws(PhotoSourceError) {
+        if let path = localPath(Array(text.utf8)) {
+            let url = path.url
+            if let name { return try add(name: name, url: url) }
+            return try add(url)
+        }
         let url: URL
         do throws(PhotoURLProblem) {
             url = try PhotoURL.resolve(text, relativeTo: baseURL)
@@ -29,6 +34,46 @@ struct PhotoListBuilder {
                 name: name ?? PhotoURL.name(ofInvalidURL: text), problem: error.message, at: place)
         }
         if let name { try add(name: name, url: url) } else { try add(url) }
+    }
+
+    /// Adds the photo at a path in a local list, whose bytes need not be UTF-8.
+    mutating func add(path: [UInt8]) throws(PhotoSourceError) {
+        guard let path = localPath(path) else {
+            preconditionFailure("only a local list has paths")
+        }
+        try add(path.url)
+    }
+
+    /// The path that a text in a local list stands for; nil for a URL, and in a list from the web.
+    ///
+    /// A name may contain any character, so a text such as `100% #1?.jpg` is first taken as it is.
+    /// Only if there is no such file, the text is taken as part of a URL, with `%20` for a space.
+    private func localPath(_ text: [UInt8]) -> LocalPath? {
+        guard let baseURL, baseURL.isFileURL, let base = LocalPath(baseURL) else { return nil }
+        let shown = displayText(text)
+        // A URL may start with the name of its host, which is not a file on this machine.
+        guard PhotoURL.scheme(of: shown) == nil, !shown.hasPrefix("//") else { return nil }
+        let folder = baseURL.hasDirectoryPath ? base : base.folder ?? .workingFolder
+        func path(_ bytes: [UInt8]) -> LocalPath? {
+            guard !bytes.isEmpty, !bytes.contains(0) else { return nil }
+            return bytes.first == UInt8(ascii: "/")
+                ? LocalPath(bytes: bytes) : folder.appending(Self.withoutDots(bytes))
+        }
+        func exists(_ path: LocalPath?) -> Bool {
+            guard let path else { return false }
+            return (try? LocalFiles.kind(of: path, followingLinks: true, named: shown)) != nil
+        }
+        let trimmed = Array(PhotoURL.trim(shown).utf8)
+        let isText = Array(shown.utf8) == text
+        let candidates = [text] + (isText ? [trimmed, percentDecoded(PhotoURL.trim(shown))] : [])
+        return path(candidates.first { exists(path($0)) } ?? (isText ? trimmed : text))
+    }
+
+    /// A relative path without the "./" that `find` writes before every name.
+    private static func withoutDots(_ bytes: [UInt8]) -> [UInt8] {
+        var rest = bytes[...]
+        while rest.starts(with: "./".utf8), rest.count > 2 { rest = rest.dropFirst(2) }
+        return Array(rest)
     }
 
     /// Adds a photo with a valid URL, named after the URL.

@@ -5,6 +5,8 @@ struct PhotoListParser {
     let bytes: [UInt8]
     let source: String
     let limits: PhotoListLimits
+    /// Whether the list is a file on this machine.
+    let isLocal: Bool
 
     /// The valid forms of a list of values, for messages.
     static let shapes =
@@ -59,10 +61,10 @@ struct PhotoListParser {
         if let format = UnsupportedFormat(of: source.utf8) {
             throw PhotoSourceError(
                 .notAList, source: source,
-                problem: "this is \(format.name), which is not supported",
+                problem: "this is \(format.name), which is not read: \(format.reason)",
                 advice: "convert it to JPEG, PNG, TIFF or WebP")
         }
-        guard isText else {
+        guard isText || isListOfPaths else {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "this is neither a picture nor UTF-8 text",
                 advice: "expected a property list, JSON, or a UTF-8 text file with one URL per line"
@@ -95,6 +97,12 @@ struct PhotoListParser {
         !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 
+    /// Whether this may be a local list of paths that are not UTF-8.
+    private var isListOfPaths: Bool {
+        isLocal && !bytes.contains(0)
+            && PictureFiles.isPicture(named: bytes.prefix { $0 != UInt8(ascii: "\n") })
+    }
+
     // MARK: A picture
 
     private func addPicture(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
@@ -112,6 +120,11 @@ struct PhotoListParser {
     private func addLines(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
         let lines = textBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
+            guard String(validating: line, as: UTF8.self) != nil else {
+                try builder.add(
+                    path: line.last == UInt8(ascii: "\r") ? line.dropLast() : Array(line))
+                continue
+            }
             let text = PhotoURL.trim(String(decoding: line, as: UTF8.self))
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
             let place = PhotoSourceError.Place.line(index + 1)
@@ -122,7 +135,9 @@ struct PhotoListParser {
                     problem: "\(quoted(text)) is not the URL of a picture",
                     advice: "expected one URL per line, a property list, or JSON")
             }
-            try builder.add(name: nil, url: text, at: place)
+            // A name may begin or end with a space.
+            let entry = isLocal ? String(decoding: line, as: UTF8.self) : text
+            try builder.add(name: nil, url: entry, at: place)
         }
     }
 

@@ -6,6 +6,17 @@ struct UnsupportedFormat {
     /// The name of the format with an article, as in "a BMP picture".
     let name: String
 
+    /// Why the format is not read, as a clause.
+    var reason: String {
+        Self.unsafe.contains(name)
+            ? "its decoder is not safe with damaged or malicious files"
+            : "there is no decoder for it"
+    }
+
+    private static let unsafe: Set = [
+        "a BMP picture", "a JPEG XL picture", "a JPEG 2000 picture", "an SVG drawing",
+    ]
+
     /// The format for a file's name; nil if the extension is unknown.
     init?(of name: some BidirectionalCollection<UInt8>) {
         guard let fileExtension = PictureFiles.fileExtension(of: name),

@@ -5,6 +5,7 @@ public import Operations
 public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable {
     private let source: TypedOperation<[UInt8]>
     private let box: PixelSize?
+    private let parts: PictureParts
     private let limits: ImageLimits
     private let capacity: PixelCapacity
 
@@ -13,15 +14,19 @@ public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable 
     /// - Parameters:
     ///   - source: provides the bytes; becomes a dependency.
     ///   - box: the box that the picture is shrunk to fit; nil for its full size.
+    ///   - parts: what to keep in addition to the first frame in 8 bits.
     ///   - limits: the limits that the header must meet before any pixel is decoded.
+    ///   - acceptsDamage: whether to decode an incomplete or damaged file as far as possible.
     ///   - capacity: the resources shared with other pixel work. The operation takes one processor,
     ///     and memory if ``reserveMemory()`` was called.
     public init(
         after source: TypedOperation<[UInt8]>, fitting box: PixelSize?,
-        limits: ImageLimits = .standard, capacity: PixelCapacity = .shared
+        keeping parts: PictureParts = [], limits: ImageLimits = .standard,
+        acceptingDamage acceptsDamage: Bool = false, capacity: PixelCapacity = .shared
     ) {
         self.source = source
         self.box = box
+        self.parts = parts
         self.limits = limits
         self.capacity = capacity
         super.init(
@@ -29,7 +34,8 @@ public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable 
                 let bytes = try source.requireOutput()
                 return try pixelStage(.decode) { () throws(ImagingError) in
                     try ImageEngine.decode(
-                        bytes, fitting: box, limits: limits, cancellation: cancellation)
+                        bytes, fitting: box, keeping: parts, limits: limits,
+                        acceptingDamage: acceptsDamage, cancellation: cancellation)
                 }
             })
         addDependency(source, on: .success)
@@ -48,6 +54,6 @@ public final class DecodeOperation: TypedOperation<Bitmap>, @unchecked Sendable 
         guard case .produced(let bytes) = source.outcome,
             let info = try? ImageEngine.inspect(bytes, limits: limits)
         else { return }
-        apply(capacity.memory(ImageEngine.memoryToDecode(info, fitting: box)))
+        apply(capacity.memory(ImageEngine.memoryToDecode(info, fitting: box, keeping: parts)))
     }
 }

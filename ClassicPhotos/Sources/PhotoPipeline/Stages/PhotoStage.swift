@@ -73,7 +73,9 @@ func pixelStage<Output>(
         throw .cancelled
     } catch {
         throw .failed(
-            PhotoFailure(stage: stage, reason: error.description, isRetryable: error.isRetryable))
+            PhotoFailure(
+                stage: stage, reason: error.description + error.advice,
+                isRetryable: error.isRetryable))
     }
 }
 
@@ -89,12 +91,26 @@ extension TypedOperation {
 }
 
 extension ImagingError {
+    /// A further sentence that names the program's flag, with a space before it.
+    fileprivate var advice: String {
+        switch self {
+        case .formatNotAllowed(.heif, _), .formatNotAllowed(.avif, _):
+            " Use --allow-format heif to allow HEIC and AVIF in downloads."
+        case .tooLarge, .tooManyFrames: " The flag is --max-pixels."
+        case .decodeFailed: " Use --accept-damaged to process what is left of it."
+        case .cancelled, .timedOut, .emptyInput, .unknownFormat, .formatNotRead, .formatNotAllowed,
+            .filterFailed, .encodeFailed, .invalidArgument, .outOfMemory, .engineUnavailable:
+            ""
+        }
+    }
+
     /// Whether downloading the photo again may help.
     fileprivate var isRetryable: Bool {
         switch self {
-        case .tooLarge, .formatNotAllowed, .invalidArgument, .filterFailed, .encodeFailed: false
+        case .tooLarge, .tooManyFrames, .formatNotAllowed, .invalidArgument: false
+        case .filterFailed, .encodeFailed: false
         case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true
-        case .emptyInput, .unknownFormat, .decodeFailed: true
+        case .emptyInput, .unknownFormat, .formatNotRead, .decodeFailed: true
         }
     }
 }

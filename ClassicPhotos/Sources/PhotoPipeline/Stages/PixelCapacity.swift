@@ -62,19 +62,19 @@ public struct PixelCapacity: Sendable {
     ///   - box: the box that the photo is shrunk to fit; nil for its full size.
     ///   - filters: the filters to apply.
     ///   - format: the output format.
+    ///   - parts: what decoding keeps.
     public static func bytesNeeded(
-        for info: ImageInfo, fitting box: PixelSize?, filters: [ImageFilter], format: ImageFormat
+        for info: ImageInfo, fitting box: PixelSize?, filters: [ImageFilter], format: ImageFormat,
+        keeping parts: PictureParts = []
     ) -> Int {
-        let size = info.size.shrunk(toFit: box)
-        let (bitmap, overflows) = size.pixelCount.multipliedReportingOverflow(
-            by: info.hasAlpha ? 4 : 3)
-        guard !overflows else { return .max }
-        let filtering = ImageEngine.memoryToApply(filters, to: size, hasAlpha: info.hasAlpha)
-        let encoding = ImageEngine.memoryToEncode(size, hasAlpha: info.hasAlpha, as: format)
-        let filtered = filters.isEmpty ? 0 : bitmap
+        let shape = info.shape(fitting: box, keeping: parts)
+        let filtering = ImageEngine.memoryToApply(filters, to: shape)
+        let encoding = ImageEngine.memoryToEncode(shape, as: format)
+        let filtered = filters.isEmpty ? 0 : shape.byteCount
+        // The counts are limited so far below the largest integer that their sums do not overflow.
         return max(
-            ImageEngine.memoryToDecode(info, fitting: box),
-            bitmap + max(filtering, filtered + encoding))
+            ImageEngine.memoryToDecode(info, fitting: box, keeping: parts),
+            shape.byteCount + max(filtering, filtered + encoding))
     }
 
     /// The trait for an operation that does pixel work itself.

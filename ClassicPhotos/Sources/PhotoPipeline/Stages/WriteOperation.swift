@@ -10,16 +10,16 @@ final class WriteOperation: TypedOperation<OutputFile>, @unchecked Sendable {
     /// that was just put into place would be missing from the results.
     ///
     /// - Parameters:
-    ///   - photo: the URL of the original photo.
-    ///   - place: returns the destination; called once the format is known.
+    ///   - place: returns the destination and the origin of the file; called once the format is
+    ///     known.
     init(
-        after source: TypedOperation<EncodedImage>, of photo: URL, into folder: OutputFolder,
-        to place: @escaping @Sendable (ImageFormat) -> OutputPath
+        after source: TypedOperation<EncodedImage>, into folder: OutputFolder,
+        to place: @escaping @Sendable (ImageFormat) -> (OutputPath, ResultOrigin)
     ) {
         super.init { () async throws -> OutputFile in
             let image = try source.requireOutput()
-            let path = place(image.format)
-            try await folder.write(image.bytes, to: path, from: photo)
+            let (path, origin) = place(image.format)
+            try await folder.write(image.bytes, to: path, from: origin)
             return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
         }
         addDependency(source, on: .success)

@@ -21,7 +21,7 @@ enum HostileFiles {
             + [0xFF, 0xDA, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 63, 0, 0xFF, 0xD9]
     }
 
-    private static func chunk(_ name: String, _ body: [UInt8]) -> [UInt8] {
+    static func chunk(_ name: String, _ body: [UInt8]) -> [UInt8] {
         let checked = Array(name.utf8) + body
         return bigEndian(body.count) + checked + bigEndian(Int(crc32(checked)))
     }

@@ -12,6 +12,41 @@ enum JPEGSegments {
         return application(1, Array("Exif\0\0".utf8) + tiff)
     }
 
+    /// An EXIF block with a maker, an orientation, and a second directory with a thumbnail.
+    static func exif(orientation: UInt8, make: String, thumbnail: String) -> [UInt8] {
+        let (make, picture) = (Array(make.utf8) + [0], Array(thumbnail.utf8))
+        func long(_ value: Int) -> [UInt8] { HostileFiles.bigEndian(value) }
+        func short(_ value: Int) -> [UInt8] { Array(long(value).suffix(2)) }
+        // The first directory has 2 entries and starts at 8; the maker follows it.
+        let makePlace = 8 + 2 + 2 * 12 + 4
+        let second = makePlace + make.count + make.count % 2
+        let picturePlace = second + 2 + 3 * 12 + 4
+        var tiff: [UInt8] = [0x4D, 0x4D, 0x00, 0x2A] + long(8) + short(2)
+        tiff += short(0x10F) + short(2) + long(make.count) + long(makePlace)
+        tiff += short(0x112) + short(3) + long(1) + short(Int(orientation)) + short(0)
+        tiff += long(second) + make + [UInt8](repeating: 0, count: make.count % 2)
+        tiff += short(3)
+        tiff += short(0x103) + short(3) + long(1) + short(6) + short(0)
+        tiff += short(0x201) + short(4) + long(1) + long(picturePlace)
+        tiff += short(0x202) + short(4) + long(1) + long(picture.count)
+        tiff += long(0) + picture
+        return application(1, Array("Exif\0\0".utf8) + tiff)
+    }
+
+    static func xmp(_ packet: String) -> [UInt8] {
+        application(1, Array("http://ns.adobe.com/xap/1.0/\0".utf8) + Array(packet.utf8))
+    }
+
+    /// A Photoshop block with IPTC data: a headline of at most 255 bytes.
+    static func iptc(headline: String) -> [UInt8] {
+        let text = Array(headline.utf8)
+        let data: [UInt8] = [0x1C, 2, 105, 0, UInt8(text.count)] + text
+        let resource =
+            Array("8BIM".utf8) + [4, 4, 0, 0] + HostileFiles.bigEndian(data.count) + data
+            + [UInt8](repeating: 0, count: data.count % 2)
+        return application(13, Array("Photoshop 3.0\0".utf8) + resource)
+    }
+
     static func profile(_ profile: [UInt8]) -> [UInt8] {
         application(2, Array("ICC_PROFILE\0".utf8) + [1, 1] + profile)
     }

@@ -1,5 +1,10 @@
 import Imaging
 
+extension ImageFormat {
+    /// The formats that are read and written everywhere, without optional parts of libvips.
+    static let always: [ImageFormat] = [.jpeg, .png, .webp, .gif, .tiff]
+}
+
 /// Pictures for tests.
 enum Pictures {
     /// A picture of one colour.

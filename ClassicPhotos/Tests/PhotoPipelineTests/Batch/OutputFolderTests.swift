@@ -83,7 +83,7 @@ struct OutputFolderTests {
         do throws(PhotoStageStop) {
             try await folder.write(
                 bytes, to: OutputPath(folder: folder.path, relativePath: Array(name.utf8)),
-                from: source)
+                from: ResultOrigin(url: source, version: nil, recipe: 1))
             return "written"
         } catch {
             switch error {
@@ -205,7 +205,7 @@ struct OutputFolderTests {
             #expect(
                 text == """
                     {"version":1,"result":"below/%C3%BC.jpg","source":"file:///photos/a.jpg",\
-                    "bytes":2,"fnv1a":"\(String(fnv1a([1, 2]), radix: 16))"}\n
+                    "bytes":2,"fnv1a":"\(String(fnv1a([1, 2]), radix: 16))","recipe":"1"}\n
                     """)
         }
     }
@@ -242,7 +242,8 @@ struct OutputFolderTests {
             try file.append(
                 [
                     .init(
-                        result: Array("a.jpg".utf8), source: photo, byteCount: 1,
+                        result: Array("a.jpg".utf8),
+                        origin: ResultOrigin(url: photo, version: nil, recipe: 1), byteCount: 1,
                         checksum: fnv1a([9]))
                 ], calls: .system)
             #expect(try await write([2], as: "a.jpg", from: photo, into: open(folder)) == "written")

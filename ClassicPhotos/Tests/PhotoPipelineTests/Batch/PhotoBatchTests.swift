@@ -21,24 +21,26 @@ struct PhotoBatchTests {
     private func run(
         _ records: [PhotoRecord], into folder: URL, format: ImageFormat? = nil,
         cancellingAfter limit: Int = .max, capacity: PixelCapacity = .shared,
-        timeline: OperationTimeline? = nil
+        redoesAll: Bool = false, timeline: OperationTimeline? = nil
     ) async throws -> [(name: String, result: PhotoBatch.Result)] {
         let folder = try OutputFolder(folder.systemPath)
         return await run(
             records, into: folder, format: format, cancellingAfter: limit, capacity: capacity,
-            timeline: timeline
+            redoesAll: redoesAll, timeline: timeline
         ).results
     }
 
     private func run(
         _ records: [PhotoRecord], into folder: OutputFolder, format: ImageFormat? = nil,
         cancellingAfter limit: Int = .max, capacity: PixelCapacity = .shared,
-        timeline: OperationTimeline? = nil
+        redoesAll: Bool = false, timeline: OperationTimeline? = nil
     ) async -> (results: [(name: String, result: PhotoBatch.Result)], stop: PhotoFailure?) {
         let downloader = PhotoDownloader()
         var options = PhotoBatch.Options(
-            filters: [.sepia(intensity: 0.8)], size: PixelSize(width: 32, height: 32),
-            format: format, quality: 80, folder: folder)
+            recipe: PhotoRecipe(
+                filters: [.sepia(intensity: 0.8)], size: PixelSize(width: 32, height: 32),
+                format: format, quality: 80), folder: folder)
+        options.redoesAll = redoesAll
         options.capacity = capacity
         let batch = PhotoBatch(options: options, downloader: downloader, timeline: timeline)
         let results = Mutex<[(name: String, result: PhotoBatch.Result)]>([])
@@ -227,7 +229,8 @@ struct PhotoBatchTests {
             #expect(contents[0].count == 32)
             #expect(contents[0] == contents[1])
             // A later run replaces the results of an earlier run.
-            let again = try await run(records, into: folder.appending(path: "first"))
+            let again = try await run(
+                records, into: folder.appending(path: "first"), redoesAll: true)
             #expect(again.count { if case .written = $0.result { true } else { false } } == 32)
         }
     }

@@ -175,14 +175,18 @@ struct PhotoDownloaderTests {
 
     @Test func missingFileLargeFileAndFolderFail() async throws {
         try await withTemporaryFolder { folder in
+            // The reasons name the path that was tried.
+            let path = LocalPath(folder)?.description ?? ""
             let missing = await download(folder.appending(path: "none.jpg").absoluteString)
-            #expect(reason(missing) == "There is no such file or folder; check the name.")
+            #expect(
+                reason(missing)
+                    == "\(path)/none.jpg: there is no such file or folder; check the name.")
             let large = folder.appending(path: "large.jpg")
             try Data(count: 2 << 20).write(to: large)
             let tooLarge = await download(large.absoluteString)
-            #expect(reason(tooLarge) == "The file is larger than 1 MiB.")
+            #expect(reason(tooLarge) == "\(path)/large.jpg is larger than 1 MiB.")
             let noFile = await download(folder.absoluteString)
-            #expect(reason(noFile) == "This is not a regular file.")
+            #expect(reason(noFile) == "\(path) is not a regular file.")
         }
     }
 }

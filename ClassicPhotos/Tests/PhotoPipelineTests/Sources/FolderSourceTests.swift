@@ -114,7 +114,8 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(
             message { _ = try PhotoList.read(folder: scratch.url.appending(path: "in")) }
                 == "in: the folder contains no pictures, only 1 other file; expected files that "
-                + "end in .jpg .jpeg .jpe .jfif .png .webp .gif .tiff .tif .heif .heic .avif")
+                + "end in .jpg .jpeg .jpe .jfif .png .webp .gif .tiff .tif .heic .heif .hif "
+                + ".avif")
     }
 
     @Test func namesNeedNotBeUTF8() throws {
@@ -180,7 +181,8 @@ private func message(_ body: () throws -> Void) -> String {
                     + "a BMP picture, a JPEG XL picture, a camera's raw file); expected"))
         #expect(
             message { _ = try PhotoList.read(file: folder.appending(path: "c.bmp")) }
-                == "c.bmp: this is a BMP picture, which is not supported; "
+                == "c.bmp: this is a BMP picture, which is not read: its decoder is not safe with "
+                + "damaged or malicious files; "
                 + "convert it to JPEG, PNG, TIFF or WebP")
     }
 

@@ -92,7 +92,8 @@ import Testing
             named: "x.json", relativeTo: fileBase)
         #expect(
             photos.lines == [
-                "a.jpg → file:///lists/a.jpg", "b.jpg → file:///b.jpg", "c.jpg → file:///c.jpg",
+                "a.jpg → file:///lists/a.jpg", "b.jpg → file:///lists/../b.jpg",
+                "c.jpg → file:///c.jpg",
                 "d.jpg → file:///d.jpg", "e.jpg → http://h/e.jpg",
                 "//nas/f.jpg ✘ x.json, line 1: \"//nas/f.jpg\" does not name a file on this "
                     + "machine; use file:///path.",

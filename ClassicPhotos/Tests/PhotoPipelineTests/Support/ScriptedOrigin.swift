@@ -95,8 +95,11 @@ final class ScriptedOrigin: Sendable {
 
         /// Sends text; returns false if the client has disconnected.
         @discardableResult
-        func send(_ text: String) -> Bool {
-            let bytes = Array(text.utf8)
+        func send(_ text: String) -> Bool { send(bytes: Array(text.utf8)) }
+
+        /// Sends bytes; returns false if the client has disconnected.
+        @discardableResult
+        func send(bytes: [UInt8]) -> Bool {
             #if canImport(Darwin)
             let flags: Int32 = 0
             #else

@@ -5,13 +5,14 @@ import Imaging
 struct FolderReader {
     private let root: LocalPath
     private let name: String
+    private let entersSubfolders: Bool
     private let limits: PhotoListLimits
     private var builder: PhotoListBuilder
     private var skippedFileCount = 0
     private var unsupportedFiles: [PhotoList.UnsupportedFile] = []
 
     init(
-        _ folder: URL, named name: String, limits: PhotoListLimits
+        _ folder: URL, named name: String, entersSubfolders: Bool, limits: PhotoListLimits
     ) throws(PhotoSourceError) {
         // Resolved once, so that "inside the folder" can be decided by comparing paths.
         guard let path = LocalPath(folder) else {
@@ -21,6 +22,7 @@ struct FolderReader {
         }
         self.root = path.resolved ?? path
         self.name = name
+        self.entersSubfolders = entersSubfolders
         self.limits = limits
         self.builder = PhotoListBuilder(source: name, baseURL: folder, limits: limits)
     }
@@ -69,6 +71,7 @@ struct FolderReader {
         // An item that has vanished since its folder was read is not an error.
         guard let kind = try? LocalFiles.kind(of: item, named: name) else { return }
         switch kind {
+        case .folder where !entersSubfolders: break
         case .folder:
             try enter(item, path: path, depth: depth)
         case .file:
@@ -94,7 +97,7 @@ struct FolderReader {
             let isText = String(validating: path, as: UTF8.self) != nil
             try builder.add(name: text, nameBytes: isText ? nil : path, url: file.url)
         } else if let format = UnsupportedFormat(of: path) {
-            unsupportedFiles.append(.init(name: text, format: format.name))
+            unsupportedFiles.append(.init(name: text, format: format.name, reason: format.reason))
         } else {
             skippedFileCount += 1
         }

@@ -1,0 +1,167 @@
+// The steps of colour.c for 16-bit samples. A table with an entry for each 16-bit level of linear
+// light would be too coarse for dark colours, so these steps interpolate between the points of
+// smaller tables.
+
+#include "internal.h"
+
+#include <math.h>
+#include <pthread.h>
+
+// A function on 0...1 at evenly spaced points.
+enum { POINTS = 4096 };
+typedef struct curve {
+    // The last entry repeats the value at 1, so that a place of exactly 1 has a right neighbour.
+    float values[POINTS + 2];
+} curve;
+
+static float curve_at(const curve *curve, float place) {
+    float scaled = CLAMP(place, 0.0f, 1.0f) * POINTS;
+    int index = (int)scaled;
+    float low = curve->values[index];
+    return low + (scaled - (float)index) * (curve->values[index + 1] - low);
+}
+
+// Tables that do not depend on parameters; written once, before any thread reads them.
+static struct {
+    float linear[65536];
+    // Encodes a linear value from its square root, which is spread more evenly.
+    curve encoded;
+} shared;
+static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
+
+static void fill_shared(void) {
+    for (int v = 0; v < 65536; v++) shared.linear[v] = (float)cvips_decode_srgb(v / 65535.0);
+    for (int i = 0; i <= POINTS + 1; i++) {
+        double root = MIN(1, (double)i / POINTS);
+        shared.encoded.values[i] = (float)cvips_encode_srgb(root * root);
+    }
+}
+
+static uint16_t level(float value) {
+    return (uint16_t)(CLAMP(value, 0.0f, 1.0f) * 65535.0f + 0.5f);
+}
+
+// --- Tone
+
+typedef struct tone_tables {
+    float keep;
+    // The part of the tone in the result, over the square root of the luminance.
+    curve tone[3];
+} tone_tables;
+
+static void tone_row(
+    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
+    (void)y;
+    const tone_tables *tables = data;
+    const uint16_t *p = (const uint16_t *)in[0];
+    uint16_t *out = (uint16_t *)out_bytes;
+    for (int x = 0; x < width; x++, p += bands, out += bands) {
+        float linear[3] = {shared.linear[p[0]], shared.linear[p[1]], shared.linear[p[2]]};
+        float root = sqrtf(0.2126f * linear[0] + 0.7152f * linear[1] + 0.0722f * linear[2]);
+        for (int c = 0; c < 3; c++) {
+            float mixed = tables->keep * linear[c] + curve_at(&tables->tone[c], root);
+            out[c] = level(curve_at(&shared.encoded, sqrtf(MAX(mixed, 0.0f))));
+        }
+        if (bands == 4) out[3] = p[3];
+    }
+}
+
+cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone) {
+    pthread_once(&shared_once, fill_shared);
+    tone_tables *tables = g_try_new(tone_tables, 1);
+    if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
+    tables->keep = (float)(1 - tone->intensity);
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i <= POINTS + 1; i++) {
+            double root = MIN(1, (double)i / POINTS);
+            tables->tone[c].values[i] =
+                (float)(tone->intensity * tone->gain[c] * pow(root, 2 * tone->exponent[c]));
+        }
+    cvips_row_functions functions = {.sixteen = tone_row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
+    g_free(tables);
+    return status;
+}
+
+// --- Recolour
+
+typedef struct recolour_tables {
+    float matrix[9];
+    curve curves[3];
+} recolour_tables;
+
+static void recolour_row(
+    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
+    (void)y;
+    const recolour_tables *tables = data;
+    const float *m = tables->matrix;
+    const uint16_t *p = (const uint16_t *)in[0];
+    uint16_t *out = (uint16_t *)out_bytes;
+    for (int x = 0; x < width; x++, p += bands, out += bands) {
+        // Read all channels first: `out` and `p` may be the same address.
+        float red = p[0] / 65535.0f, green = p[1] / 65535.0f, blue = p[2] / 65535.0f;
+        for (int c = 0; c < 3; c++) {
+            float sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
+            out[c] = level(curve_at(&tables->curves[c], sum));
+        }
+        if (bands == 4) out[3] = p[3];
+    }
+}
+
+cvips_status cvips_render_recolour_16(
+    cvips_render *render, const double matrix[9], const uint16_t *curves) {
+    G_STATIC_ASSERT(CVIPS_CURVE_POINTS == POINTS + 1);
+    recolour_tables *tables = g_try_new(recolour_tables, 1);
+    if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
+    for (int i = 0; i < 9; i++) tables->matrix[i] = (float)matrix[i];
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i <= POINTS + 1; i++)
+            tables->curves[c].values[i] =
+                curves[c * CVIPS_CURVE_POINTS + MIN(i, POINTS)] / 65535.0f;
+    cvips_row_functions functions = {.sixteen = recolour_row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
+    g_free(tables);
+    return status;
+}
+
+// --- Vignette
+
+typedef struct vignette_tables {
+    double centre_x, centre_y;
+    // Converts squared pixels to the place on the curve; 1 is the corner.
+    double scale;
+    curve factor;
+} vignette_tables;
+
+static void vignette_row(
+    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
+    const vignette_tables *tables = data;
+    double dy = y - tables->centre_y;
+    const uint16_t *p = (const uint16_t *)in[0];
+    uint16_t *out = (uint16_t *)out_bytes;
+    for (int x = 0; x < width; x++, p += bands, out += bands) {
+        double dx = x - tables->centre_x;
+        float factor = curve_at(&tables->factor, (float)((dx * dx + dy * dy) * tables->scale));
+        for (int c = 0; c < 3; c++) out[c] = (uint16_t)(p[c] * factor + 0.5f);
+        if (bands == 4) out[3] = p[3];
+    }
+}
+
+cvips_status cvips_render_vignette_16(cvips_render *render, double amount, double start) {
+    vignette_tables *tables = g_try_new(vignette_tables, 1);
+    if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
+    tables->centre_x = (render->in.width - 1) / 2.0;
+    tables->centre_y = (render->in.height - 1) / 2.0;
+    double corner =
+        tables->centre_x * tables->centre_x + tables->centre_y * tables->centre_y;
+    tables->scale = 1 / MAX(corner, 1);
+    for (int i = 0; i <= POINTS + 1; i++) {
+        double distance = sqrt(MIN(1, (double)i / POINTS));
+        double t = CLAMP((distance - start) / MAX(1 - start, 1e-6), 0, 1);
+        tables->factor.values[i] = (float)(1 - amount * t * t * (3 - 2 * t));
+    }
+    cvips_row_functions functions = {.sixteen = vignette_row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
+    g_free(tables);
+    return status;
+}

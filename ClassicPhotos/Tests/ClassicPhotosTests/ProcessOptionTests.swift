@@ -1,0 +1,289 @@
+import Foundation
+import Imaging
+import OperationsTestSupport
+import Subprocess
+import Testing
+
+/// The options of `classicphotos process`.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct ProcessOptionTests {
+    private func withPictures(
+        _ count: Int = 3, _ body: (_ source: URL, _ results: URL) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let source = folder.appendingPathComponent("in")
+            try makePictures(count, in: source)
+            try await body(source, folder.appendingPathComponent("out"))
+        }
+    }
+
+    // MARK: Sources
+
+    @Test func severalSourcesAreJoined() async throws {
+        try await withPictures { source, results in
+            let other = source.deletingLastPathComponent().appendingPathComponent("more")
+            try makePictures(1, in: other)
+            let files = ["photo1.jpg", "photo2.jpg"].map { source.appendingPathComponent($0).path }
+            let outcome = try await classicphotos(
+                arguments: ["process"] + files + [other.path, "--out", results.path])
+            #expect(outcome.code == .exited(0), "\(outcome.errors)")
+            // One folder needs no name of its own; a second photo of the same name gets a number.
+            #expect(
+                try ClassicPhotosTests.files(below: results)
+                    == ["photo1-2.jpg", "photo1.jpg", "photo2.jpg"])
+        }
+    }
+
+    @Test func severalFoldersKeepTheirNames() async throws {
+        try await withPictures(1) { source, results in
+            let other = source.deletingLastPathComponent().appendingPathComponent("more")
+            try makePictures(1, in: other)
+            let outcome = try await classicphotos(
+                "process", source.path, other.path, "--out", results.path)
+            #expect(outcome.code == .exited(0), "\(outcome.errors)")
+            #expect(try files(below: results) == ["in/photo1.jpg", "more/photo1.jpg"])
+        }
+    }
+
+    @Test func patternsAndSubfoldersAreExcluded() async throws {
+        try await withPictures { source, results in
+            try makePictures(1, in: source.appendingPathComponent("below"))
+            let first = try await classicphotos(
+                "process", source.path, "--out", results.path, "--exclude", "*2.jpg")
+            #expect(first.output.contains("Wrote 3 of 3 photos"))
+            let flat = try await classicphotos(
+                "process", source.path, "--out", results.path + "2", "--no-recursive")
+            #expect(flat.output.contains("Wrote 3 of 3 photos"))
+            let none = try await classicphotos(
+                "process", source.path, "--out", results.path, "--exclude", "*")
+            #expect(none.code == .exited(2))
+            #expect(
+                none.errors
+                    == "Error: There is nothing to process: --exclude leaves out all photos.\n")
+        }
+    }
+
+    @Test func outputOfFindIsList() async throws {
+        try await withPictures { source, results in
+            try FileManager.default.moveItem(
+                at: source.appendingPathComponent("photo2.jpg"),
+                to: source.appendingPathComponent("50% #2 ?.jpg"))
+            let script = #"""
+                cd "$1" && find . -name '*.jpg' > list.txt
+                "$2" process list.txt --out ../out && find . -name '*.jpg' | "$2" process - -o ../piped
+                """#
+            let result = try await run(
+                .name("sh"), arguments: ["-c", script, "sh", source.path, program.description],
+                output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+            #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
+            let expected = ["50% #2 ?.jpg", "photo1.jpg", "photo3.jpg"]
+            #expect(try files(below: results) == expected)
+            let piped = results.deletingLastPathComponent().appendingPathComponent("piped")
+            #expect(try files(below: piped) == expected)
+        }
+    }
+
+    // MARK: Formats
+
+    @Test func heicAndAVIFAreProcessed() async throws {
+        try await withPictures { source, results in
+            let picture = try ImageEngine.decode(
+                Array(Data(contentsOf: source.appendingPathComponent("photo1.jpg"))))
+            for format in [ImageFormat.heif, .avif] {
+                let bytes = try ImageEngine.encode(picture, as: format).bytes
+                try Data(bytes).write(
+                    to: source.appendingPathComponent("phone.\(format.fileExtension)"))
+            }
+            let outcome = try await classicphotos("process", source.path, "--out", results.path)
+            #expect(outcome.code == .exited(0), "\(outcome.errors)")
+            let names = try files(below: results)
+            #expect(names.contains("phone.heic") && names.contains("phone.avif"))
+            let heic = Array(try Data(contentsOf: results.appendingPathComponent("phone.heic")))
+            #expect(ImageFormat(detecting: heic) == .heif)
+            let asJPEG = try await classicphotos(
+                "process", source.path, "--out", results.path + "2", "--format", "jpg")
+            #expect(asJPEG.code == .exited(0))
+            #expect(asJPEG.output.contains("Wrote 5 of 5 photos"))
+        }
+    }
+
+    @Test func metadataIsKeptUnlessStripped() async throws {
+        try await withPictures(1) { source, results in
+            let file = source.appendingPathComponent("photo1.jpg")
+            var bytes = Array(try Data(contentsOf: file))
+            let packet = Array("http://ns.adobe.com/xap/1.0/\0<x:xmpmeta>Holiday</x:xmpmeta>".utf8)
+            bytes.insert(contentsOf: [0xFF, 0xE1, 0, UInt8(packet.count + 2)] + packet, at: 2)
+            try Data(bytes).write(to: file)
+            for (options, isKept) in [([], true), (["--strip"], false)] {
+                let folder = results.path + "\(isKept)"
+                let outcome = try await classicphotos(
+                    arguments: ["process", source.path, "--out", folder] + options)
+                #expect(outcome.code == .exited(0))
+                let result = try Data(contentsOf: URL(fileURLWithPath: folder + "/photo1.jpg"))
+                #expect((result.firstRange(of: Array("Holiday".utf8)) != nil) == isKept)
+            }
+            let lossy = try await classicphotos(
+                "process", source.path, "--out", results.path, "--format", "gif")
+            #expect(lossy.output.contains("\n1 picture: XMP was not kept in GIF.\nWrote 1 of 1 "))
+        }
+    }
+
+    @Test func damagedPhotosAreAcceptedOnRequest() async throws {
+        try await withPictures(1) { source, results in
+            let file = source.appendingPathComponent("photo1.jpg")
+            let bytes = try Data(contentsOf: file)
+            try bytes.prefix(bytes.count * 3 / 4).write(to: file)
+            let refused = try await classicphotos("process", source.path, "--out", results.path)
+            #expect(refused.code == .exited(1))
+            let accepted = try await classicphotos(
+                "process", source.path, "--out", results.path, "--accept-damaged")
+            #expect(accepted.code == .exited(0), "\(accepted.errors)")
+        }
+    }
+
+    @Test func pixelLimitApplies() async throws {
+        try await withPictures(1) { source, results in
+            let small = try await classicphotos(
+                "process", source.path, "--out", results.path, "--max-pixels", "4000")
+            #expect(small.code == .exited(1))
+            #expect(small.errors.contains("The picture claims 64 × 64 pixels; the limit is 4,000"))
+            let large = try await classicphotos(
+                "process", source.path, "--out", results.path, "--max-pixels", "0.1M")
+            #expect(large.code == .exited(0))
+        }
+    }
+
+    // MARK: Runs
+
+    @Test func secondRunIsReported() async throws {
+        try await withPictures { source, results in
+            _ = try await classicphotos("process", source.path, "--out", results.path)
+            try makePictures(4, in: source, side: 32)
+            try FileManager.default.removeItem(at: source.appendingPathComponent("photo4.jpg"))
+            _ = try await classicphotos("process", source.path, "--out", results.path)
+            let third = try await classicphotos("process", source.path, "--out", results.path)
+            #expect(third.code == .exited(0))
+            #expect(third.output.hasPrefix("Wrote 0 of 3 photos to \(results.path) in "))
+            #expect(
+                third.output.hasSuffix(
+                    ". 3 were up to date; --again processes all photos.\n"))
+        }
+    }
+
+    @Test func dryRunWritesNothing() async throws {
+        try await withPictures(2) { source, results in
+            let outcome = try await classicphotos(
+                "process", source.path, "--out", results.path, "--dry-run")
+            #expect(outcome.code == .exited(0))
+            #expect(
+                outcome.output == """
+                    Would write \(results.path)/photo1.jpg
+                    Would write \(results.path)/photo2.jpg
+                    Would process 2 of 2 photos. Nothing was written.
+
+                    """)
+            #expect(!FileManager.default.fileExists(atPath: results.path))
+            _ = try await classicphotos("process", source.path, "--out", results.path)
+            let again = try await classicphotos(
+                "process", source.path, "--out", results.path, "--dry-run")
+            #expect(
+                again.output == "Would process 0 of 2 photos. 2 up to date. Nothing was written.\n")
+        }
+    }
+
+    @Test func recipeFileHasOptions() async throws {
+        try await withPictures(1) { source, results in
+            let recipe = source.deletingLastPathComponent().appendingPathComponent("r.json")
+            func process(_ text: String, _ options: String...) async throws -> Outcome {
+                try Data(text.utf8).write(to: recipe)
+                return try await classicphotos(
+                    arguments: [
+                        "process", source.path, "--out", results.path, "--recipe", recipe.path,
+                    ] + options)
+            }
+            let good = #"{"filters": ["noir"], "size": 16, "format": "jpg", "quality": 70}"#
+            let first = try await process(good)
+            #expect(first.code == .exited(0), "\(first.errors)")
+            let file = results.appendingPathComponent("photo1.jpg")
+            func size() throws -> Int {
+                try ImageEngine.inspect(Array(Data(contentsOf: file))).size.width
+            }
+            #expect(try size() == 16)
+            _ = try await process(good, "--size", "24")
+            #expect(try size() == 24)
+            for (text, message) in [
+                (#"{"filter": ["noir"]}"#, "there is no key \"filter\". Did you mean \"filters\"?"),
+                (#"{"filters": ["nor"]}"#, "There is no filter \"nor\". Did you mean noir?"),
+                (#"{"size": "big"}"#, "the value of \"size\" has the wrong type."),
+                (#"{"size": 0}"#, "size must be between 1 and 30000 pixels."),
+                (#"{"format": "bmp"}"#, "there is no format \"bmp\"."),
+                ("size: 3", "it is not JSON."),
+            ] {
+                let outcome = try await process(text)
+                #expect(outcome.code == .exited(2))
+                #expect(
+                    outcome.errors.contains("The recipe \(recipe.path) is not valid: \(message)"))
+            }
+        }
+    }
+
+    @Test func jsonHasLineForEachPhoto() async throws {
+        struct Line: Decodable {
+            let event: String
+            let name: String?
+            let width: Int?
+            let reason: String?
+            let written: Int?
+            let failed: Int?
+        }
+        try await withPictures(2) { source, results in
+            try Data("<html>".utf8).write(to: source.appendingPathComponent("page.jpg"))
+            let outcome = try await classicphotos(
+                "process", source.path, "--out", results.path, "--json")
+            #expect(outcome.code == .exited(1))
+            #expect(outcome.errors == "")
+            let lines = try outcome.output.split(separator: "\n").map {
+                try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+            }
+            #expect(lines.map(\.event).sorted() == ["end", "failed", "written", "written"])
+            #expect(lines.first { $0.event == "written" }?.width == 64)
+            #expect(lines.first { $0.event == "failed" }?.name == "page.jpg")
+            #expect(lines.first { $0.event == "failed" }?.reason?.contains("HTML page") == true)
+            #expect(lines.last?.event == "end" && lines.last?.written == 2)
+        }
+    }
+
+    @Test func watchProcessesNewAndChangedPhotos() async throws {
+        try await withPictures(1) { source, results in
+            let result = try await run(
+                program,
+                arguments: ["process", source.path, "--out", results.path, "--watch"],
+                input: .none, output: .sequence, error: .string(limit: 1 << 16)
+            ) { execution in
+                var lines: [String] = []
+                for try await line in execution.standardOutput.strings() {
+                    lines.append(line)
+                    if line.hasPrefix("Watching for new") {
+                        try makePictures(1, in: source.appendingPathComponent("new"))
+                        try Data("<html>".utf8).write(to: source.appendingPathComponent("p.jpg"))
+                    } else if line.contains("out/new/photo1.jpg") {
+                        let count = lines.count { $0.contains("out/new/photo1.jpg") }
+                        if count == 1 {
+                            try makePictures(
+                                1, in: source.appendingPathComponent("new"), side: 48)
+                        } else {
+                            try execution.send(signal: .interrupt)
+                        }
+                    }
+                }
+                return lines
+            }
+            #expect(result.terminationStatus == .exited(1), "One photo is broken.")
+            let reports = result.standardError.split(separator: "\n")
+            #expect(reports.count == 1 && reports[0].hasPrefix("p.jpg: "), "Reported only once.")
+            let last = try #require(result.closureResult.last)
+            #expect(last.hasPrefix("Wrote 3 of 4 photos to "))
+            #expect(try files(below: results) == ["new/photo1.jpg", "photo1.jpg"])
+        }
+    }
+}

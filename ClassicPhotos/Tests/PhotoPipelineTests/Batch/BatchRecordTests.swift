@@ -1,0 +1,282 @@
+import DemoOrigin
+import Foundation
+import Imaging
+import Operations
+import OperationsTestSupport
+import Synchronization
+import Testing
+
+@testable import PhotoPipeline
+
+/// The second run of a batch, which leaves out what is up to date.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct BatchRecordTests {
+    /// The names of the written and of the unchanged photos.
+    private struct Names: Equatable {
+        var written: Set<String>
+        var unchanged: Set<String>
+
+        init(_ written: Set<String>, _ unchanged: Set<String>) {
+            self.written = written
+            self.unchanged = unchanged
+        }
+    }
+
+    private func run(
+        _ records: [PhotoRecord], into folder: URL,
+        recipe: PhotoRecipe = PhotoRecipe(filters: [.sepia()]), redoesAll: Bool = false
+    ) async throws -> Names {
+        let output = try OutputFolder(folder.systemPath)
+        var options = PhotoBatch.Options(recipe: recipe, folder: output)
+        options.redoesAll = redoesAll
+        let downloader = PhotoDownloader(allowing: [.thisMachine])
+        let batch = PhotoBatch(options: options, downloader: downloader)
+        let names = Mutex(Names([], []))
+        let failure = await batch.run(records) { record, result in
+            switch result {
+            case .written: names.withLock { _ = $0.written.insert(record.name) }
+            case .unchanged: names.withLock { _ = $0.unchanged.insert(record.name) }
+            case .failed(let failure): Issue.record("\(record.name): \(failure.reason)")
+            case .cancelled: Issue.record("\(record.name) was cancelled")
+            }
+        }
+        #expect(failure == nil)
+        await downloader.shutdown()
+        return names.withLock { $0 }
+    }
+
+    /// Runs a batch over a folder and compares the names.
+    private func expect(
+        _ expected: Names, of source: URL, in results: URL,
+        recipe: PhotoRecipe = PhotoRecipe(filters: [.sepia()]), redoesAll: Bool = false,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let names = try await run(
+            records(source), into: results, recipe: recipe, redoesAll: redoesAll)
+        #expect(names == expected, sourceLocation: sourceLocation)
+    }
+
+    private func withPhotos(
+        _ body: (_ source: URL, _ results: URL) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let source = folder.appending(path: "in")
+            try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
+            try Data(jpeg()).write(to: source.appending(path: "a.jpg"))
+            try Data(encoded(as: .png)).write(to: source.appending(path: "b.png"))
+            // The name of the result follows the bytes.
+            try Data(encoded(as: .png)).write(to: source.appending(path: "c.jpg"))
+            try await body(source, folder.appending(path: "out"))
+        }
+    }
+
+    private func records(_ folder: URL) throws -> [PhotoRecord] {
+        try PhotoList.read(folder: folder).records
+    }
+
+    private let all: Set = ["a.jpg", "b.png", "c.jpg"]
+
+    @Test func secondRunWritesNothing() async throws {
+        try await withPhotos { source, results in
+            try await expect(Names(all, []), of: source, in: results)
+            try await expect(Names([], all), of: source, in: results)
+            try await expect(Names(all, []), of: source, in: results, redoesAll: true)
+        }
+    }
+
+    @Test func changedPhotoIsProcessedAgain() async throws {
+        try await withPhotos { source, results in
+            _ = try await run(records(source), into: results)
+            try Data(encoded(as: .png, grey: 9)).write(to: source.appending(path: "b.png"))
+            try await expect(Names(["b.png"], ["a.jpg", "c.jpg"]), of: source, in: results)
+            // The same size, but another time.
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
+                ofItemAtPath: source.appending(path: "a.jpg").systemPath)
+            try await expect(Names(["a.jpg"], ["b.png", "c.jpg"]), of: source, in: results)
+        }
+    }
+
+    @Test func missingAndReplacedResultsAreMadeAgain() async throws {
+        try await withPhotos { source, results in
+            _ = try await run(records(source), into: results)
+            try FileManager.default.removeItem(at: results.appending(path: "c.png"))
+            try await expect(Names(["c.jpg"], ["a.jpg", "b.png"]), of: source, in: results)
+        }
+    }
+
+    @Test func otherRecipeProcessesAllPhotos() async throws {
+        try await withPhotos { source, results in
+            let recipes = [
+                PhotoRecipe(filters: [.sepia()]), PhotoRecipe(filters: [.sepia(intensity: 0.5)]),
+                PhotoRecipe(filters: [.sepia()], size: PixelSize(width: 32, height: 32)),
+                PhotoRecipe(filters: [.sepia()], quality: 50),
+                PhotoRecipe(filters: [.sepia()], keepsMetadata: false),
+                PhotoRecipe(filters: []),
+            ]
+            for recipe in recipes {
+                try await expect(Names(all, []), of: source, in: results, recipe: recipe)
+                try await expect(Names([], all), of: source, in: results, recipe: recipe)
+            }
+        }
+    }
+
+    @Test func planSaysWhatRunWouldDo() async throws {
+        try await withPhotos { source, results in
+            _ = try await run(records(source), into: results)
+            try Data(jpeg(grey: 1)).write(to: source.appending(path: "d.jpg"))
+            let downloader = PhotoDownloader()
+            let path = Array(results.systemPath.utf8)
+            let batch = try PhotoBatch(
+                options: .init(
+                    recipe: PhotoRecipe(filters: [.sepia()]),
+                    folder: OutputFolder(readingOnly: path)), downloader: downloader)
+            let plans = try batch.plan(records(source)).map { plan in
+                switch plan {
+                case .process(let path, _): "process \(path.url.lastPathComponent)"
+                case .unchanged(let path): "unchanged \(path.url.lastPathComponent)"
+                case .ask, .failed: "other"
+                }
+            }
+            #expect(
+                plans == [
+                    "unchanged a.jpg", "unchanged b.png", "unchanged c.png", "process d.jpg",
+                ])
+            await downloader.shutdown()
+        }
+    }
+
+    @Test func unchangedDownloadIsNotSentAgain() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let list = try PhotoList.parse(
+                    bytes: Array("\(origin.url(for: .none))\n".utf8), named: "list.txt",
+                    relativeTo: nil)
+                let results = folder.appending(path: "out")
+                #expect(try await run(list.records, into: results) == Names(["none.jpg"], []))
+                #expect(try await run(list.records, into: results) == Names([], ["none.jpg"]))
+                #expect(origin.requestCount(for: "/faults/none.jpg") == 2)
+            }
+        }
+    }
+
+    @Test func validatorDecidesAboutDownloads() async throws {
+        // A server without pictures: the conditions of the requests are the subject.
+        try await withScriptedOrigin({ connection in
+            while let head = connection.readHead() {
+                let isKnown = head.lowercased().contains("if-none-match: \"v1\"")
+                connection.send(
+                    isKnown
+                        ? "HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\n\r\n"
+                        : "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 3\r\n\r\nabc")
+            }
+        }) { origin in
+            let downloader = PhotoDownloader(allowing: [.thisMachine])
+            let url = try #require(URL(string: "\(origin.url)/a.jpg"))
+            let first = try await downloader.content(of: url)
+            #expect(first.version.text == "tag \"v1\"")
+            let second = try await downloader.content(of: url, unless: first.version.text)
+            #expect(second == nil)
+            let third = try await downloader.content(of: url, unless: "tag \"v0\"")
+            #expect(third?.bytes == Array("abc".utf8))
+            #expect(origin.requests.count == 3)
+            await downloader.shutdown()
+        }
+    }
+
+    @Test func resultHasTimeOfPhoto() async throws {
+        try await withPhotos { source, results in
+            let time = Date(timeIntervalSince1970: 1_234_567_890.5)
+            try FileManager.default.setAttributes(
+                [.modificationDate: time],
+                ofItemAtPath: source.appending(path: "a.jpg").systemPath)
+            _ = try await run(records(source), into: results)
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: results.appending(path: "a.jpg").systemPath)
+            #expect(attributes[.modificationDate] as? Date == time)
+        }
+    }
+}
+
+/// What a batch keeps of photos, and what it says about losses.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct PhotoRemarkTests {
+    private func remarks(
+        on info: ImageInfo, frames: Int = 1, as format: ImageFormat? = nil,
+        keepsMetadata: Bool = true
+    ) -> [PhotoRemark] {
+        PhotoRemark.remarks(
+            on: info, frames: frames,
+            recipe: PhotoRecipe(format: format, keepsMetadata: keepsMetadata))
+    }
+
+    private let size = PixelSize(width: 8, height: 8)
+
+    @Test func downloadedHEICNeedsPermission() async throws {
+        let heic = try encoded(as: .heif)
+        try await withTemporaryFolder { folder in
+            try await withScriptedOrigin({ connection in
+                while connection.readHead() != nil {
+                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(heic.count)\r\n\r\n")
+                    connection.send(bytes: heic)
+                }
+            }) { origin in
+                let list = try PhotoList.parse(
+                    bytes: Array("\(origin.url)/a.heic\n".utf8), named: "list.txt",
+                    relativeTo: nil)
+                var results: [String] = []
+                for formats in [ImageLimits.standard, .ownFiles] {
+                    var options = PhotoBatch.Options(
+                        recipe: PhotoRecipe(), folder: try OutputFolder(folder.systemPath))
+                    options.limits.downloads = formats
+                    let downloader = PhotoDownloader(allowing: [.thisMachine])
+                    let batch = PhotoBatch(options: options, downloader: downloader)
+                    let texts = Mutex<[String]>([])
+                    await batch.run(list.records) { _, result in
+                        switch result {
+                        case .written(let file):
+                            texts.withLock { $0.append(file.path.url.lastPathComponent) }
+                        case .failed(let failure):
+                            texts.withLock { $0.append(failure.reason) }
+                        case .unchanged, .cancelled: texts.withLock { $0.append("other") }
+                        }
+                    }
+                    results += texts.withLock { $0 }
+                    await downloader.shutdown()
+                }
+                #expect(results.count == 2 && results.last == "a.heic")
+                #expect(
+                    results[0].hasSuffix(
+                        " Use --allow-format heif to allow HEIC and AVIF in downloads."))
+            }
+        }
+    }
+
+    @Test func lossesAreNamed() {
+        let plain = ImageInfo(format: .jpeg, size: size, metadataKinds: [.exif, .xmp, .iptc])
+        #expect(remarks(on: plain) == [])
+        #expect(remarks(on: plain, as: .png) == [.metadataDropped(.iptc, as: .png)])
+        #expect(remarks(on: plain, as: .gif, keepsMetadata: false) == [])
+        let animation = ImageInfo(format: .gif, size: size, frames: 9)
+        #expect(remarks(on: animation, frames: 9) == [])
+        #expect(remarks(on: animation, as: .jpeg) == [.firstFrameOnly])
+        let deep = ImageInfo(format: .png, size: size, bitsPerChannel: 16)
+        #expect(remarks(on: deep) == [])
+        #expect(remarks(on: deep, as: .jpeg) == [.depthReduced(as: .jpeg)])
+        let scan = ImageInfo(format: .tiff, size: size, metadataKinds: [.exif])
+        #expect(remarks(on: scan) == [.metadataDropped(.exif, as: .tiff)])
+    }
+
+    @Test func sentencesCountPhotos() {
+        #expect(
+            PhotoRemark.firstFrameOnly.sentence(for: 4) == "4 animated pictures: first frame only.")
+        #expect(
+            PhotoRemark.firstFrameOnly.sentence(for: 1) == "1 animated picture: first frame only.")
+        #expect(
+            PhotoRemark.noEncoder(for: .heif).sentence(for: 2)
+                == "2 pictures: written as JPEG, because there is no encoder for HEIF.")
+        #expect(
+            PhotoRemark.metadataDropped(.iptc, as: .webp).sentence(for: 1)
+                == "1 picture: IPTC was not kept in WebP.")
+    }
+}
