@@ -13,6 +13,8 @@ let settings: [SwiftSetting] = [
 
 // A dependency with one of these conditions is fetched and built only if the trait is enabled.
 let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
+let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
+let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
 let withDocumentation = TargetDependencyCondition.when(traits: ["Documentation"])
 
 let package = Package(
@@ -23,6 +25,7 @@ let package = Package(
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
+        .library(name: "DurableJobs", targets: ["DurableJobs"]),
         // Only for the tests of ClassicPhotos/, in this repository. Its target needs a name that no
         // user's target has, because the names of all products' targets are unique in a build.
         .library(name: "_OperationsTestSupport", targets: ["OperationsTestSupport"]),
@@ -32,6 +35,13 @@ let package = Package(
             name: "Telemetry",
             description: "Enables OperationsTelemetry, and fetches what it needs."),
         .trait(
+            name: "DurableJobs",
+            description: "Enables DurableJobs with its SQLite store, and fetches what it needs."),
+        .trait(
+            name: "DurableJobsPostgres",
+            description: "Enables DurableJobsPostgres, which needs libpq.",
+            enabledTraits: ["DurableJobs"]),
+        .trait(
             name: "Documentation",
             description: "Fetches the plugin that builds the documentation."),
     ],
@@ -39,6 +49,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
@@ -57,6 +68,14 @@ let package = Package(
                 .product(
                     name: "Tracing", package: "swift-distributed-tracing",
                     condition: withTelemetry),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "DurableJobs",
+            dependencies: [
+                "Operations",
+                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ],
             swiftSettings: settings
         ),
@@ -83,6 +102,13 @@ let package = Package(
         .testTarget(
             name: "OperationsTestKitTests",
             dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DurableJobsTests",
+            dependencies: [
+                "DurableJobs", "Operations", "OperationsTestKit", "OperationsTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTelemetryTests",
