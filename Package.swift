@@ -26,6 +26,8 @@ let package = Package(
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
         .library(name: "DurableJobs", targets: ["DurableJobs"]),
+        .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
+        .library(name: "DurableJobsTestKit", targets: ["DurableJobsTestKit"]),
         // Only for the tests of ClassicPhotos/, in this repository. Its target needs a name that no
         // user's target has, because the names of all products' targets are unique in a build.
         .library(name: "_OperationsTestSupport", targets: ["OperationsTestSupport"]),
@@ -79,6 +81,19 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "DurableJobsPostgres",
+            dependencies: [
+                "DurableJobs", "Operations",
+                .target(name: "CLibPQ", condition: withDurableJobsPostgres),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobsTestKit",
+            dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
+            swiftSettings: settings),
         .target(
             name: "OperationsTestSupport", dependencies: ["Operations"],
             path: "Tests/OperationsTestSupport", swiftSettings: settings),
@@ -106,7 +121,9 @@ let package = Package(
         .testTarget(
             name: "DurableJobsTests",
             dependencies: [
-                "DurableJobs", "Operations", "OperationsTestKit", "OperationsTestSupport",
+                "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
+                "OperationsTestKit", "OperationsTestSupport",
+                .target(name: "CLibPQ", condition: withDurableJobsPostgres),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ],
             swiftSettings: settings),

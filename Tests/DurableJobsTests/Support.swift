@@ -5,9 +5,16 @@ import Operations
 import OperationsTestSupport
 import Testing
 
+#if DurableJobsPostgres
+import DurableJobsPostgres
+#endif
+
 /// The stores that the contract tests run against.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case file
+    #if DurableJobsPostgres
+    case postgres
+    #endif
 
     var testDescription: String { rawValue }
 }
@@ -29,6 +36,12 @@ func withQueue(_ kind: StoreKind, _ body: (JobQueue) async throws -> Void) async
             let queue = try await JobQueue("tests", in: .file("\(folder)/jobs.sqlite"))
             try await closing(queue, body)
         }
+    #if DurableJobsPostgres
+    case .postgres:
+        try await withDatabase { url in
+            try await closing(try await JobQueue("tests", in: .postgres(url)), body)
+        }
+    #endif
     }
 }
 

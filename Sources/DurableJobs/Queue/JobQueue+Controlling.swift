@@ -1,5 +1,28 @@
 #if DurableJobs
+import FoundationEssentials
+
 extension JobQueue {
+    /// Deletes staged files that dead workers have left in a folder.
+    ///
+    /// Staged files of running attempts, and of committed attempts that are not yet published, stay.
+    ///
+    /// - Parameter folder: the folder of the final files.
+    /// - Returns: the number of deleted files.
+    @discardableResult
+    public func removeStagedFiles(in folder: String) async throws -> Int {
+        let staging = StagePath.staging(in: folder)
+        guard FileManager.default.fileExists(atPath: staging) else { return 0 }
+        let files = try FileManager.default.contentsOfDirectory(atPath: staging)
+            .compactMap { name in StagePath.attempt(of: name).map { (name, $0) } }
+        let isRunning = try await store.running(files.map(\.1))
+        var count = 0
+        for (file, isRunning) in zip(files, isRunning) where !isRunning {
+            try FileManager.default.removeItem(atPath: "\(staging)/\(file.0)")
+            count += 1
+        }
+        return count
+    }
+
     /// Cancels a job that has not ended. A job that runs is asked to stop, by its worker's next
     /// heartbeat, and ends when its body has returned.
     ///

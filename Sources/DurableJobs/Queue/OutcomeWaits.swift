@@ -70,8 +70,8 @@ final class OutcomeWaits: Sendable {
                 try await sweep(ended)
                 let isProgress = resume(ended, unknown)
                 pause = isProgress ? .milliseconds(5) : min(pause * 2, .milliseconds(250))
-            } catch let error as JobError {
-                fail(error)
+            } catch JobError.closed {
+                fail(JobError.closed)
             } catch {
                 // The store may come back.
                 pause = .milliseconds(250)

@@ -121,7 +121,7 @@ extension JobStore {
             try session.query(
                 """
                 SELECT id, outputs FROM durable_job WHERE unpublished = 1
-                    AND ended_at <= {now} - ? AND (id = ? OR ? = 0) ORDER BY ended_at LIMIT 100
+                    AND ended_at <= {now} - ? AND (id = ? OR CAST(? AS BIGINT) = 0) ORDER BY ended_at LIMIT 100
                 """,
                 [
                     .integer(age.milliseconds), .integer(id?.rawValue ?? 0),
@@ -182,8 +182,10 @@ extension JobStore {
         try await database.transaction(.relaxed) { session in
             try session.query(
                 """
-                SELECT b.total, b.is_complete, COALESCE(SUM(c.completed), 0),
-                    COALESCE(SUM(c.cancelled), 0), COALESCE(SUM(c.discarded), 0)
+                SELECT b.total, b.is_complete,
+                    CAST(COALESCE(SUM(c.completed), 0) AS BIGINT),
+                    CAST(COALESCE(SUM(c.cancelled), 0) AS BIGINT),
+                    CAST(COALESCE(SUM(c.discarded), 0) AS BIGINT)
                 FROM durable_job_batch b LEFT JOIN durable_job_count c ON c.batch = b.id
                 WHERE b.id = ? GROUP BY b.id, b.total, b.is_complete
                 """, [.integer(id)]

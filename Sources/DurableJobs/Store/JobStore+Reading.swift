@@ -1,5 +1,5 @@
 #if DurableJobs
-import FoundationEssentials
+package import FoundationEssentials
 import Operations
 
 /// The columns of a job that people see.
@@ -187,6 +187,20 @@ extension JobStore {
                 WHERE w.queue = ? AND p.name = ? AND {alive}
                 """, [.text(queue), .text(name)]
             ).first?.optionalInteger(0).map { Int($0) }
+        }
+    }
+
+    /// Returns the arguments of jobs that have not ended, in the order of their numbers.
+    package func unfinishedArguments(
+        of name: String, in queue: String
+    ) async throws -> [(arguments: Data, version: Int)] {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT arguments, version FROM durable_job
+                WHERE queue = ? AND name = ? AND state < 10 ORDER BY id
+                """, [.text(queue), .text(name)]
+            ).map { ($0.bytes(0) ?? Data(), Int($0.integer(1))) }
         }
     }
 

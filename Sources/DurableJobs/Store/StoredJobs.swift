@@ -112,11 +112,15 @@ package struct Exchange: Sendable {
     package var from = ReadyPlace.start
     /// All attempts that the worker knows, after a transaction without an answer; otherwise nil.
     package var known: [JobID]?
+
+    package init(worker: String, queue: String) { (self.worker, self.queue) = (worker, queue) }
 }
 
 package struct PerformedJob: Sendable, Hashable {
     package let name: String
     package let version: Int
+
+    package init(name: String, version: Int) { (self.name, self.version) = (name, version) }
 }
 
 package struct ExchangeAnswer: Sendable {

@@ -85,8 +85,7 @@ extension JobWorker {
         do {
             prepared = try type.prepare(job, context)
         } catch {
-            let reason = "its arguments cannot be decoded: \(JobCoding.describe(error))"
-            return reject(record, .discarded(error: reason))
+            return reject(record, .undecodable(error))
         }
         if let deadline = job.deadline, deadline <= job.claimedAt {
             return reject(record, .discarded(error: "it had not ended by its deadline"))
@@ -154,19 +153,8 @@ extension JobWorker {
             case .stopping, .leaseLost, nil: return .handedBack
             }
         } catch {
-            return failure(error, record.job)
+            return .failure(error, of: record.job)
         }
-    }
-
-    private func failure(_ error: any Error, _ job: ClaimedJob) -> AttemptVerdict {
-        let reason = JobCoding.describe(error)
-        let isPermanent =
-            error is PermanentFailure || error is JobError || error is OperationDeadlineExceeded
-        guard !isPermanent, job.failures < job.retryLimit else {
-            return .discarded(error: reason)
-        }
-        let wait = BackoffText.wait(job.backoff, beforeRetry: job.failures + 1)
-        return .retry(error: reason, after: wait)
     }
 }
 
@@ -177,6 +165,23 @@ extension VerdictAnswer {
 }
 
 extension AttemptVerdict {
+    /// The verdict on arguments that the type of job cannot decode: another attempt would not help.
+    static func undecodable(_ error: any Error) -> AttemptVerdict {
+        .discarded(error: "its arguments cannot be decoded: \(JobCoding.describe(error))")
+    }
+
+    /// The verdict on an attempt that threw an error.
+    static func failure(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
+        let reason = JobCoding.describe(error)
+        let isPermanent =
+            error is PermanentFailure || error is JobError || error is OperationDeadlineExceeded
+        guard !isPermanent, job.failures < job.retryLimit else {
+            return .discarded(error: reason)
+        }
+        let wait = BackoffText.wait(job.backoff, beforeRetry: job.failures + 1)
+        return .retry(error: reason, after: wait)
+    }
+
     fileprivate var error: String? {
         switch self {
         case .completed, .handedBack: nil

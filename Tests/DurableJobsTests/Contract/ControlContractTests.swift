@@ -8,10 +8,10 @@ import Testing
 struct ControlContractTests {
     @Test(arguments: StoreKind.allCases)
     func aRunningJobIsCancelled(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job)
-            try await withWorker(queue, [Wait.self]) { _ in
+            try await withWorker(queue, [Wait.self]) { _ async throws in
                 #expect(await job.hasStarted)
                 #expect(try await queue.explain(handle.id).contains("running on"))
                 #expect(try await queue.cancel(handle.id, because: "enough") == .running)
@@ -24,9 +24,9 @@ struct ControlContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aDiscardedJobCanBeRetried(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Flaky(failures: 1))
-            try await withWorker(queue, [Flaky.self]) { _ in
+            try await withWorker(queue, [Flaky.self]) { _ async throws in
                 await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(try await queue.retry(handle.id))
                 #expect(try await handle.value == 2)
@@ -37,7 +37,7 @@ struct ControlContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func jobsAreListedInParts(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handles = try await queue.enqueue((0..<5).map { Echo(text: "\($0)") })
             try await queue.enqueue(Flaky(failures: 0), .delay(.seconds(60)))
             let first = try await queue.list(name: "echo", limit: 3)
@@ -51,7 +51,7 @@ struct ControlContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func unknownJobsAreNamed(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let id = JobID(99)
             await #expect(throws: JobError.unknownJobs([id])) { try await queue.cancel(id) }
             await #expect(throws: JobError.unknownJobs([id])) { try await queue.explain(id) }
@@ -64,7 +64,7 @@ struct ControlContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aCancelledWaitLeavesTheJob(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: "stays"))
             let wait = Task { try await handle.value }
             wait.cancel()
@@ -75,9 +75,9 @@ struct ControlContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aResultOfAnotherTypeIsAnError(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: "text"))
-            try await withWorker(queue, [Echo.self]) { _ in
+            try await withWorker(queue, [Echo.self]) { _ async throws in
                 _ = try await handle.value
                 await #expect(throws: JobError.self) {
                     try await queue.handle(of: Flaky.self, id: handle.id).value
@@ -91,12 +91,12 @@ struct ControlContractTests {
     @Test(arguments: StoreKind.allCases)
     func aStagedFileGetsItsNameWithTheCommit(_ kind: StoreKind) async throws {
         try await withFolder { folder in
-            try await withQueue(kind) { queue in
+            try await withQueue(kind) { queue async throws in
                 let (good, bad) = ("\(folder)/good", "\(folder)/bad")
                 let handle = try await queue.enqueue(WriteFile(path: good, text: "good"))
                 let failing = try await queue.enqueue(
                     WriteFile(path: bad, text: "bad", failures: 1))
-                try await withWorker(queue, [WriteFile.self]) { _ in
+                try await withWorker(queue, [WriteFile.self]) { _ async throws in
                     #expect(try await handle.value == good)
                     await #expect(throws: JobFailure.self) { try await failing.value }
                     #expect(try String(contentsOfFile: good, encoding: .utf8) == "good")
@@ -112,7 +112,7 @@ struct ControlContractTests {
     @Test(arguments: StoreKind.allCases)
     func theSweepPublishesForAWorkerThatDied(_ kind: StoreKind) async throws {
         try await withFolder { folder in
-            try await withQueue(kind) { queue in
+            try await withQueue(kind) { queue async throws in
                 try FileManager.default.createDirectory(
                     atPath: "\(folder)/.stage", withIntermediateDirectories: true)
                 let handle = try await queue.enqueue(Echo(text: ""))
@@ -138,7 +138,7 @@ struct ControlContractTests {
                 ]
                 // The worker commits, and dies before the rename.
                 _ = try await queue.store.exchange(exchange)
-                try await withWorker(queue, [Flaky.self], options: shortLease) { _ in
+                try await withWorker(queue, [Flaky.self], options: shortLease) { _ async throws in
                     #expect(try await handle.value == "done")
                 }
                 #expect(

@@ -8,7 +8,7 @@ import Testing
 struct DependencyContractTests {
     @Test(arguments: StoreKind.allCases)
     func resultsFlowToDependents(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: "one"))
             let second = try await queue.enqueue(Echo(text: "two"))
             let join = try await queue.enqueue(
@@ -18,7 +18,7 @@ struct DependencyContractTests {
                 try await queue.explain(join.id)
                     == "job \(join.id) ('join') waits for 2 of 2 (\(first.id), \(second.id)), "
                     + "both available")
-            try await withWorker(queue, [Echo.self, Join.self]) { _ in
+            try await withWorker(queue, [Echo.self, Join.self]) { _ async throws in
                 #expect(try await join.value == "one two")
                 // The dependencies have ended, so this one starts at once.
                 let late = try await queue.enqueue(Join(parts: [first]), after: first)
@@ -51,7 +51,7 @@ struct DependencyContractTests {
 
     @Test(arguments: StoreKind.allCases, Case.all)
     func conditionsDecideWhetherTheDependentRuns(_ kind: StoreKind, _ item: Case) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let types: [any Job.Type] = [Flaky.self, Echo.self]
             let first = try await queue.enqueue(Flaky(failures: item.failures))
             var dependent: JobHandle<String>?
@@ -59,7 +59,7 @@ struct DependencyContractTests {
                 dependent = try await queue.enqueue(
                     Echo(text: "after"), after: first.on(item.condition))
             }
-            try await withWorker(queue, types) { _ in
+            try await withWorker(queue, types) { _ async throws in
                 _ = try? await first.value
                 let handle: JobHandle<String>
                 if let dependent {
@@ -76,13 +76,13 @@ struct DependencyContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aFailureCancelsTheWholeChainAndReachesItsHandler(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Flaky(failures: 1))
             let second = try await queue.enqueue(Echo(text: "2"), after: first)
             let third = try await queue.enqueue(Echo(text: "3"), after: second)
             // Cancelled because of a failure before it: that is a failure for the handler.
             let handler = try await queue.enqueue(Echo(text: "handled"), after: third.on(.failure))
-            try await withWorker(queue, [Flaky.self, Echo.self]) { _ in
+            try await withWorker(queue, [Flaky.self, Echo.self]) { _ async throws in
                 #expect(try await handler.value == "handled")
                 let error = await #expect(throws: JobCancellation.self) { try await third.value }
                 #expect(
@@ -93,7 +93,7 @@ struct DependencyContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aCancelledJobIsNoFailure(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: "1"))
             let handler = try await queue.enqueue(Echo(text: "handler"), after: first.on(.failure))
             let always = try await queue.enqueue(Echo(text: "always"), after: first.on(.always))
@@ -106,7 +106,7 @@ struct DependencyContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aWideDependentStartsAfterAllOfItsDependencies(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             let parts = try await queue.enqueue((0..<150).map { Note(board: board, line: "\($0)") })
             let failing = try await queue.enqueue(Flaky(failures: 1))
@@ -114,7 +114,7 @@ struct DependencyContractTests {
             let last = graph.add(Note(board: board, line: "last"), after: parts)
             let never = graph.add(Note(board: board, line: "never"), after: parts + [failing])
             let handles = try await queue.enqueue(graph)
-            try await withWorker(queue, [Note.self, Flaky.self]) { _ in
+            try await withWorker(queue, [Note.self, Flaky.self]) { _ async throws in
                 _ = try await handles[last].value
                 await #expect(throws: JobCancellation.self) { try await handles[never].value }
             }
@@ -125,7 +125,7 @@ struct DependencyContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aGraphIsStoredInItsOrder(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             var graph = JobGraph()
             let last = graph.add(Note(board: board, line: "last"))
@@ -135,14 +135,14 @@ struct DependencyContractTests {
             graph.addDependency(of: middle, on: first)
             graph.addDependency(of: last, on: first)
             let handles = try await queue.enqueue(graph)
-            try await withWorker(queue, [Note.self]) { _ in _ = try await handles[last].value }
+            try await withWorker(queue, [Note.self]) { _ async throws in _ = try await handles[last].value }
             #expect(Board.read(board) == ["first", "middle", "last"])
         }
     }
 
     @Test(arguments: StoreKind.allCases)
     func cyclesAndUnknownJobsAreRefused(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             var graph = JobGraph()
             let echo = graph.add(Echo(text: ""))
             let flaky = graph.add(Flaky(failures: 0))
@@ -165,9 +165,9 @@ struct DependencyContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func archivedJobsAreDependenciesToo(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: "old"))
-            try await withWorker(queue, [Echo.self, Join.self]) { _ in
+            try await withWorker(queue, [Echo.self, Join.self]) { _ async throws in
                 _ = try await first.value
                 try await published(queue)
                 #expect(try await queue.prune(endedFor: .zero) == 1)

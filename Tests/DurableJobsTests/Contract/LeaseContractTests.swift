@@ -44,7 +44,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aFencedWorkerCannotCommit(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: ""))
             let (slow, quick) = (try await Ghost(queue), try await Ghost(queue))
             let old = try #require(try await slow.claim().first)
@@ -73,7 +73,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aCommitMayBeRepeated(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: ""))
             let dependent = try await queue.enqueue(Echo(text: ""), after: first)
             let second = try await queue.enqueue(Echo(text: ""), .retry(1, backoff: .none))
@@ -102,7 +102,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func oneJobIsClaimedByOneWorker(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             try await queue.enqueue((0..<200).map { Echo(text: "\($0)") })
             let claimed = try await withThrowingTaskGroup(of: [JobID].self) { group in
                 for _ in 0..<8 {
@@ -122,7 +122,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aWorkerWithoutALeaseClaimsNothing(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: ""))
             let ghost = try await Ghost(queue, lease: .zero)
             let answer = try await ghost.exchange([], wanted: 1)
@@ -134,7 +134,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func jobsOfALostClaimAreHandedBack(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handles = try await queue.enqueue((0..<3).map { Echo(text: "\($0)") })
             let ghost = try await Ghost(queue)
             let known = try await ghost.claim(1)
@@ -147,7 +147,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aJobWhoseWorkersKeepDyingIsDiscarded(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let poison = try await queue.enqueue(Echo(text: ""), .exclusive(by: "poison"))
             let dependent = try await queue.enqueue(Echo(text: ""), after: poison.on(.failure))
             for _ in 0..<3 {
@@ -165,7 +165,7 @@ struct LeaseContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aSmallBatchTakesTurnsWithALargeOne(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let ghost = try await Ghost(queue)
             try await queue.enqueue((0..<1_000).map { _ in Echo(text: "large") })
             let begun = try await ghost.claim(100)

@@ -8,10 +8,10 @@ import Testing
 struct WorkerContractTests {
     @Test(arguments: StoreKind.allCases)
     func aFailedJobIsRetried(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(
                 Flaky(failures: 2), .retry(2, backoff: .constant(.milliseconds(20))))
-            try await withWorker(queue, [Flaky.self]) { _ in
+            try await withWorker(queue, [Flaky.self]) { _ async throws in
                 #expect(try await handle.value == 3)
             }
             #expect(try await queue.info(handle.id)?.attempt == 3)
@@ -20,10 +20,10 @@ struct WorkerContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aJobWithoutRetriesLeftIsDiscardedWithItsError(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(
                 Flaky(failures: 5), .retry(1, backoff: .none))
-            try await withWorker(queue, [Flaky.self]) { _ in
+            try await withWorker(queue, [Flaky.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(error?.reason == "failure 2")
             }
@@ -40,9 +40,9 @@ struct WorkerContractTests {
                 throw PermanentFailure("there is no such photo")
             }
         }
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Hopeless(), .retry(10, backoff: .none))
-            try await withWorker(queue, [Hopeless.self]) { _ in
+            try await withWorker(queue, [Hopeless.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(error?.reason == "there is no such photo")
             }
@@ -52,10 +52,10 @@ struct WorkerContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func anAttemptThatTakesTooLongFails(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job, .timeout(.milliseconds(50)))
-            try await withWorker(queue, [Wait.self]) { _ in
+            try await withWorker(queue, [Wait.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(error?.reason.contains("took longer than 50 ms") == true)
             }
@@ -64,12 +64,12 @@ struct WorkerContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aJobBeyondItsDeadlineIsDiscarded(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let late = try await queue.enqueue(
                 Echo(text: ""), .deadline(Date(timeIntervalSince1970: 0)))
             let running = Wait()
             let handle = try await queue.enqueue(running, .deadline(in: .milliseconds(500)))
-            try await withWorker(queue, [Echo.self, Wait.self]) { _ in
+            try await withWorker(queue, [Echo.self, Wait.self]) { _ async throws in
                 await #expect(throws: JobFailure.self) { try await late.value }
                 let error = await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(error?.reason.contains("deadline") == true)
@@ -79,7 +79,7 @@ struct WorkerContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func urgentJobsStartFirst(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             for (line, priority) in [
                 ("low", Operations.Operation.QueuePriority.low), ("high", .veryHigh),
@@ -87,7 +87,7 @@ struct WorkerContractTests {
             ] {
                 try await queue.enqueue(Note(board: board, line: line), .priority(priority))
             }
-            try await withWorker(queue, [Note.self], width: 1) { _ in
+            try await withWorker(queue, [Note.self], width: 1) { _ async throws in
                 try await ended(3, in: queue)
             }
             #expect(Board.read(board) == ["high", "normal", "low"])
@@ -106,14 +106,14 @@ struct WorkerContractTests {
                 return 0
             }
         }
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             for _ in 0..<20 {
                 try await queue.enqueue(Alone(board: board), .exclusive(by: "key"))
             }
             let free = try await queue.enqueue(Echo(text: "free"))
-            try await withWorker(queue, [Alone.self, Echo.self]) { _ in
-                try await withWorker(queue, [Alone.self]) { _ in
+            try await withWorker(queue, [Alone.self, Echo.self]) { _ async throws in
+                try await withWorker(queue, [Alone.self]) { _ async throws in
                     #expect(try await free.value == "free")
                     try await ended(21, in: queue)
                 }
@@ -130,11 +130,11 @@ struct WorkerContractTests {
             var board: String
             func perform(in context: JobContext) async throws -> NoOutput { NoOutput() }
         }
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let old = try await queue.enqueue(OldNote(board: "b"), .retry(5))
             let board = Board.newName()
             let new = try await queue.enqueue(Note(board: board, line: "runs"))
-            try await withWorker(queue, [Note.self]) { _ in
+            try await withWorker(queue, [Note.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await old.value }
                 #expect(error?.reason.contains("line: ") == true)
                 _ = try await new.value
@@ -151,11 +151,11 @@ struct WorkerContractTests {
             var text: String
             func perform(in context: JobContext) async throws -> String { text + "!" }
         }
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let newer = try await queue.enqueue(NewEcho(text: "newer"))
             let unknown = try await queue.enqueue(Flaky(failures: 0))
             let old = try await queue.enqueue(Echo(text: "old"))
-            try await withWorker(queue, [Echo.self]) { _ in
+            try await withWorker(queue, [Echo.self]) { _ async throws in
                 #expect(try await old.value == "old")
                 #expect(
                     try await queue.explain(unknown.id).contains("no worker performs 'flaky'"))
@@ -164,7 +164,7 @@ struct WorkerContractTests {
             #expect(try await queue.info(newer.id)?.state == .available)
             // A newer worker performs both versions.
             let another = try await queue.enqueue(Echo(text: "another"))
-            try await withWorker(queue, [NewEcho.self]) { _ in
+            try await withWorker(queue, [NewEcho.self]) { _ async throws in
                 #expect(try await newer.value == "newer!")
                 #expect(try await another.value == "another!")
             }
@@ -179,9 +179,9 @@ struct WorkerContractTests {
                 String(repeating: "x", count: 8 << 20)
             }
         }
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Large(), .retry(3))
-            try await withWorker(queue, [Large.self]) { _ in
+            try await withWorker(queue, [Large.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(error?.reason.contains("at most 8388608 are stored") == true)
             }
@@ -190,7 +190,7 @@ struct WorkerContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aStoppedWorkerHandsItsJobsBackUncounted(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job)
             let waiting = try await queue.enqueue(Echo(text: "never begun"))
@@ -200,7 +200,7 @@ struct WorkerContractTests {
             }
             #expect(try await queue.info(handle.id)?.state == .available)
             #expect(try await queue.info(waiting.id)?.state == .available)
-            try await withWorker(queue, [Wait.self, Echo.self]) { _ in
+            try await withWorker(queue, [Wait.self, Echo.self]) { _ async throws in
                 #expect(await job.hasStarted)
                 job.goOn()
                 _ = try await handle.value
@@ -213,7 +213,7 @@ struct WorkerContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func aRunningJobMayFinishWhileItsWorkerStops(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job)
             let operations = OperationQueue()
@@ -241,10 +241,10 @@ struct WorkerContractTests {
                 return NoOutput()
             }
         }
-        try await withQueue(kind) { queue in
+        try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             try await queue.enqueue((0..<10).map { _ in Costly(board: board) })
-            try await withWorker(queue, [Costly.self]) { _ in try await ended(10, in: queue) }
+            try await withWorker(queue, [Costly.self]) { _ async throws in try await ended(10, in: queue) }
             #expect(Board.read(board) == (0..<10).flatMap { _ in ["begin", "end"] })
         }
     }
