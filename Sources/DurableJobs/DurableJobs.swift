@@ -10,9 +10,9 @@
 //     │
 //   SQLite/     the database in a file, by GRDB; DurableJobsPostgres has another one
 //
-// The package manager fetches GRDB only if the package's trait `DurableJobs` is enabled. Without the
-// trait, this module contains nothing but the declarations below: the compiler's error for a use
-// names the remedy.
+// The package manager fetches GRDB only if the package's trait `DurableJobs` is enabled. Without
+// the trait, this module contains nothing but the declarations below: the compiler's error for a
+// use names the remedy.
 
 #if !DurableJobs
 /// Needs the trait `DurableJobs` of the package swift-operations.

@@ -1,5 +1,5 @@
-// DurableJobsPostgres: the database of DurableJobs in PostgreSQL, by libpq. The statements are those
-// of DurableJobs; this module has the connections and what differs from SQLite.
+// DurableJobsPostgres: the database of DurableJobs in PostgreSQL, by libpq. The statements are
+// those of DurableJobs; this module has the connections and what differs from SQLite.
 //
 //   JobStorage.postgres      what users write
 //     │
@@ -10,8 +10,8 @@
 //   PostgresSession          statements and results of libpq
 //   PostgresTarget           the URL: connecting, and messages without passwords
 //
-// Without the package's trait `DurableJobsPostgres`, this module contains nothing but the declaration
-// below: the compiler's error for a use names the remedy.
+// Without the package's trait `DurableJobsPostgres`, this module contains nothing but the
+// declaration below: the compiler's error for a use names the remedy.
 
 #if DurableJobs && !DurableJobsPostgres
 public import DurableJobs

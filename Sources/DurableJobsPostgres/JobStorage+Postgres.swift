@@ -4,9 +4,9 @@ public import DurableJobs
 extension JobStorage {
     /// A PostgreSQL database, version 13 or newer.
     ///
-    /// The tables `durable_job…` are made in the first schema of the role's search path. For several
-    /// servers of which one is the primary, name all hosts: the library connects to the one that
-    /// accepts writes, also after a failover.
+    /// The tables `durable_job…` are made in the first schema of the role's search path. For
+    /// several servers of which one is the primary, name all hosts: the library connects to the one
+    /// that accepts writes, also after a failover.
     ///
     /// - Parameter url: as libpq takes it, such as `postgres:///photos` or
     ///   `postgres://user@db1,db2/photos`. Leave the password to `~/.pgpass`: other users of the
@@ -19,8 +19,8 @@ extension JobStorage {
 }
 
 extension JobQueue {
-    /// Stores a job in a transaction of the caller's own on the same database, so that the job exists
-    /// if and only if the transaction is committed.
+    /// Stores a job in a transaction of the caller's own on the same database, so that the job
+    /// exists if and only if the transaction is committed.
     ///
     /// Workers see the job at their next look, after at most a second.
     ///

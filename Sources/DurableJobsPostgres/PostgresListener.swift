@@ -5,8 +5,8 @@ import DurableJobs
 import FoundationEssentials
 import Operations
 
-/// Listens for notifications on a connection of its own, while anybody watches. If the connection is
-/// lost, the listener tries again each second, and tells all watchers.
+/// Listens for notifications on a connection of its own, while anybody watches. If the connection
+/// is lost, the listener tries again each second, and tells all watchers.
 final class PostgresListener: @unchecked Sendable {
     // Unchecked: `connection` and `source` are used on `thread` only.
 

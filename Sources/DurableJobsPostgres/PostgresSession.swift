@@ -130,7 +130,8 @@ struct PostgresSession: SQLSession {
     ) throws -> SQLValue {
         guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column)
         else { return .null }
-        let bytes = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
+        let bytes = UnsafeRawBufferPointer(
+            start: start, count: Int(PQgetlength(result, row, column)))
         switch PQftype(result, column) {
         case 20: return .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
         case 23: return .integer(Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self))))
@@ -145,7 +146,8 @@ struct PostgresSession: SQLSession {
     private func failure(_ result: OpaquePointer?) -> PostgresFailure {
         let code = result.flatMap { PQresultErrorField($0, Int32(UInt8(ascii: "C"))) }
             .map { String(cString: $0) }
-        let text = result.flatMap { PQresultErrorField($0, Int32(UInt8(ascii: "M"))) }
+        let text =
+            result.flatMap { PQresultErrorField($0, Int32(UInt8(ascii: "M"))) }
             ?? PQerrorMessage(connection)
         return PostgresFailure(
             code: code,

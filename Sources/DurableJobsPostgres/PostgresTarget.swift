@@ -36,7 +36,9 @@ struct PostgresTarget: Sendable {
         var values: [String: String] = [:]
         var option = options
         while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+            if let value = option.pointee.val {
+                values[String(cString: keyword)] = String(cString: value)
+            }
             option += 1
         }
         password = values["password"]
@@ -83,7 +85,8 @@ struct PostgresTarget: Sendable {
 
     private static func withArrays<Result>(
         _ pairs: [(String, String)],
-        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Result
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) ->
+            Result
     ) -> Result {
         let keys = pairs.map { UnsafePointer(strdup($0.0)) } + [nil]
         let values = pairs.map { UnsafePointer(strdup($0.1)) } + [nil]

@@ -18,9 +18,9 @@ public import OperationsTestKit
 /// try await tester.runDueJobs()
 /// ```
 ///
-/// The store is the one of `.file(_:)`, without a file: states, keys, dependencies, retries and delays
-/// are the same. The store's time is the test clock, which begins on 1 January 2001. Jobs run one
-/// after another in the order in which a worker would claim them, in the calling task.
+/// The store is the one of `.file(_:)`, without a file: states, keys, dependencies, retries and
+/// delays are the same. The store's time is the test clock, which begins on 1 January 2001. Jobs
+/// run one after another in the order in which a worker would claim them, in the calling task.
 public final class JobTester: Sendable {
     /// The queue to give to the code under test.
     public let queue: JobQueue
@@ -46,9 +46,9 @@ public final class JobTester: Sendable {
     /// Runs the jobs that are due at the present time of the clock, and those that become due
     /// because of them, until none is left. The clock stands still.
     ///
-    /// A job's failure is recorded as a worker would record it. A retry whose back-off is not zero is
-    /// due later. The traits of ``Job/traits(for:)-(Self)``, timeouts and deadlines of running jobs
-    /// have no effect.
+    /// A job's failure is recorded as a worker would record it. A retry whose back-off is not zero
+    /// is due later. The traits of ``Job/traits(for:)-(Self)``, timeouts and deadlines of running
+    /// jobs have no effect.
     ///
     /// - Parameter limit: the number of attempts after which the call gives up.
     /// - Returns: the jobs that ran, in their order; a job that was retried more than once.

@@ -34,7 +34,8 @@ struct JobTesterTests {
         #expect(try await tester.runDueJobs() == [handle.id])
         #expect(
             try await tester.queue.explain(handle.id)
-                == "job \(handle.id) ('flaky') failed once, and is tried again in 60.0 s: failure 1")
+                == "job \(handle.id) ('flaky') failed once, and is tried again in 60.0 s: failure 1"
+        )
         try scheduler.advance(by: .seconds(60))
         #expect(try await tester.runDueJobs() == [handle.id])
         #expect(try await handle.value == 2)

@@ -121,7 +121,8 @@ struct SQLiteStoreTests {
         }
     }
 
-    /// A lease of an earlier start of the machine has ended, although its time seems to be far away.
+    /// A lease of an earlier start of the machine has ended, although its time seems to be far
+    /// away.
     @Test func leasesEndWithTheMachine() async throws {
         let clock = Locked<Int64>(1_000_000)
         func time(_ boot: String) -> SQLiteTime {

@@ -77,7 +77,8 @@ struct JobExplainer {
             return "is available, but no worker performs '\(job.name)'"
         }
         guard version >= job.version else {
-            return "is available, but its version is \(job.version), and the newest worker performs "
+            return
+                "is available, but its version is \(job.version), and the newest worker performs "
                 + "version \(version)"
         }
         if job.isExclusive, let holder = try await store.holder(ofKeyOf: job.id) {

@@ -4,7 +4,8 @@ import FoundationEssentials
 extension JobQueue {
     /// Deletes staged files that dead workers have left in a folder.
     ///
-    /// Staged files of running attempts, and of committed attempts that are not yet published, stay.
+    /// Staged files of running attempts, and of committed attempts that are not yet published,
+    /// stay.
     ///
     /// - Parameter folder: the folder of the final files.
     /// - Returns: the number of deleted files.
@@ -48,8 +49,8 @@ extension JobQueue {
     ///
     /// Jobs that were cancelled because of this job's failure stay cancelled.
     ///
-    /// - Returns: false if the job is in another state, was archived, or if an unfinished job has the
-    ///   same unique key.
+    /// - Returns: false if the job is in another state, was archived, or if an unfinished job has
+    ///   the same unique key.
     @discardableResult
     public func retry(_ id: JobID) async throws -> Bool {
         let isAvailable = try await store.retry(id)

@@ -28,11 +28,11 @@ extension JobQueue {
         return JobHandle(ids[0], in: self)
     }
 
-    /// Stores jobs with the same traits, a thousand in each transaction, and returns their handles in
-    /// the same order.
+    /// Stores jobs with the same traits, a thousand in each transaction, and returns their handles
+    /// in the same order.
     ///
-    /// If a transaction fails, the jobs of earlier ones stay. For jobs that must be stored together,
-    /// use ``enqueue(_:)-(JobGraph)``.
+    /// If a transaction fails, the jobs of earlier ones stay. For jobs that must be stored
+    /// together, use ``enqueue(_:)-(JobGraph)``.
     @discardableResult
     public func enqueue<J: Job>(
         _ jobs: [J], _ traits: JobTrait..., after dependencies: any JobReference...

@@ -2,8 +2,8 @@
 import Operations
 
 /// The tasks of one process that wait for the ends of jobs. One loop asks the store about all of
-/// their jobs together: at once after a local end, and otherwise at growing intervals up to a quarter
-/// of a second.
+/// their jobs together: at once after a local end, and otherwise at growing intervals up to a
+/// quarter of a second.
 final class OutcomeWaits: Sendable {
     private typealias Waiter = CheckedContinuation<JobOutcome, any Error>
 

@@ -21,7 +21,8 @@ package enum Enqueueing {
     ) throws -> [JobID] {
         var ends = try endsOfDependencies(jobs, session)
         try findHeads(jobs, queue, &places, session)
-        let now = jobs.contains { $0.options.start != nil || $0.options.deadline != nil }
+        let now =
+            jobs.contains { $0.options.start != nil || $0.options.deadline != nil }
             ? try session.now() : 0
         var ids: [JobID] = []
         ids.reserveCapacity(jobs.count)
@@ -100,7 +101,8 @@ package enum Enqueueing {
         var found: [JobID: DependencyRow] = [:]
         var unknown: [JobID] = []
         for (id, rows) in zip(ids, rows) {
-            let row = try rows.first
+            let row =
+                try rows.first
                 ?? session.query(
                     "SELECT state, is_upstream FROM durable_job_archive WHERE id = ?",
                     [.integer(id.rawValue)]
@@ -155,7 +157,8 @@ package enum Enqueueing {
             edges.map {
                 [
                     .integer($0.dependency.rawValue), .integer(id.rawValue),
-                    .integer(Int64($0.condition.rawValue)), SQLValue(isWide), SQLValue($0.end != nil),
+                    .integer(Int64($0.condition.rawValue)), SQLValue(isWide),
+                    SQLValue($0.end != nil),
                 ]
             })
         guard let unmet = edges.first(where: \.isUnmet) else { return nil }

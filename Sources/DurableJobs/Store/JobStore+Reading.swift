@@ -67,7 +67,8 @@ extension JobStore {
             var outcomes: [JobOutcome] = []
             var unknown: [JobID] = []
             for (id, rows) in zip(ids, rows) {
-                let row = try rows.first
+                let row =
+                    try rows.first
                     ?? session.query(
                         """
                         SELECT state, result, error, 0 FROM durable_job_archive WHERE id = ?

@@ -101,20 +101,23 @@ extension JobStore {
     /// Resolves the edges of jobs that an earlier transaction has ended, some hundred jobs in each
     /// transaction, until none is left.
     package func resolveRest() async throws {
-        while try await database.transaction(.relaxed, { session in
-            let rows = try session.query(
-                """
-                SELECT id, state, is_upstream FROM durable_job WHERE unresolved = 1
-                ORDER BY id LIMIT 500 {skip_locked}
-                """)
-            guard !rows.isEmpty else { return false }
-            _ = try session.batch(
-                "UPDATE durable_job SET unresolved = 0 WHERE id = ?",
-                rows.map { [.integer($0.integer(0))] })
-            _ = try Resolving.resolve(
-                rows.map { (JobID($0.integer(0)), $0.state(1), $0.flag(2)) }, session)
-            return true
-        }) {}
+        while try await database.transaction(
+            .relaxed,
+            { session in
+                let rows = try session.query(
+                    """
+                    SELECT id, state, is_upstream FROM durable_job WHERE unresolved = 1
+                    ORDER BY id LIMIT 500 {skip_locked}
+                    """)
+                guard !rows.isEmpty else { return false }
+                _ = try session.batch(
+                    "UPDATE durable_job SET unresolved = 0 WHERE id = ?",
+                    rows.map { [.integer($0.integer(0))] })
+                _ = try Resolving.resolve(
+                    rows.map { (JobID($0.integer(0)), $0.state(1), $0.flag(2)) }, session)
+                return true
+            })
+        {}
     }
 
     /// Releases wide dependents whose dependencies have all ended.

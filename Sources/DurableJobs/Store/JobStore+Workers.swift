@@ -80,7 +80,8 @@ extension JobStore {
             try rescue(rows, session)
             // The rows of workers that died stay for a while: `explain` shows them.
             _ = try session.query(
-                "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}")
+                "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
+            )
             return rows.count
         }
         return count

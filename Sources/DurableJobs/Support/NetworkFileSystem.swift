@@ -46,7 +46,8 @@ enum NetworkFileSystem {
         guard let name = types[type] else { return }
         throw JobError.unusableStore(
             store: path,
-            reason: "it is on \(name), where several machines cannot lock a SQLite file; use a local "
+            reason:
+                "it is on \(name), where several machines cannot lock a SQLite file; use a local "
                 + "folder, or PostgreSQL")
     }
 

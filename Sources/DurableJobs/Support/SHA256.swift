@@ -34,7 +34,9 @@ enum SHA256 {
 
     private static func compress(_ block: ArraySlice<UInt8>, into hash: inout [UInt32]) {
         var w = [UInt32](repeating: 0, count: 64)
-        for (offset, byte) in block.enumerated() { w[offset / 4] = w[offset / 4] << 8 | UInt32(byte) }
+        for (offset, byte) in block.enumerated() {
+            w[offset / 4] = w[offset / 4] << 8 | UInt32(byte)
+        }
         for t in 16..<64 {
             let s0 = rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3
             let s1 = rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10

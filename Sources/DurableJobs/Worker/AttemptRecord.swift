@@ -37,8 +37,8 @@ final class AttemptRecord: Sendable {
 
     func finish(_ result: Data) { state.withLock { $0.result = result } }
 
-    /// Notes why the operation is about to be cancelled; the first reason counts, except that a lost
-    /// lease replaces any other.
+    /// Notes why the operation is about to be cancelled; the first reason counts, except that a
+    /// lost lease replaces any other.
     func interrupt(_ interruption: Interruption) {
         state.withLock { state in
             if case .leaseLost = interruption { state.interruption = interruption }

@@ -12,9 +12,9 @@ public import Operations
 /// ```
 ///
 /// Any number of workers, in any number of processes, may serve one queue. A worker claims at most
-/// twice as many jobs as its operation queue runs at a time. The traits that were stored with a job,
-/// and those of ``Job/traits(for:)-(Self)``, become traits of its operation. So budgets, observers,
-/// timelines and `explain()` of the operation queue see jobs as any other operations.
+/// twice as many jobs as its operation queue runs at a time. The traits that were stored with a
+/// job, and those of ``Job/traits(for:)-(Self)``, become traits of its operation. So budgets,
+/// observers, timelines and `explain()` of the operation queue see jobs as any other operations.
 public final class JobWorker: Sendable {
     /// The settings of a worker.
     public struct Options: Sendable {
@@ -136,7 +136,8 @@ public final class JobWorker: Sendable {
     /// failure.
     public func stop() { stop(gracePeriod: options.gracePeriod) }
 
-    /// As ``stop()``, with another grace period. A call with a shorter time shortens an earlier one.
+    /// As ``stop()``, with another grace period. A call with a shorter time shortens an earlier
+    /// one.
     public func stop(gracePeriod: Duration) {
         let waiting = state.withLock { $0.stopRequested() }
         for running in waiting { running.interrupt(.stopping, because: .workerStops) }

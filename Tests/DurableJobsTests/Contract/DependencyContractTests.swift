@@ -135,7 +135,9 @@ struct DependencyContractTests {
             graph.addDependency(of: middle, on: first)
             graph.addDependency(of: last, on: first)
             let handles = try await queue.enqueue(graph)
-            try await withWorker(queue, [Note.self]) { _ async throws in _ = try await handles[last].value }
+            try await withWorker(queue, [Note.self]) { _ async throws in
+                _ = try await handles[last].value
+            }
             #expect(Board.read(board) == ["first", "middle", "last"])
         }
     }

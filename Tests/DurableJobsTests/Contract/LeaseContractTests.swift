@@ -171,7 +171,9 @@ struct LeaseContractTests {
             let begun = try await ghost.claim(100)
             try await queue.store.recordHead(of: "tests", try #require(begun.last).place)
             try await queue.enqueue((0..<50).map { _ in Echo(text: "small") })
-            let next = try await ghost.claim(100).map { String(decoding: $0.arguments, as: UTF8.self) }
+            let next = try await ghost.claim(100).map {
+                String(decoding: $0.arguments, as: UTF8.self)
+            }
             #expect(next.count { $0.contains("small") } >= 49)
         }
     }

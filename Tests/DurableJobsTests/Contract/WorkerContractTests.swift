@@ -244,7 +244,9 @@ struct WorkerContractTests {
         try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             try await queue.enqueue((0..<10).map { _ in Costly(board: board) })
-            try await withWorker(queue, [Costly.self]) { _ async throws in try await ended(10, in: queue) }
+            try await withWorker(queue, [Costly.self]) { _ async throws in
+                try await ended(10, in: queue)
+            }
             #expect(Board.read(board) == (0..<10).flatMap { _ in ["begin", "end"] })
         }
     }

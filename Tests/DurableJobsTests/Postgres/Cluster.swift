@@ -33,7 +33,8 @@ enum Cluster {
         // Held until the process ends, which closes it.
         keptOpen = input
         var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8)
+        {
             guard !byte.isEmpty else { break }
             line += byte
         }

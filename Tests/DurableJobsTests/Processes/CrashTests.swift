@@ -97,7 +97,8 @@ struct CrashTests {
             let handles = try await enqueue(400, in: queue, folder)
             for _ in 0..<3 {
                 let time = Int.random(in: 20...400)
-                await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, time = time as Int] in
+                await #expect(processExitsWith: .signal(SIGKILL)) {
+                    [path = path as String, time = time as Int] in
                     try await Self.runUntilKilled(path, after: .milliseconds(time))
                 }
             }
