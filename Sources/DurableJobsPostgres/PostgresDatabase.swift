@@ -21,13 +21,22 @@ final class PostgresDatabase: JobDatabase {
         beats = PostgresLink(target, label: "beats")
         listener = PostgresListener(target)
         notifier = PostgresNotifier(beats)
-        do {
-            let store = description
+        let store = description
+        try await explaining {
             try await main.transaction("BEGIN") { session in
                 // Excludes other processes that make or migrate the tables.
                 _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
                 try JobSchema.migrate(session, store: store)
             }
+        }
+    }
+
+    /// Calls a function, and describes its failures for people.
+    private func explaining<Result>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
         } catch let error as PostgresFailure {
             throw JobError.unusableStore(store: description, reason: Self.reason(error))
         }
@@ -48,14 +57,18 @@ final class PostgresDatabase: JobDatabase {
     ) async throws -> Result {
         // A worker that is stopped in the middle of a transaction must not keep locks for ever.
         let begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"
-        return try await main.transaction(
-            kind == .durable ? begin : begin + "; SET LOCAL synchronous_commit = off", body)
+        return try await explaining {
+            try await main.transaction(
+                kind == .durable ? begin : begin + "; SET LOCAL synchronous_commit = off", body)
+        }
     }
 
     func heartbeat<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
-        try await beats.transaction("BEGIN; SET LOCAL synchronous_commit = off", body)
+        try await explaining {
+            try await beats.transaction("BEGIN; SET LOCAL synchronous_commit = off", body)
+        }
     }
 
     func watch(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable {

@@ -110,6 +110,31 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func aFullDiskIsNamedAndLosesNothing() async throws {
+        try await withFolder { folder in
+            let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
+            func limitPages(_ statement: String) async throws {
+                try await queue.store.database.transaction(.durable) {
+                    _ = try $0.query(statement)
+                }
+            }
+            let first = try await queue.enqueue(Echo(text: "kept"))
+            try await limitPages("PRAGMA max_page_count = 60")
+            let large = String(repeating: "x", count: 500_000)
+            let error = await #expect(throws: JobError.self) {
+                try await queue.enqueue(Echo(text: large))
+            }
+            #expect(error?.description.contains("the disk is full") == true)
+            try await limitPages("PRAGMA max_page_count = 1000000")
+            let second = try await queue.enqueue(Echo(text: large))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await first.value == "kept")
+                #expect(try await second.value == large)
+            }
+            await queue.close()
+        }
+    }
+
     @Test func aClosedStoreSaysSo() async throws {
         try await withFolder { folder in
             let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))

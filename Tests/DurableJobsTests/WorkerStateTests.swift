@@ -52,13 +52,13 @@ struct WorkerStateTests {
     @Test func endsWaitForOthersUntilTheGroupTime() {
         var state = Self.state()
         let records = Self.begin(&state, 8, isFull: true)
-        #expect(state.operationEnded(records[0], Self.done, now: .seconds(1)) == true)
-        guard case .wait(let until) = state.nextStep(now: .seconds(1)) else {
+        #expect(state.operationEnded(records[0], Self.done, now: .milliseconds(100)) == true)
+        guard case .wait(let until) = state.nextStep(now: .milliseconds(100)) else {
             Issue.record("one end was not delayed")
             return
         }
-        #expect(until == .seconds(1) + WorkerState.groupTime)
-        #expect(state.operationEnded(records[1], Self.done, now: .seconds(1)) == false)
+        #expect(until == .milliseconds(100) + WorkerState.groupTime)
+        #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(100)) == false)
         guard case .exchange(let exchange, let group) = state.nextStep(now: until) else {
             Issue.record("the group was not committed")
             return

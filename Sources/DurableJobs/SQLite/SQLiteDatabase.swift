@@ -100,20 +100,30 @@ package final class SQLiteDatabase: JobDatabase {
     package func transaction<Result: Sendable>(
         _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
-        try await perform { [connection] in
-            try connection.writeWithoutTransaction { database in
-                // GRDB sets NORMAL when it opens a file; see "Durability" in Protocol.md.
-                try database.execute(
-                    sql: kind == .durable
-                        ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
-                var result: Result?
-                try database.inTransaction(.immediate) {
-                    result = try body(SQLiteSession(database))
-                    return .commit
-                }
-                guard let result else { throw JobError.closed }
-                return result
+        try await perform { [self] in
+            do {
+                return try run(kind, body)
+            } catch let error as DatabaseError {
+                throw JobError.unusableStore(store: description, reason: SQLiteReason.text(error))
             }
+        }
+    }
+
+    private func run<Result>(
+        _ kind: TransactionKind, _ body: (any SQLSession) throws -> Result
+    ) throws -> Result {
+        try connection.writeWithoutTransaction { database in
+            // GRDB sets NORMAL when it opens a file; see "Durability" in Protocol.md.
+            try database.execute(
+                sql: kind == .durable
+                    ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+            var result: Result?
+            try database.inTransaction(.immediate) {
+                result = try body(SQLiteSession(database))
+                return .commit
+            }
+            guard let result else { throw JobError.closed }
+            return result
         }
     }
 

@@ -35,9 +35,34 @@ struct PostgresStoreTests {
         let role = try Cluster.url("postgres").replacing("tests@", with: "nobody_here@")
         #expect(await refusal(role).contains("sudo -u postgres createuser"))
         #expect(await refusal(try Cluster.url("no_such_database")).contains("createdb -O"))
-        let tls = try Cluster.url("postgres") + "&sslmode=require"
-        // A connection through a socket in a folder has no TLS.
-        #expect(!(await refusal(tls)).contains("fatal error"))
+    }
+
+    /// Messages of libpq that need another kind of server.
+    @Test(arguments: [
+        ("server does not support SSL, but SSL was required", "sslmode"),
+        ("FATAL: password authentication failed for user \"u\"", "~/.pgpass"),
+        ("connection to server at \"h\" failed: Connection refused", "systemctl start"),
+    ])
+    func messagesOfTheServerNameARemedy(_ message: String, _ remedy: String) throws {
+        let target = try PostgresTarget("postgres://u:pa55word@h/photos")
+        let text = target.explain("\(message) (pa55word)\n")
+        #expect(text.contains(message) && text.contains(remedy))
+        #expect(!text.contains("pa55word"))
+    }
+
+    @Test func aServerThatOnlyReadsIsRefused() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            try await link.perform {
+                try PostgresSession($0).execute(
+                    """
+                    DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database()
+                        || ' SET default_transaction_read_only = on'; END $$
+                    """)
+            }
+            await link.close()
+            #expect(await refusal(url).contains("name the primary"))
+        }
     }
 
     @Test func passwordsAreInNoMessage() async throws {
