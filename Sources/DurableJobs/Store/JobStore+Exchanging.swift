@@ -33,6 +33,13 @@ extension JobStore {
 
     // MARK: Ends of attempts
 
+    /// The condition that fences attempts; tests break it.
+    private static var guardingToken: String {
+        if Faults.unguarded { return "(attempt = ? OR worker = ? OR 1 = 1)" }
+        if Faults.running { return "(attempt = ? OR worker = ? OR 1 = 1) AND state = 3" }
+        return "attempt = ? AND worker = ? AND state = 3"
+    }
+
     private static let report = """
         UPDATE durable_job SET
             state = CASE WHEN cancel_reason IS NOT NULL AND ? <> 12 THEN 11 ELSE ? END,
@@ -42,7 +49,7 @@ extension JobStore {
             error = COALESCE(cancel_reason, ?),
             run_at = {now} + ?, failures = failures + ?, deaths = 0,
             ended_at = {now}
-        WHERE id = ? AND attempt = ? AND worker = ? AND state = 3
+        WHERE id = ? AND \(guardingToken)
         RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
         """
 
@@ -84,6 +91,7 @@ extension JobStore {
     private func earlierVerdict(
         _ token: AttemptToken, _ session: any SQLSession
     ) throws -> VerdictAnswer {
+        if Faults.noRepeat { return .fenced }
         let values: [SQLValue] = [
             .integer(token.job.rawValue), .integer(Int64(token.attempt)), .text(token.worker),
         ]

@@ -21,6 +21,7 @@ extension JobWorker {
         let answer: ExchangeAnswer
         do {
             answer = try await store.exchange(exchange)
+            if Faults.losesAnswer() { throw PermanentFailure("a test has lost the answer") }
         } catch {
             let now = Machine.timeSinceBoot
             state.withLock { $0.exchangeFailed(exchange, group, now: now) }
@@ -69,6 +70,7 @@ extension JobWorker {
             }
         }
         guard !toPublish.isEmpty else { return }
+        Faults.pauseBeforePublishing()
         let published = Publishing.publish(toPublish)
         state.withLock { $0.filesPublished(published, now: Machine.timeSinceBoot) }
         jobs.signals.jobsEnded()

@@ -16,6 +16,7 @@ final class StagedFiles: Sendable {
 
     /// Returns a new name beside the final one.
     func stage(_ final: String, job: JobID, attempt: Int) throws -> String {
+        if Faults.direct { return final }
         let folder = StagePath.folder(of: final)
         let staging = StagePath.staging(in: folder)
         try FileManager.default.createDirectory(
