@@ -3,7 +3,7 @@
 ///
 /// Times are milliseconds since 1970, except leases on SQLite, which are milliseconds since the
 /// start of the machine. Flags are 0 or 1. `rank` is the negative priority, so that all columns of
-/// the ready order ascend.
+/// the ready order ascend; ageing lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes, and the newest one that it can use.
     package static let version = 1
@@ -16,7 +16,8 @@ package enum JobSchema {
                 id {serial},
                 queue TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL,
                 arguments {bytes} NOT NULL,
-                state BIGINT NOT NULL, rank BIGINT NOT NULL, position BIGINT NOT NULL,
+                state BIGINT NOT NULL, rank BIGINT NOT NULL, base_rank BIGINT NOT NULL,
+                position BIGINT NOT NULL,
                 run_at BIGINT, deadline BIGINT, timeout BIGINT,
                 attempt BIGINT NOT NULL DEFAULT 0, failures BIGINT NOT NULL DEFAULT 0,
                 deaths BIGINT NOT NULL DEFAULT 0, retry_limit BIGINT NOT NULL, backoff TEXT,

@@ -5,10 +5,11 @@ import Operations
 /// a caller's own.
 package enum Enqueueing {
     private static let insert = """
-        INSERT INTO durable_job (queue, name, version, arguments, state, rank, position, run_at,
+        INSERT INTO durable_job (queue, name, version, arguments, state, rank, base_rank,
+            position, run_at,
             deadline, timeout, retry_limit, backoff, pending, is_wide, unique_key, exclusive_key,
             batch, trace, enqueued_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
         ON CONFLICT (queue, unique_key) WHERE unique_key IS NOT NULL AND state < 10 DO NOTHING
         RETURNING id
         """
@@ -191,7 +192,8 @@ package enum Enqueueing {
             }
         return [
             .text(queue), .text(job.name), .integer(Int64(job.version)), .bytes(job.arguments),
-            .integer(state), .integer(rank), .integer(place.head + place.count), SQLValue(start),
+            .integer(state), .integer(rank), .integer(rank), .integer(place.head + place.count),
+            SQLValue(start),
             SQLValue(options.deadline?.milliseconds(now: now)),
             SQLValue(options.timeout?.milliseconds), .integer(Int64(options.retryLimit)),
             SQLValue(options.retryLimit > 0 ? BackoffText.encode(options.backoff) : nil),

@@ -142,6 +142,35 @@ extension JobStore {
         }
     }
 
+    /// Raises the priority of jobs that have waited for long: by one level for each time span since
+    /// they were enqueued, or since their time came.
+    ///
+    /// Looks at the first jobs of each priority only, which are the oldest.
+    ///
+    /// - Returns: the number of raised jobs.
+    @discardableResult
+    package func raiseOld(in queue: String, span: Duration) async throws -> Int {
+        guard span > .zero else { return 0 }
+        return try await database.transaction(.relaxed) { session in
+            var count = 0
+            for level in [-4, 0, 4, 8] as [Int64] {
+                let rows = try session.query(
+                    """
+                    SELECT id FROM durable_job WHERE queue = ? AND state = 2 AND rank = ?
+                        AND {now} - COALESCE(run_at, enqueued_at)
+                            >= ? * ((base_rank - rank) / 4 + 1)
+                    ORDER BY rank, position, id LIMIT 200 {skip_locked}
+                    """,
+                    [.text(queue), .integer(level), .integer(max(1, span.milliseconds))])
+                _ = try session.batch(
+                    "UPDATE durable_job SET rank = rank - 4 WHERE id = ? AND state = 2",
+                    rows.map { $0.integer(0) }.sorted().map { [.integer($0)] })
+                count += rows.count
+            }
+            return count
+        }
+    }
+
     /// Writes the head of the ready order, from which new batches count their positions.
     package func recordHead(of queue: String, _ place: ReadyPlace) async throws {
         try await database.transaction(.relaxed) { session in

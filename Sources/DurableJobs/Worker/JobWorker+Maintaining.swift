@@ -14,6 +14,10 @@ extension JobWorker {
             do {
                 try await store.resolveRest()
                 var addsJobs = try await store.releaseWide(in: jobs.name)
+                if let span = options.ageing {
+                    let count = try await store.raiseOld(in: jobs.name, span: span)
+                    addsJobs = addsJobs || count > 0
+                }
                 if try await store.discardOverdue() > 0 { jobs.signals.jobsEnded() }
                 try await recordHead()
                 if now >= nextRescue {

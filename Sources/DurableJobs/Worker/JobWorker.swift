@@ -25,6 +25,9 @@ public final class JobWorker: Sendable {
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.
         public var gracePeriod = Duration.seconds(10)
+        /// The time after which a ready job is raised to the next priority, so that no job starves;
+        /// nil, which is the default, raises none.
+        public var ageing: Duration?
         /// For how long jobs that have ended stay among the others, where they can be listed and
         /// retried; a day unless set.
         public var history = Duration.seconds(86_400)

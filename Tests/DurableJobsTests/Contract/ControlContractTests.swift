@@ -36,6 +36,23 @@ struct ControlContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func oldJobsAreRaisedOneLevelForEachSpan(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let low = try await queue.enqueue(Echo(text: ""), .priority(.low))
+            let high = try await queue.enqueue(Echo(text: ""), .priority(.veryHigh))
+            try await queue.store.raiseOld(in: "tests", span: .seconds(3600))
+            #expect(try await queue.info(low.id)?.priority == .low)
+            // As if the job had waited for a little more than two spans.
+            try await queue.store.database.transaction(.durable) {
+                _ = try $0.query("UPDATE durable_job SET enqueued_at = enqueued_at - 7300000")
+            }
+            for _ in 0..<3 { try await queue.store.raiseOld(in: "tests", span: .seconds(3600)) }
+            #expect(try await queue.info(low.id)?.priority == .high)
+            #expect(try await queue.info(high.id)?.priority == .veryHigh)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func jobsAreListedInParts(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handles = try await queue.enqueue((0..<5).map { Echo(text: "\($0)") })
