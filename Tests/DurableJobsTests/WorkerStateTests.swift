@@ -131,6 +131,32 @@ struct WorkerStateTests {
         #expect(Set(second.known ?? []) == [JobID(1), JobID(2)])
     }
 
+    @Test func aStoppingWorkerGivesUpIfTheStoreDoesNotAnswer() {
+        var state = Self.state()
+        _ = Self.begin(&state, 2, isFull: true)
+        _ = state.stopRequested()
+        _ = state.graceEnded()
+        var now = Duration.seconds(1)
+        for _ in 0..<100 {
+            switch state.nextStep(now: now) {
+            case .wait(let until): now = until
+            case .exchange(let exchange, let group):
+                state.exchangeFailed(exchange, group, now: now)
+            case .finish: return
+            }
+        }
+        Issue.record("the worker tries for ever")
+    }
+
+    @Test func aWorkerWithoutTypesWaits() {
+        var state = WorkerState(worker: "w", limit: 2, queue: "q", performed: [])
+        guard case .wait(let until) = state.nextStep(now: .seconds(5)) else {
+            Issue.record("the worker claims nothing in particular")
+            return
+        }
+        #expect(until > .seconds(6))
+    }
+
     @Test func aLostLeaseForgetsEverything() {
         var state = Self.state()
         let records = Self.begin(&state, 3, isFull: false)

@@ -31,6 +31,9 @@ struct WorkerState: Sendable {
     /// How often a worker looks for jobs without an event.
     static let pollTime = Duration.seconds(1)
 
+    /// How often a worker that stops tries to report to a store that does not answer.
+    static let lastTries = 5
+
     /// The most jobs that are claimed and not committed.
     let limit: Int
     let queue: String
@@ -46,6 +49,7 @@ struct WorkerState: Sendable {
     /// Whether a transaction had no answer, so that the worker may own jobs that it does not know.
     private var mustNameKnown = false
     private var notBefore = Duration.zero
+    private var isGraceOver = false
     private var failuresInARow = 0
 
     // Where and when to look for jobs.
@@ -81,7 +85,7 @@ struct WorkerState: Sendable {
             return nextExchange(now: now)
         }
         var until = hasReports ? reportTime : now + .seconds(3600)
-        if !isStopping, outstanding <= limit / 2 {
+        if !isStopping, !performed.isEmpty, outstanding <= limit / 2 {
             until = min(until, needsFullLook ? fullLookAllowed : nextPoll)
         }
         return .wait(until: until)
@@ -153,6 +157,10 @@ struct WorkerState: Sendable {
         mustNameKnown = true
         expectsMore = true
         failuresInARow += 1
+        if isGraceOver, failuresInARow >= Self.lastTries {
+            // The store does not answer. Other workers take the jobs when the lease has ended.
+            (ended, published) = ([], [])
+        }
         notBefore = now + min(.seconds(1), .milliseconds(10) * (1 << min(failuresInARow, 7)))
     }
 
@@ -248,6 +256,7 @@ struct WorkerState: Sendable {
     mutating func graceEnded() -> [Running] {
         let rest = Array(running.values)
         running = [:]
+        isGraceOver = true
         for running in rest {
             running.record.interrupt(.stopping)
             ended.append(Ended(record: running.record, verdict: .handedBack))
