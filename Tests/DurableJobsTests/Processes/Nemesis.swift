@@ -1,4 +1,4 @@
-#if DurableJobs
+#if DurableJobs && DEBUG
 import DurableJobs
 import FoundationEssentials
 import Operations
@@ -75,12 +75,12 @@ final class Nemesis: Sendable {
             for slot in 0..<Self.workerCount { group.addTask { await self.keepAlive(slot) } }
             let isDrained = try await self.annoy(until: end)
             self.isOver.withLock { $0 = true }
-            while !group.isEmpty {
-                // A child that is about to start does not have a number yet.
+            // The children that run now, and those that are about to start.
+            while self.ended.withLock({ $0 }) < Self.workerCount {
                 for slot in 0..<Self.workerCount { self.send(SIGKILL, to: slot) }
-                try await Task.sleep(for: .milliseconds(100))
-                if self.ended.withLock({ $0 }) == Self.workerCount { try await group.waitForAll() }
+                try await Task.sleep(for: .milliseconds(50))
             }
+            try await group.waitForAll()
             return isDrained
         }
         var wrong = try await findings(ids)
@@ -91,47 +91,37 @@ final class Nemesis: Sendable {
     // MARK: Workers
 
     private let ended = Locked(0)
+    /// The living child of each slot; nil for a child that ended before its start was noted.
+    private let processes = Locked<[Int: Int32?]>([:])
 
-    /// Runs a worker in a child process, and another one whenever the child was killed.
+    /// Runs a worker in a child process, and another one whenever the child has ended.
     private func keepAlive(_ slot: Int) async {
+        let environment = [
+            NemesisWorker.storeVariable: store, "DURABLE_JOBS_FAULTS": faults,
+        ]
         while !isOver.withLock({ $0 }) {
-            let (store, faults) = (store, faults)
-            let file = pidFile(slot)
-            await #expect(processExitsWith: .signal(SIGKILL)) {
-                [store = store as String, faults = faults as String, file = file as String] in
-                try await Nemesis.work(store, faults, file)
+            await withCheckedContinuation { continuation in
+                do {
+                    processes.withLock { _ = $0.removeValue(forKey: slot) }
+                    let process = try WorkerProcess.start(
+                        test: "NemesisWorker", environment: environment
+                    ) { [self] in
+                        processes.withLock { $0[slot] = .some(nil) }
+                        continuation.resume()
+                    }
+                    processes.withLock { if !$0.keys.contains(slot) { $0[slot] = process } }
+                } catch {
+                    Issue.record("a worker does not start: \(error)")
+                    isOver.withLock { $0 = true }
+                    continuation.resume()
+                }
             }
-            try? FileManager.default.removeItem(atPath: file)
         }
         ended.withLock { $0 += 1 }
     }
 
-    private static func work(_ store: String, _ faults: String, _ file: String) async throws {
-        setenv("DURABLE_JOBS_FAULTS", faults, 1)
-        try Data("\(getpid())".utf8).write(to: URL(filePath: file))
-        let queue = try await JobQueue("tests", in: storage(store))
-        let operations = OperationQueue()
-        operations.maxConcurrentOperationCount = 4
-        var options = JobWorker.Options()
-        options.lease = .seconds(1)
-        try await JobWorker(queue, performing: [SlowWord.self], on: operations, options: options)
-            .run()
-    }
-
-    private static func storage(_ store: String) -> JobStorage {
-        #if DurableJobsPostgres
-        if store.hasPrefix("postgres:") { return .postgres(store) }
-        #endif
-        return .file(store)
-    }
-
-    private func pidFile(_ slot: Int) -> String { "\(folder)/pid-\(slot)" }
-
     private func send(_ signal: Int32, to slot: Int) {
-        guard let text = try? String(contentsOfFile: pidFile(slot), encoding: .utf8),
-            let process = Int32(text), process > 1
-        else { return }
-        kill(process, signal)
+        if case let process?? = processes.withLock({ $0[slot] }) { kill(process, signal) }
     }
 
     // MARK: Faults
@@ -228,6 +218,29 @@ final class Nemesis: Sendable {
         let staged = try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/.stage")
         for name in staged ?? [] { wrong.append("the staged file \(name) is left") }
         return wrong
+    }
+}
+
+/// The body of the child processes.
+struct NemesisWorker {
+    static let storeVariable = "DURABLE_JOBS_NEMESIS_STORE"
+    static let store = ProcessInfo.processInfo.environment[storeVariable]
+
+    @Test(.enabled(if: store != nil)) func runsUntilKilled() async throws {
+        let queue = try await JobQueue("tests", in: Self.storage(try #require(Self.store)))
+        let operations = OperationQueue()
+        operations.maxConcurrentOperationCount = 4
+        var options = JobWorker.Options()
+        options.lease = .seconds(1)
+        try await JobWorker(queue, performing: [SlowWord.self], on: operations, options: options)
+            .run()
+    }
+
+    private static func storage(_ store: String) -> JobStorage {
+        #if DurableJobsPostgres
+        if store.hasPrefix("postgres:") { return .postgres(store) }
+        #endif
+        return .file(store)
     }
 }
 
