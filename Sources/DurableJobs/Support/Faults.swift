@@ -37,7 +37,7 @@ enum Faults {
 
     /// Blocks for some time between a commit and the publication.
     static func pauseBeforePublishing() {
-        if pauses { usleep(UInt32.random(in: 0..<60_000)) }
+        if pauses { usleep(UInt32.random(in: 0..<150_000)) }
     }
 
     private static let losesAnswers = has("lose-answers")

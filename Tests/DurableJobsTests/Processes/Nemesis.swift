@@ -39,7 +39,7 @@ struct SlowWord: Job {
     }
 
     private func pause() async {
-        let time = Duration.milliseconds(Int.random(in: 0...30))
+        let time = Duration.milliseconds(Int.random(in: 0...80))
         await Task { try? await Task.sleep(for: time) }.value
     }
 }
@@ -137,14 +137,14 @@ final class Nemesis: Sendable {
             }
             let slot = random(0...(Self.workerCount - 1))
             switch random(0...9) {
-            case 0...3:
+            case 0...4:
                 send(SIGSTOP, to: slot)
-                try await Task.sleep(for: .milliseconds(random(1_100...2_200)))
+                try await Task.sleep(for: .milliseconds(random(1_000...1_500)))
                 send(SIGCONT, to: slot)
-            case 4...6: send(SIGKILL, to: slot)
+            case 5...8: send(SIGKILL, to: slot)
             default: break
             }
-            try await Task.sleep(for: .milliseconds(random(100...500)))
+            try await Task.sleep(for: .milliseconds(random(50...300)))
         }
         return false
     }
