@@ -29,7 +29,7 @@ extension JobQueue {
     ///   - traits: further settings of the job.
     ///   - dependencies: jobs that must end before.
     ///   - connection: a `PGconn` of libpq, in a transaction, used by no other thread meanwhile.
-    /// - Throws: ``JobError`` if the job is refused, or an error of the connection.
+    /// - Throws: `JobError` if the job is refused, or an error of the connection.
     @discardableResult
     public func enqueue<J: Job>(
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,

@@ -47,7 +47,7 @@ public final class JobTester: Sendable {
     /// because of them, until none is left. The clock stands still.
     ///
     /// A job's failure is recorded as a worker would record it. A retry whose back-off is not zero
-    /// is due later. The traits of ``Job/traits(for:)-(Self)``, timeouts and deadlines of running
+    /// is due later. The traits of `traits(for:)`, timeouts and deadlines of running
     /// jobs have no effect.
     ///
     /// - Parameter limit: the number of attempts after which the call gives up.

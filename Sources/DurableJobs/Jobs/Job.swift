@@ -33,7 +33,7 @@ public protocol Job: Codable, Sendable {
     ///
     /// - Parameters:
     ///   - arguments: JSON.
-    ///   - version: the version of the type that enqueued the job, at most ``version``.
+    ///   - version: the version of the type that enqueued the job, at most `version`.
     /// - Throws: any error: the job is then discarded with it, and not retried.
     static func decode(_ arguments: Data, version: Int) throws -> Self
 

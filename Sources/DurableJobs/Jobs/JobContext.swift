@@ -12,7 +12,7 @@ public struct JobContext: Sendable {
     let record: AttemptRecord
 
     /// Whether the worker has lost its lease. The result of this run will be dropped; the operation
-    /// is cancelled, with the reason ``Operations/CancellationReason/leaseLost``.
+    /// is cancelled, with the reason `CancellationReason.leaseLost`.
     public var isLeaseLost: Bool { record.isLeaseLost }
 
     /// Returns the result of a job on which this job depends, or of any other job.

@@ -32,7 +32,7 @@ extension JobQueue {
     /// in the same order.
     ///
     /// If a transaction fails, the jobs of earlier ones stay. For jobs that must be stored
-    /// together, use ``enqueue(_:)-(JobGraph)``.
+    /// together, use `enqueue(_:)` with a ``JobGraph``.
     @discardableResult
     public func enqueue<J: Job>(
         _ jobs: [J], _ traits: JobTrait..., after dependencies: any JobReference...
@@ -67,7 +67,7 @@ extension JobQueue {
     ///   - traits: further settings of the job.
     ///   - dependencies: jobs that must end before.
     ///   - database: a connection of GRDB, in a transaction, to the file of this queue.
-    /// - Throws: as ``enqueue(_:_:after:)-(J,_,_)``, or an error of the connection.
+    /// - Throws: as the other `enqueue` methods, or an error of the connection.
     @discardableResult
     public func enqueue<J: Job>(
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
@@ -150,7 +150,7 @@ extension JobQueue {
     }
 
     /// Stores a job for each element of an asynchronous sequence, as
-    /// ``enqueue(each:within:named:_:job:)-(S,_,_,_,_)`` does.
+    /// the method for other sequences does.
     @discardableResult
     public func enqueue<S: AsyncSequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",

@@ -13,7 +13,7 @@ public import Operations
 ///
 /// Any number of workers, in any number of processes, may serve one queue. A worker claims at most
 /// twice as many jobs as its operation queue runs at a time. The traits that were stored with a
-/// job, and those of ``Job/traits(for:)-(Self)``, become traits of its operation. So budgets,
+/// job, and those of `traits(for:)`, become traits of its operation. So budgets,
 /// observers, timelines and `explain()` of the operation queue see jobs as any other operations.
 public final class JobWorker: Sendable {
     /// The settings of a worker.
