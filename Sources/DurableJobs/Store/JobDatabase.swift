@@ -71,8 +71,9 @@ package protocol JobDatabase: Sendable {
     var description: String { get }
 
     /// Runs a transaction. The function may be called again if the database asks for it.
-    /// / - Throws: the error of the function, after a rollback; ``JobError`` if the database
-    //refuses the /   transaction, or if the end of the transaction is unknown.
+    ///
+    /// - Throws: the error of the function, after a rollback; ``JobError`` if the database refuses
+    ///   the transaction, or if the end of the transaction is unknown.
     func transaction<Result: Sendable>(
         _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result
