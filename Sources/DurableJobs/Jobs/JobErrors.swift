@@ -90,7 +90,5 @@ enum JobLimits {
     static let errorBytes = 10_000
     /// A job with more dependencies is released by the background step.
     static let narrowDependencies = 64
-    /// So many deaths of its workers discard a job.
-    static let deaths = 3
 }
 #endif

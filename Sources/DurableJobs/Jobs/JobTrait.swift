@@ -22,7 +22,7 @@ public struct JobTrait: Sendable {
     /// Runs the job again if it fails, up to a given number of times.
     ///
     /// The death of a worker does not count as a failure of the job. But a job whose workers have
-    /// died three times in a row is discarded.
+    /// died several times in a row is discarded; see ``JobWorker/Options/deathLimit``.
     ///
     /// - Parameters:
     ///   - limit: how many further attempts there are at most; not negative.

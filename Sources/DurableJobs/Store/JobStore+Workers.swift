@@ -67,8 +67,9 @@ extension JobStore {
 
     /// Takes running jobs from workers whose lease has ended.
     ///
-    /// - Returns: the number of jobs, and the dead workers' hosts with process numbers.
-    package func rescue() async throws -> Int {
+    /// - Parameter deathLimit: how many deaths of its workers in a row discard a job.
+    /// - Returns: the number of jobs.
+    package func rescue(deathLimit: Int = 3) async throws -> Int {
         let count = try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
@@ -77,7 +78,7 @@ extension JobStore {
                     SELECT id FROM durable_job_worker WHERE {alive})
                 ORDER BY id LIMIT 500 {skip_locked}
                 """)
-            try rescue(rows, session)
+            try rescue(rows, deathLimit, session)
             // The rows of workers that died stay for a while: `explain` shows them.
             _ = try session.query(
                 "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
@@ -87,7 +88,9 @@ extension JobStore {
         return count
     }
 
-    private func rescue(_ rows: [SQLRow], _ session: any SQLSession) throws {
+    private func rescue(
+        _ rows: [SQLRow], _ deathLimit: Int, _ session: any SQLSession
+    ) throws {
         guard !rows.isEmpty else { return }
         var updates: [[SQLValue]] = []
         var ends: [(JobID, JobState, Bool)] = []
@@ -97,7 +100,7 @@ extension JobStore {
             var (state, error) = (JobState.available, SQLValue.null)
             if let reason = row.text(3) {
                 (state, error) = (.cancelled, .text(reason))
-            } else if deaths >= JobLimits.deaths {
+            } else if deaths >= deathLimit {
                 state = .discarded
                 error = .text("\(deaths) workers in a row died while they ran it")
             }

@@ -22,7 +22,7 @@ extension JobWorker {
                 try await recordHead()
                 if now >= nextRescue {
                     nextRescue = now + rescuePeriod
-                    let count = try await store.rescue()
+                    let count = try await store.rescue(deathLimit: options.deathLimit)
                     if count > 0 { report(.rescued(count: count)) }
                     addsJobs = addsJobs || count > 0
                     try await sweep()

@@ -232,6 +232,8 @@ struct NemesisWorker {
         operations.maxConcurrentOperationCount = 4
         var options = JobWorker.Options()
         options.lease = .seconds(1)
+        // The workers die often, and not because of the jobs.
+        options.deathLimit = .max
         try await JobWorker(queue, performing: [SlowWord.self], on: operations, options: options)
             .run()
     }
