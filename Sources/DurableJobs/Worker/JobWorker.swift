@@ -22,8 +22,8 @@ public final class JobWorker: Sendable {
         /// set. If the worker dies, its jobs start elsewhere after at most 4/3 of this time and a
         /// second.
         public var lease = Duration.seconds(15)
-        /// How many deaths of its workers in a row discard a job, which may be their cause; 3 unless
-        /// set.
+        /// How many deaths of its workers in a row discard a job, which may be their cause; 3
+        /// unless set.
         public var deathLimit = 3
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.
