@@ -1,3 +1,4 @@
+#if Telemetry
 import Operations
 
 /// An attempt of an operation that will be followed by another one.
@@ -21,3 +22,4 @@ struct OperationEnd: Sendable {
     /// The reason, if the operation was cancelled.
     let reason: CancellationReason?
 }
+#endif

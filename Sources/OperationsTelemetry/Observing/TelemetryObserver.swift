@@ -1,3 +1,4 @@
+#if Telemetry
 import Operations
 
 /// Passes the events of a queue on to the telemetry of each operation.
@@ -126,3 +127,4 @@ struct TelemetryRegistration: Sendable {
         telemetry.end(reportsOf: operations)
     }
 }
+#endif
