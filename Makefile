@@ -14,11 +14,12 @@ ARGS ?=
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
-# The libraries' builds. A plain `swift build` or `swift test` leaves out what needs another package:
-# telemetry and the documentation. Each set of options has a folder of its own, so that no build
-# replaces another one.
-COMPLETE = --enable-all-traits --scratch-path .build-complete
-OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry,DurableJobsPostgres --scratch-path .build-release-tests
+# The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
+# which need other packages. Each set of options has a folder of its own, so that no build replaces
+# another one.
+COMPLETE = --traits Telemetry,DurableJobsPostgres --scratch-path .build-complete
+OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry,DurableJobsPostgres \
+	--scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
 
@@ -52,10 +53,13 @@ check unit-tests app-tests release-tests thread-sanitizer: \
 	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
 lint:
-	swift format lint --strict --parallel --recursive Package.swift Snippets Sources Tests \
+	swift format lint --strict --parallel --recursive Package.swift Documentation/Package.swift \
+		Snippets Sources Tests \
 		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
 	Scripts/check-comments
-	Scripts/file-circles Sources/Operations
+	Scripts/check-layers
+	Scripts/reading-list
+	Scripts/file-circles Sources/Operations 5000
 	Scripts/file-circles Sources/OperationsInsight
 
 # Explores the scheduler's protocols completely; takes about a minute.
@@ -77,7 +81,10 @@ LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry D
 	DurableJobsPostgres DurableJobsTestKit
 
 docs: install-test
-	swift package $(COMPLETE) generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors
+	mkdir -p Documentation/Snippets
+	ln -sf "$(CURDIR)"/Snippets/*.swift Documentation/Snippets
+	swift package --package-path Documentation generate-documentation $(LIBRARIES:%=--target %) \
+		--warnings-as-errors
 	swift package $(APP) generate-documentation --target PhotoPipeline --warnings-as-errors
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package.
@@ -120,4 +127,4 @@ install-test:
 		postgresql libpq-dev libsqlite3-dev
 
 clean:
-	rm -rf .build .build-* ClassicPhotos/.build
+	rm -rf .build .build-* */.build Documentation/Snippets

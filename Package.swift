@@ -15,7 +15,6 @@ let settings: [SwiftSetting] = [
 let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
 let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
-let withDocumentation = TargetDependencyCondition.when(traits: ["Documentation"])
 
 let package = Package(
     name: "swift-operations",
@@ -43,16 +42,12 @@ let package = Package(
             name: "DurableJobsPostgres",
             description: "Enables DurableJobsPostgres, which needs libpq.",
             enabledTraits: ["DurableJobs"]),
-        .trait(
-            name: "Documentation",
-            description: "Fetches the plugin that builds the documentation."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
@@ -101,11 +96,6 @@ let package = Package(
             name: "OperationsTests",
             dependencies: [
                 "Operations", "OperationsTestKit", "OperationsTestSupport",
-                // The plugin is no target's dependency, but only such a dependency can have a
-                // condition.
-                .product(
-                    name: "Swift-DocC", package: "swift-docc-plugin",
-                    condition: withDocumentation),
             ],
             exclude: ["Contract/README.md"], swiftSettings: settings),
         .testTarget(

@@ -96,22 +96,31 @@ private final class SharedWork: Sendable {
 
     func run() {
         for _ in 1..<blocks.count {
-            WorkerPool.shared.submit(
-                .block(
-                    { [self] in
-                        let context = ThreadContext.current
-                        if let queue, !context.prepare(for: operation, in: queue) { return }
-                        context.inside(operation, of: queue) {
-                            if let observer = operation.operationObserver {
-                                observer.perform { takeBlocks() }
-                            } else {
-                                takeBlocks()
-                            }
-                        }
-                    }, operation.urgency))
+            WorkerPool.shared.submit(.block({ self.help() }, operation.urgency))
         }
         takeBlocks()
-        done.waitOnWorker()
+        (operation as any Awaited).blockWorker(at: done)
+    }
+
+    /// Runs blocks on a worker.
+    private func help() {
+        guard next.load(ordering: .relaxed) < blocks.count else { return }
+        guard let queue, let niceness = operation.ownNiceness(in: queue) else {
+            return takeBlocksInside()
+        }
+        (operation as any TaskStarting).runOnOwnThread(niceness: niceness) {
+            self.takeBlocksInside()
+        }
+    }
+
+    private func takeBlocksInside() {
+        ThreadContext.current.inside(operation, of: queue) {
+            if let observer = operation.operationObserver {
+                observer.perform { takeBlocks() }
+            } else {
+                takeBlocks()
+            }
+        }
     }
 
     private func takeBlocks() {

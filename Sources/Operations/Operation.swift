@@ -19,7 +19,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
     /// The number of the operation's slot in the queue's ring; changes under the queue's lock.
     let sequence = Atomic<Int>(OperationRing.nowhere)
-    /// The operation's position in the order of the graph; see `TopologicalOrder`.
+    /// The operation's position in the order of the graph; see `Rank`.
     let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
@@ -28,7 +28,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Makes an operation that does nothing unless a subclass overrides ``main()``.
     public init() {
-        rank.store(TopologicalOrder.nextRank(), ordering: .relaxed)
+        rank.store(Rank.next(), ordering: .relaxed)
         inferQualityOfService()
     }
 
@@ -73,9 +73,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         finishIfReported()
         if after.has(.observed) { mainDidReturn() }
     }
-
-    /// Prepares the operation to run its body again; the previous attempt has returned.
-    func prepareBodyAgain() {}
 
     /// Called when the operation is cancelled before its body ran, just before it finishes.
     func willEndUnbegun() {}
@@ -181,7 +178,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
         guard let edge = connect(to: dependency, on: condition) else { return }
-        TopologicalOrder.check(edge, from: dependency, to: self)
+        (self as any GraphOrdering).findPlace(of: edge, from: dependency)
     }
 
     /// Removes a dependency; this may make the operation ready.
@@ -215,10 +212,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: label)
-        promoteForWait()
-        latch.waitOnWorker(for: .operation(self))
+        (self as any Awaited).blockThread(at: latch)
     }
 
     /// Suspends the calling task until the operation has finished.
@@ -228,7 +222,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
-        let wait = BlockedWait.task(.operation(self))
+        let wait = (self as any Awaited).recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }
@@ -240,33 +234,24 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     func runBlock() {}
 
     /// Runs the async body on the fast path, in the current task.
-    nonisolated(nonsending) func runAsyncBlock(in body: AsyncBody) async {}
+    nonisolated(nonsending) func runAsyncBlock(in body: any RunningBody) async {}
 
-    /// Whether a task was made together with the operation.
-    var hasOwnTask: Bool { false }
-
-    /// Runs the async body on the fast path, in the operation's own task and in the place of the
-    /// worker. Returns false if the worker continues without the operation.
-    func runInOwnTask(of batch: Batch, in queue: OperationQueue) -> Bool { false }
+    /// The task in which the work goes on after `start()` has returned; nil if the work is over
+    /// then. The operation keeps the object from its own initialization to its end, so a caller
+    /// that has a reference to the operation need not retain the object.
+    ///
+    /// Computed because a stored property would add a word to every operation.
+    var taskRun: Unmanaged<OperationTask>? { nil }
 
     /// Starts the task of an operation that is already executing.
     func startTask() {}
 
-    /// Records that the work, which now goes on in a task, began at `time` or a little later.
-    func recordTaskStart(_ time: UInt64) {}
-
-    /// When the work started, for an operation that records its own start.
-    var ownStartTime: UInt64? { nil }
-
     /// Whether a subclass outside the library replaces ``start()``.
-    var replacesStart: Bool { StartOverride.isPresent(in: type(of: self)) }
-
-    /// Whether the work is over when `start()` returns to the thread that called it.
-    var runsOnItsThread: Bool { true }
+    var replacesStart: Bool { Self.startOverride.isPresent(in: type(of: self)) }
 
     /// Raises the urgency of the task in which the work goes on, to the raised effective quality of
     /// service.
-    func promoteTask() {}
+    func promoteTask() { taskRun?._withUnsafeGuaranteedRef { $0.promote(self) } }
 
     // MARK: Describing
 
@@ -290,7 +275,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         set {
             withExtras { extras in
                 extras.name = newValue
-                extras.observations?.record(OperationProperties.name, newValue)
+                extras.recorder?.record(.name(newValue))
             }
             notifyObservers()
         }
@@ -310,7 +295,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 guard status.phase != .finished else { return newValue }
                 defer {
                     extras.completionBlock = newValue
-                    extras.observations?.record(OperationProperties.completionBlock, newValue)
+                    extras.recorder?.record(.completionBlock(newValue))
                 }
                 lifecycle.insert(.hasEndObservers)
                 return extras.completionBlock
@@ -338,7 +323,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
                 // A queue that holds the operation looks for it in the ready list of its priority,
                 // so only that queue may change the priority.
                 let change = exchange { state in
-                    isLeaving ? nil : state.priorityChanged(to: newValue, inQueue: false)
+                    isLeaving ? nil : state.priorityChanged(toLane: newValue.lane, inQueue: false)
                 }
                 if change != nil { return }
                 backoff.pause()
@@ -367,16 +352,19 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// than its own; see ``QualityOfService``. For the thread, any value but 0.5 replaces the
     /// quality of service.
     ///
+    /// An operation with a value other than 0.5 runs on a thread made for it, which ends with the
+    /// operation. Making the thread takes some ten microseconds. An async body is not affected.
+    ///
     /// Values outside the range are moved to its ends, and NaN counts as 0.5; the same holds for
     /// values that an override returns. Set the priority before the operation starts. When the
-    /// operation is started by hand, only the default ``start()`` honours it, around ``main()``.
+    /// operation is started by hand, only the default ``start()`` honours it, around ``main()``,
+    /// and only on a thread that is not a worker of this library.
     open var threadPriority: Double {
         get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }
         set {
             withExtras { extras in
                 extras.threadPriority = Self.clampedThreadPriority(newValue)
-                extras.observations?.record(
-                    OperationProperties.threadPriority, extras.threadPriority)
+                extras.recorder?.record(.threadPriority(extras.threadPriority))
             }
             lifecycle.insert(.needsSetup)
             notifyObservers()
@@ -409,6 +397,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             default: self = .normal
             }
         }
+
+        /// 0 for the lowest priority, 4 for the highest; see ``PriorityLanes``.
+        var lane: Int { rawValue / 4 + 2 }
+
+        package init(lane: Int) { self = QueuePriority(rawValue: (lane - 2) * 4) ?? .normal }
 
         /// Orders priorities from the lowest to the highest.
         public static func < (a: QueuePriority, b: QueuePriority) -> Bool {
@@ -474,15 +467,6 @@ extension Operation {
     }
 }
 
-extension LifecycleState.Phase {
-    var description: String {
-        switch self {
-        case .created: "in no queue"
-        case .waiting, .checkingReadiness: "waiting"
-        case .queued: "ready"
-        case .starting: "starting"
-        case .executing: "executing"
-        case .finished: "finished"
-        }
-    }
+extension LifecycleState {
+    var priority: Operation.QueuePriority { Operation.QueuePriority(lane: lane) }
 }

@@ -16,16 +16,16 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Guarded by `lock`.
     let state = UnsafeMutablePointer<QueueState>.allocate(capacity: 1)
-    let lazyObservations = AtomicLazyReference<Observations<OperationQueue>>()
-    let observers = Atomic<Unmanaged<QueueObservers>?>(nil)
+    /// The list of observers, which `Tracing/` makes when the queue is first observed. Retained.
+    let observers = Atomic<Unmanaged<AnyObject>?>(nil)
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
     /// The scope of the ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` call
     /// that made the queue.
-    let scope: QueueScope?
+    let companion: (any QueueCompanion)?
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
-    let tasks: TaskLocalExecutor?
+    let tasks: (any QueueTasks)?
 
     // Workers read the fields between the two gaps before each operation; every addition changes
     // the fields outside. On one cache line, each side would wait for the other to get the memory
@@ -48,10 +48,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     struct Settings {
         var name: String?
+        /// The recorder of changes; set when the queue is first observed.
+        var recorder: (any QueueRecorder)?
         var progress: Progress?
         var time = TimeSource.continuous
         var random = RandomSource.system
-        var keys: QueueKeys?
+        /// What features keep with the queue, by its type.
+        var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     /// Lets the queue choose how many operations run at the same time.
@@ -65,22 +68,22 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         state.initialize(to: QueueState())
         settings = Locked(Settings())
         driver = nil
-        (scope, tasks) = (nil, nil)
-        QueueRegistry.insert(self)
+        (companion, tasks) = (nil, nil)
+        QueueRegistry.insert(opaque)
     }
 
     /// Makes a queue whose operations run in tasks that inherit from the task which made `tasks`.
-    init(tasks: TaskLocalExecutor, scope: QueueScope? = nil) {
+    init(tasks: any QueueTasks, companion: (any QueueCompanion)? = nil) {
         state.initialize(to: QueueState())
         settings = Locked(Settings())
-        self.scope = scope
+        self.companion = companion
         self.tasks = tasks
         driver = nil
-        QueueRegistry.insert(self)
+        QueueRegistry.insert(opaque)
     }
 
     deinit {
-        QueueRegistry.remove(self)
+        QueueRegistry.remove(opaque)
         observers.load(ordering: .acquiring)?.release()
         state.deinitialize(count: 1)
         state.deallocate()
@@ -94,8 +97,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
         settings = Locked(Settings(name: name))
         driver = nil
-        (scope, tasks) = (nil, nil)
-        QueueRegistry.insert(self)
+        (companion, tasks) = (nil, nil)
+        QueueRegistry.insert(opaque)
     }
 
     /// Makes a queue whose operations a driver runs in place of the workers.
@@ -104,9 +107,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         runsOnWorkers.store(false, ordering: .relaxed)
         settings = Locked(Settings(name: name, time: time))
         self.driver = driver
-        (scope, tasks) = (nil, nil)
+        (companion, tasks) = (nil, nil)
         clock = { Int64(clamping: time.now().wholeNanoseconds) }
-        QueueRegistry.insert(self)
+        QueueRegistry.insert(opaque)
     }
 
     /// The queue that runs its operations one by one on the main thread.
@@ -207,11 +210,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         get { settings.withLock { $0.name } ?? unnamed }
         set {
             guard !isMain else { return }
-            settings.withLock { settings in
+            let recorder = settings.withLock { settings in
                 settings.name = newValue
-                existingObservations?.record(QueueProperties.name, newValue ?? unnamed)
+                settings.recorder?.record(.name(newValue ?? unnamed))
+                return settings.recorder
             }
-            existingObservations?.notifyObservers()
+            recorder?.notifyObservers()
         }
     }
 
@@ -280,12 +284,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         get { QualityOfService(rank: ownQualityRank.load(ordering: .relaxed)) }
         set {
             guard !isMain else { return }
-            settings.withLock { _ in
+            let recorder = settings.withLock { settings in
                 ownQualityRank.store(newValue.rank, ordering: .relaxed)
-                existingObservations?.record(QueueProperties.qualityOfService, newValue)
+                settings.recorder?.record(.qualityOfService(newValue))
+                return settings.recorder
             }
             setQualityRank(newValue.rank)
-            existingObservations?.notifyObservers()
+            recorder?.notifyObservers()
         }
     }
 
@@ -298,18 +303,51 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
+    /// The time for ``ageing``, in nanoseconds; the monotonic clock's unless this is set.
+    ///
+    /// Deadlines are only compared with each other, but should be on the same time axis. The queue
+    /// calls the closure with its lock held. The closure must not call anything of an operation or
+    /// a queue, and must not take a lock that is held while any thread makes such a call. For
+    /// ageing, a time that goes back counts as one that stands still, and a negative time as 0.
+    package final var clock: (@Sendable () -> Int64)? {
+        get { snapshot { $0.clock } }
+        set {
+            // The replaced closure is released outside the lock.
+            let previous = event { state in
+                let previous = state.clock
+                state.clock = newValue
+                return previous
+            }
+            withExtendedLifetime(previous) {}
+        }
+    }
+
     /// The source of random numbers for the jitter of this queue's operations.
     package final var random: RandomSource {
         get { settings.withLock { $0.random } }
         set { settings.withLock { $0.random = newValue } }
     }
 
-    /// The operations and limits that the queue finds by keys; made when first needed.
-    final var keys: QueueKeys {
+    /// Returns the recorder of changes. The recorder is made when the queue is first observed, and
+    /// then kept.
+    final func recorder(orMake make: () -> any QueueRecorder) -> any QueueRecorder {
+        let recorder = settings.withLock { settings in
+            let recorder = settings.recorder ?? make()
+            settings.recorder = recorder
+            return recorder
+        }
+        event { $0.recorder = recorder }
+        return recorder
+    }
+
+    /// Returns the object that a feature keeps with the queue. The object is made when it is first
+    /// needed, and then kept.
+    final func attachment<Object: AnyObject & Sendable>(orMake make: () -> Object) -> Object {
         settings.withLock { settings in
-            if let keys = settings.keys { return keys }
-            let new = QueueKeys()
-            settings.keys = new
+            let id = ObjectIdentifier(Object.self)
+            if let object = settings.attachments[id] as? Object { return object }
+            let new = make()
+            settings.attachments[id] = new
             return new
         }
     }
@@ -356,10 +394,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         if isOverForCaller() { return }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
-        promoteAllForWait()
-        latch.waitOnWorker(for: .queue(self))
+        (self as any Awaited).blockThread(at: latch)
     }
 
     /// Suspends the calling task until the queue is empty.
@@ -369,7 +404,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         {
             misuseOfOwnWait(by: operation)
         }
-        let wait = BlockedWait.task(.queue(self))
+        let wait = (self as any Awaited).recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }
@@ -379,7 +414,19 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 }
 
 extension OperationQueue {
+    /// The name of the queue in messages.
+    package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
+
+    /// The address of the queue.
+    var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
     var isMain: Bool { self === OperationQueue.main }
+
+    func checkWidth(_ width: Int) throws(OperationMisuse) {
+        guard width >= 0 || width == Self.defaultMaxConcurrentOperationCount else {
+            throw .width(width, of: label)
+        }
+    }
 
     /// The progress, if it was requested and its total is above 0.
     var activeProgress: Progress? {

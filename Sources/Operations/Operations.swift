@@ -10,7 +10,13 @@
 //            │ "I have something runnable"
 //   Workers/WorkerPool                            threads; takes the best operation of each queue
 //
-// `Scheduling/` holds the two state machines (pure values), `Workers/` everything that touches
-// threads, `Graph/` the algorithms that look at more than one edge. Operations.docc/Scheduling.md
-// describes the protocol between them. The module needs only Synchronization and libc, and Dispatch
-// for the main queue.
+// Scheduling.md in Operations.docc describes the protocol between them. Its page Doors.md draws the
+// layers: the ground (`Collections/`, `Workers/`), the core (`Lifecycle/`, `Dependencies/`,
+// `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the diagnosis. The
+// script `Scripts/check-layers` holds the table. The module needs only Synchronization and libc,
+// and Dispatch for the main queue.
+
+/// Stops the program because of a mistake in its code.
+package func misuse(_ sentence: String) -> Never {
+    fatalError("Operations: \(sentence).")
+}

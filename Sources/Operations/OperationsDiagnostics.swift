@@ -39,11 +39,4 @@ public enum OperationsDiagnostics {
         get { currentHandler.withLock { $0 } }
         set { currentHandler.withLock { $0 = newValue } }
     }
-
-    /// Reports a wait of the main thread that may hold up the main queue; waits call this before
-    /// they block.
-    static func waitBegins(for name: @autoclosure () -> String) {
-        guard MainThread.isCurrent, OperationQueue.main.operationCount > 0 else { return }
-        handler(.mainThreadWait(name()))
-    }
 }

@@ -15,7 +15,7 @@ public struct TelemetryOptions: Sendable, Hashable {
     /// Each name makes some twenty time series, which are kept. So this is for programs whose
     /// operations have names like "resize", and not like "resize 4711.jpg". After
     /// ``operationNameLimit`` names, operations with other names count as `other`.
-    public var namesOperations = false
+    public var includesOperationNames = false
 
     /// How many names of operations the metrics of each queue distinguish; a hundred by default.
     public var operationNameLimit = 100

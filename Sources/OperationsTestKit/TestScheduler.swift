@@ -91,13 +91,13 @@ public final class TestScheduler: Sendable {
 
     /// Runs until nothing can happen at the present time.
     ///
-    /// - Throws: ``TestSchedulerError/endless(stepCount:last:)``.
+    /// - Throws: ``TestSchedulerError/stepLimitReached(stepCount:last:)``.
     public func runUntilIdle() throws(TestSchedulerError) { try core.run(.none) }
 
     /// Advances the time by a duration, and runs everything that can happen before, on the way and
     /// at the end.
     ///
-    /// - Throws: ``TestSchedulerError/endless(stepCount:last:)``.
+    /// - Throws: ``TestSchedulerError/stepLimitReached(stepCount:last:)``.
     public func advance(by duration: Duration) throws(TestSchedulerError) {
         try core.run(.until(core.now + duration))
     }
@@ -106,7 +106,7 @@ public final class TestScheduler: Sendable {
     ///
     /// - Returns: false if there was no step to make.
     @discardableResult
-    public func runOne() -> Bool { core.runOne() }
+    public func runNextStep() -> Bool { core.runNextStep() }
 
     // MARK: Inspecting
 

@@ -14,10 +14,10 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
     /// for an event that does not come from the scheduler. At most ten operations.
     case stuck([StuckOperation])
     /// The run was not done after this many steps; these were the last.
-    case endless(stepCount: Int, last: [Step])
+    case stepLimitReached(stepCount: Int, last: [Step])
     /// The body of an exploration returned without running its scheduler, with this many operations
     /// left.
-    case neverRun(operationCount: Int)
+    case schedulerNotRun(operationCount: Int)
 
     /// Sentences that say what happened and what to do.
     public var description: String {
@@ -38,11 +38,11 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
                     + "other clocks and tasks outside are not waited for: use the scheduler's clock, or "
                     + "runUntilIdle() if the test itself goes on from here.")
             return lines.joined(separator: "\n")
-        case .endless(let count, let last):
+        case .stepLimitReached(let count, let last):
             return "Not done after \(count) steps, the last of which were: "
                 + "\(last.map(\.description).joined(separator: ", ")). Use advance(by:) for work that is "
                 + "repeated for ever, or a higher stepLimit."
-        case .neverRun(let count):
+        case .schedulerNotRun(let count):
             return "The body has returned without running its scheduler, with \(count) "
                 + "operation\(count == 1 ? "" : "s") left: call scheduler.run()."
         }
@@ -61,7 +61,7 @@ extension SchedulerCore {
             let explanation = operation.explain()
             let waitsForSuspended = explanation.causes.contains { cause in
                 switch cause.reason {
-                case .queueSuspended, .queueWithoutWidth: true
+                case .queueSuspended, .queueWidthIsZero: true
                 default: false
                 }
             }

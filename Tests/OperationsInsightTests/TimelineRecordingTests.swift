@@ -34,6 +34,32 @@ struct TimelineRecordingTests {
         #expect(timeline.eventCount == 0 && timeline.droppedEventCount == 1)
     }
 
+    // MARK: Threads made for one operation
+
+    /// A worker begins the operation, whose body runs and waits on a thread made for it.
+    @Test(arguments: [true, false])
+    func operationWithThreadPriorityIsOnTrackOfItsWorker(isClaimedAlone: Bool) async throws {
+        let (queue, other) = (serialQueue(), OperationQueue())
+        let timeline = OperationTimeline()
+        timeline.record(queue)
+        let work: @Sendable () -> Void = {
+            let awaited = BlockOperation {}
+            other.addOperation(awaited)
+            awaited.waitUntilFinished()
+        }
+        let operation =
+            isClaimedAlone ? SubclassedOperation(block: work) : BlockOperation(block: work)
+        operation.name = "own"
+        operation.threadPriority = 0.4
+        await queue.addOperations([operation], waitUntilFinished: true)
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems.isEmpty)
+        let tracks = trace.tracks(of: "own")
+        #expect(tracks.count == 1 && tracks.allSatisfy { $0.hasPrefix("worker ") })
+        let threads = Set(trace.runs.filter { $0.name == "own" }.map(\.thread))
+        #expect(threads.isSuperset(of: trace.blocked.map(\.thread)))
+    }
+
     // MARK: Beginning and ending
 
     @Test func nothingIsRecordedBeforeStartOrAfterStop() async throws {
@@ -140,3 +166,6 @@ struct TimelineRecordingTests {
         #expect(timeline.droppedEventCount == 0)
     }
 }
+
+/// A worker claims the operation alone and calls `start()`.
+private final class SubclassedOperation: BlockOperation, @unchecked Sendable {}

@@ -146,11 +146,11 @@ struct MetricsTests {
 
     @Test func operationNamesAreDimensionOnlyIfRequested() async {
         var options = TelemetryOptions()
-        options.namesOperations = true
+        options.includesOperationNames = true
         options.operationNameLimit = 2
         let observed = Observed(options: options)
         for name in ["resize", "crop", "resize", "sharpen"] {
-            await observed.queue.add(name) {}.finished()
+            await observed.queue.add(.name(name)) {}.finished()
         }
         let added = { observed.count("operations.added", [("operation", $0)]) }
         #expect(added("resize") == 2)

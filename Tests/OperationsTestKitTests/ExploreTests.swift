@@ -51,7 +51,7 @@ struct ExploreTests {
                 let order = Recorder<String>()
                 let queue = scheduler.makeQueue()
                 for name in ["a", "b", "other"] {
-                    queue.add(name) {
+                    queue.add(.name(name)) {
                         for _ in 0..<5 {
                             order.record(name)
                             await Task.yield()
@@ -74,9 +74,9 @@ struct ExploreTests {
         var orders: Set<[String]> = []
         let exploration = try explore(schedules: 1_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
-            for name in ["a", "b"] { queue.add(name) { await Task.yield() } }
+            for name in ["a", "b"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
-            orders.insert(scheduler.names.filter { !$0.hasPrefix("take") })
+            orders.insert(scheduler.names.filter { !$0.hasPrefix("claim") })
             try check(queue.operationCount == 0)
         }
         #expect(exploration.isComplete)
@@ -88,7 +88,7 @@ struct ExploreTests {
         var seen: Set<String> = []
         let exploration = try explore(schedules: 2_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
-            for name in ["a", "b", "c"] { queue.add(name) { await Task.yield() } }
+            for name in ["a", "b", "c"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
             try check(seen.insert(scheduler.schedule).inserted, scheduler.schedule)
         }
@@ -124,7 +124,7 @@ struct ExploreTests {
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore { scheduler in scheduler.makeQueue().addOperation {} }
         }
-        guard case .neverRun(1)? = failure.error as? TestSchedulerError else {
+        guard case .schedulerNotRun(1)? = failure.error as? TestSchedulerError else {
             Issue.record("\(failure)")
             return
         }

@@ -90,7 +90,7 @@ struct OrderTests {
         let scheduler = TestScheduler(replaying: "")
         let queue = scheduler.makeQueue()
         for name in ["a", "b"] {
-            queue.add(name) {
+            queue.add(.name(name)) {
                 await Task.yield()
                 await Task.yield()
             }
@@ -141,10 +141,10 @@ struct OrderTests {
         queue.addOperation { events.record(3) }
         #expect(events.events == [])
         for count in 1...3 {
-            #expect(scheduler.runOne())
+            #expect(scheduler.runNextStep())
             #expect(events.events == Array(1...count))
         }
-        #expect(!scheduler.runOne())
+        #expect(!scheduler.runNextStep())
     }
 
     @Test func concurrentOperationsStartInAnyOrder() throws {

@@ -19,7 +19,7 @@ struct SignalsTests {
             events.record("thread")
         }
         queue.addOperation { events.record("other") }
-        #expect(await events.waits(for: 1) == ["other"])
+        #expect(await events.wait(for: 1) == ["other"])
         #expect(!gate.isOpen)
         gate.open()
         gate.open()
@@ -42,13 +42,13 @@ struct SignalsTests {
         let events = Recorder<Int>()
         let before = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return (await gate.wait(), await events.waits(for: 1))
+            return (await gate.wait(), await events.wait(for: 1))
         }
         #expect(await before.value == (false, []))
         let started = TestGate()
         let during = Task {
             started.open()
-            return (await gate.wait(), await events.waits(for: 1))
+            return (await gate.wait(), await events.wait(for: 1))
         }
         await started.wait()
         during.cancel()
@@ -60,7 +60,7 @@ struct SignalsTests {
         queue.maxConcurrentOperationCount = 1
         let events = Recorder<Int>()
         for number in 0..<100 { queue.addOperation { events.record(number) } }
-        #expect(await events.waits(for: 100) == Array(0..<100))
-        #expect(await events.waits(for: 3).count == 100)
+        #expect(await events.wait(for: 100) == Array(0..<100))
+        #expect(await events.wait(for: 3).count == 100)
     }
 }

@@ -20,7 +20,7 @@ struct StuckTests {
     @Test func operationsAwaitingEachOtherAreReported() throws {
         let queue = scheduler.makeQueue(name: "office")
         let other = Recorder<Operation>()
-        let first = queue.add("first") { await other.waits(for: 1)[0].waitUntilFinished() }
+        let first = queue.add("first") { await other.wait(for: 1)[0].waitUntilFinished() }
         let second = queue.add("second") { await first.waitUntilFinished() }
         other.record(second)
         let operations = try stuck(scheduler)
@@ -114,7 +114,7 @@ struct StuckTests {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let scheduler = TestScheduler(replaying: "")
-            scheduler.makeQueue().addOperation { scheduler.runOne() }
+            scheduler.makeQueue().addOperation { scheduler.runNextStep() }
             try scheduler.run()
         }
         expect(result, says: "a test scheduler is run while it is running")
@@ -132,6 +132,6 @@ struct StuckTests {
         let error = #expect(throws: OperationMisuse.self) {
             try scheduler.makeQueue().setUnderlyingQueueChecked(nil)
         }
-        #expect(error?.kind == .queueOfTestScheduler)
+        #expect(error?.kind == .controlledByTestScheduler)
     }
 }

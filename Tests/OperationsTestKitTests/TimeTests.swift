@@ -154,7 +154,7 @@ struct TimeTests {
             while !Task.isCancelled { try await clock.sleep(for: .seconds(1)) }
         }
         let error = #expect(throws: TestSchedulerError.self) { try scheduler.run() }
-        guard case .endless(100, let last) = error else {
+        guard case .stepLimitReached(100, let last) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -186,7 +186,7 @@ struct CheckedTests {
         let misuse = misuse { () throws(OperationMisuse) in
             try queue.addOperationsChecked([a, b, a])
         }
-        #expect(misuse?.kind == .givenTwice)
+        #expect(misuse?.kind == .duplicateOperation)
         #expect(
             misuse?.description == "'a' is given twice in one array of operations: "
                 + "make a new operation for each addition")
@@ -287,7 +287,7 @@ struct CheckedTests {
         let misuse = misuse { () throws(OperationMisuse) in
             try filter.addExecutionBlockChecked { ran.increment() }
         }
-        #expect(misuse?.kind == .tooLateForBlocks)
+        #expect(misuse?.kind == .blockAddedAfterStart)
         #expect(
             misuse?.description
                 == "'filter' (finished) takes no more blocks: add them before it starts")

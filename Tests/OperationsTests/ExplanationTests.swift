@@ -373,7 +373,7 @@ struct ExplanationTests {
         #expect("\(operation.explain())" == expected)
         serial.resume()
         await operation.waitUntilFinished()
-        let main = OperationExplanation.Cause(path: ["'a'"], reason: .awaitsMainThread)
+        let main = OperationExplanation.Cause(path: ["'a'"], reason: .waitingForMainThread)
         #expect("\(main)".contains("the main thread serves the main dispatch queue"))
         let ready = OperationExplanation.Cause(
             path: ["'a'"], reason: .ready(queue: "queue 'net'", othersReady: 0))

@@ -13,26 +13,31 @@ struct PoolStateTests {
     private func activeWorker(_ pool: inout PoolState, _ item: WorkItem = .block {}) -> WorkerID {
         _ = pool.submitted(item)
         _ = pool.monitorTakesThreadRequests()
-        let worker = pool.workerStarted()
-        pool.workerArrives()
+        let worker = pool.workerStarted(in: item.urgency.workerClass)
+        pool.workerArrives(worker)
         #expect(pool.workerRequestedItem(worker) != nil)
         return worker
+    }
+
+    /// Parks a worker that has run its item.
+    private func park(_ worker: WorkerID, in pool: inout PoolState) {
+        pool.workerDone(worker)
+        #expect(!pool.workerFoundNothing(worker, hasSearched: true).searches)
     }
 
     @Test func firstItemOrdersThread() {
         var pool = pool()
         #expect(pool.submitted(item).wakesMonitor)
         let orders = pool.monitorTakesThreadRequests()
-        #expect(orders == 1)
+        #expect(orders == [.usual])
         let again = pool.monitorTakesThreadRequests()
-        #expect(again == 0)
+        #expect(again == [])
     }
 
     @Test func submittedItemWakesParkedWorker() {
         var pool = pool()
         let worker = activeWorker(&pool)
-        pool.workerDone(worker)
-        pool.workerParks(worker)
+        park(worker, in: &pool)
         let action = pool.submitted(item)
         #expect(action.wakes == worker && !action.wakesMonitor)
     }
@@ -40,9 +45,9 @@ struct PoolStateTests {
     @Test func itemForSearchingWorkerWakesNoOther() {
         var pool = pool()
         let workers = [activeWorker(&pool), activeWorker(&pool)]
-        for worker in workers { pool.workerDone(worker) }
-        pool.workerParks(workers[0])
-        let searches = pool.workerSearches()
+        park(workers[0], in: &pool)
+        pool.workerDone(workers[1])
+        let (searches, _) = pool.workerFoundNothing(workers[1], hasSearched: false)
         #expect(searches)
         let first = pool.submitted(item)
         #expect(first.wakes == nil)
@@ -57,7 +62,7 @@ struct PoolStateTests {
         #expect(action.wakesMonitor, "the monitor thread has to watch the item")
         let again = pool.submitted(item)
         #expect(!again.wakesMonitor, "the monitor thread is already awake")
-        let third = pool.workerStarted()
+        let third = pool.workerStarted(in: .usual)
         let refused = pool.workerRequestedItem(third)
         #expect(refused == nil)
         let made = pool.workerWillBlock(workers[0])
@@ -73,8 +78,7 @@ struct PoolStateTests {
         let waiting = activeWorker(&pool)
         let parked = activeWorker(&pool)
         let running = activeWorker(&pool, afterBlocking: waiting)
-        pool.workerDone(parked)
-        pool.workerParks(parked)
+        park(parked, in: &pool)
         let woken = pool.submitted(item)
         #expect(woken.wakes == parked)
         let action = pool.workerDidUnblock(waiting)
@@ -91,8 +95,7 @@ struct PoolStateTests {
     @Test func wokenWorkerDoesNotParkAgain() {
         var pool = pool()
         let worker = activeWorker(&pool)
-        pool.workerDone(worker)
-        pool.workerParks(worker)
+        park(worker, in: &pool)
         _ = pool.submitted(item)
         let unparks = pool.workerUnparks(worker)
         #expect(!unparks, "another thread is about to wake the worker")
@@ -102,10 +105,11 @@ struct PoolStateTests {
         var pool = pool()
         _ = pool.submitted(item)
         _ = pool.monitorTakesThreadRequests()
-        let remaining = pool.threadRefused().remaining
+        let remaining = pool.threadRefused(.usual).remaining
         #expect(remaining == 0)
-        let action = pool.submitted(item)
-        #expect(action.wakesMonitor, "the monitor thread tries once more")
+        #expect(pool.monitorBeginsToWatch() == .closely)
+        #expect(pool.monitorCounted(asleep: 0, cores: 2).wakesMonitor)
+        #expect(pool.monitorTakesThreadRequests() == [.usual], "the monitor thread tries once more")
     }
 
     @Test func monitorThreadWatchesUntilItSeesNoBatch() {
@@ -127,11 +131,11 @@ struct PoolStateTests {
         for _ in 0..<2 { _ = activeWorker(&pool, item(.background)) }
         let action = pool.submitted(item(.interactive))
         #expect(action.wakesMonitor, "a thread is created for the item")
-        let third = pool.workerStarted()
-        pool.workerArrives()
+        let third = pool.workerStarted(in: .interactive)
+        pool.workerArrives(third)
         let taken = pool.workerRequestedItem(third)
         #expect(taken?.0.urgency == .interactive)
-        #expect(pool.isOverLimit, "the other workers take no more items")
+        #expect(pool.load.isOverLimit, "the other workers take no more items")
     }
 
     @Test func lessUrgentItemWaitsForMoreUrgentItems() {
@@ -139,14 +143,15 @@ struct PoolStateTests {
         let workers = (0..<2).map { _ in activeWorker(&pool, item(.usual)) }
         _ = pool.submitted(item(.background))
         _ = pool.submitted(item(.usual))
-        let third = pool.workerStarted()
-        let refused = pool.workerRequestedItem(third)
-        #expect(refused == nil)
+        let background = pool.workerStarted(in: .background)
+        #expect(pool.workerRequestedItem(background) == nil)
         pool.workerDone(workers[0])
+        let early = pool.workerRequestedItem(background)
+        #expect(early == nil, "the free processor is for the more urgent item")
         let first = pool.workerRequestedItem(workers[0])
         #expect(first?.0.urgency == .usual, "the urgent item goes first, though submitted later")
         pool.workerDone(workers[0])
-        let second = pool.workerRequestedItem(workers[0])
+        let second = pool.workerRequestedItem(background)
         #expect(second?.0.urgency == .background)
     }
 
@@ -169,13 +174,13 @@ struct PoolStateTests {
         let worker = activeWorker(&pool, item(.usual))
         _ = pool.workerWillBlock(worker)
         #expect(pool.submitted(item(.usual)).wakesMonitor)
-        #expect(pool.monitorTakesThreadRequests() == 1)
-        let refused = pool.threadRefused()
+        #expect(pool.monitorTakesThreadRequests() == [.usual])
+        let refused = pool.threadRefused(.usual)
         #expect(refused.remaining == 1)
         #expect(!refused.1.wakesMonitor, "not at once: the monitor thread would do nothing else")
         #expect(pool.monitorBeginsToWatch() == .closely)
         #expect(pool.monitorCounted(asleep: 0, cores: 2).wakesMonitor)
-        #expect(pool.monitorTakesThreadRequests() == 1)
+        #expect(pool.monitorTakesThreadRequests() == [.usual])
     }
 
     /// A thread is ordered. Before the system refuses it, the only worker does that work and parks.
@@ -187,10 +192,10 @@ struct PoolStateTests {
         #expect(pool.workerRequestedItem(worker) != nil)
         pool.workerDone(worker)
         #expect(pool.workerRequestedItem(worker) == nil)
-        pool.workerParks(worker)
+        #expect(!pool.workerFoundNothing(worker, hasSearched: true).searches)
         #expect(pool.submitted(item).wakes == nil, "the thread that is being created takes it")
-        #expect(pool.monitorTakesThreadRequests() == 1)
-        #expect(pool.threadRefused().1.wakes == worker)
+        #expect(pool.monitorTakesThreadRequests() == [.usual])
+        #expect(pool.threadRefused(.usual).1.wakes == worker)
     }
 
     @Test func unblockedWorkerCountsAsBefore() {
@@ -199,11 +204,13 @@ struct PoolStateTests {
         _ = pool.workerWillBlock(workers[0])
         _ = pool.workerDidUnblock(workers[0])
         _ = pool.submitted(item(.interactive))
-        let third = pool.workerStarted()
+        let third = pool.workerStarted(in: .interactive)
         #expect(pool.workerRequestedItem(third) != nil)
         _ = pool.submitted(item(.background))
         pool.workerDone(third)
         #expect(pool.workerRequestedItem(third) == nil)
+        let fourth = pool.workerStarted(in: .background)
+        #expect(pool.workerRequestedItem(fourth) == nil)
     }
 
     // MARK: Ageing
@@ -213,13 +220,16 @@ struct PoolStateTests {
     private func served(_ urgencies: [Urgency], turns: Int) -> [Urgency] {
         var pool = pool(cores: 1)
         for urgency in urgencies { _ = pool.submitted(item(urgency)) }
-        let worker = pool.workerStarted()
-        pool.workerArrives()
+        // The workers for less urgent items ask first.
+        let workers = urgencies.sorted().map { pool.workerStarted(in: $0) }
         return (0..<turns).compactMap { _ in
-            guard let (taken, _) = pool.workerRequestedItem(worker) else { return nil }
-            pool.workerDone(worker)
-            _ = pool.submitted(taken)
-            return taken.urgency
+            for worker in workers {
+                guard let (taken, _) = pool.workerRequestedItem(worker) else { continue }
+                pool.workerDone(worker)
+                _ = pool.submitted(taken)
+                return taken.urgency
+            }
+            return nil
         }
     }
 
@@ -229,7 +239,7 @@ struct PoolStateTests {
     ])
     func lessUrgentItemsRunAfterBeingPassedOver(urgencies: [Urgency]) {
         let turns = served(urgencies, turns: 1_000)
-        let patience = PoolState.patience
+        let patience = PoolLoad.patience
         #expect(turns.count == 1_000)
         #expect(turns[..<patience].allSatisfy { $0 == urgencies[0] })
         for urgency in urgencies.dropFirst() {
@@ -238,9 +248,9 @@ struct PoolStateTests {
                 turns.indices.filter { turns[$0] == urgency }.dropFirst()
             ).map { $1 - $0 }
             // The item runs right after it was passed over that often, or a few turns later if
-            // items of other urgencies were due as well.
+            // items of other urgencies were overdue as well.
             #expect(!gaps.isEmpty && gaps.allSatisfy { $0 > patience })
-            #expect(gaps.allSatisfy { $0 <= patience + urgencies.count })
+            #expect(gaps.allSatisfy { $0 <= patience + 2 * urgencies.count })
         }
         // The most urgent items get most of the turns.
         #expect(turns.count { $0 == urgencies[0] } > 800)
@@ -251,18 +261,19 @@ struct PoolStateTests {
     @Test func urgencyWithRunningItemDoesNotAge() {
         var pool = pool(cores: 1)
         for _ in 0..<3 { _ = pool.submitted(item(.background)) }
-        var workers = [pool.workerStarted()]
+        let interactive = pool.workerStarted(in: .interactive)
+        var background = pool.workerStarted(in: .background)
         var computing: [WorkerID] = []
         func take() -> Urgency? {
             _ = pool.submitted(item(.interactive))
-            guard let (taken, _) = pool.workerRequestedItem(workers[0]) else { return nil }
-            if taken.urgency == .interactive {
-                pool.workerDone(workers[0])
-            } else {
-                // The item runs for long; another worker takes over.
-                computing.append(workers.removeFirst())
-                workers.append(pool.workerStarted())
+            if pool.workerRequestedItem(background) != nil {
+                // The item runs for long; the next one needs another worker.
+                computing.append(background)
+                background = pool.workerStarted(in: .background)
+                return .background
             }
+            guard let (taken, _) = pool.workerRequestedItem(interactive) else { return nil }
+            pool.workerDone(interactive)
             return taken.urgency
         }
         var turns = (0..<200).map { _ in take() }
@@ -288,6 +299,8 @@ struct PoolStateTests {
         pool.workerDone(worker)
         _ = pool.submitted(item(.background))
         _ = pool.submitted(item(.interactive))
+        let background = pool.workerStarted(in: .background)
+        #expect(pool.workerRequestedItem(background) == nil)
         #expect(pool.workerRequestedItem(worker)?.0.urgency == .interactive)
     }
 }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Operations
 
-/// Cancelling, being current, and streams.
+/// Cancellation, current progresses, and streams.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressControlTests {
     // MARK: Cancelling
 
-    @Test func cancellingGoesDownAndNotUp() {
+    @Test func cancellationReachesChildrenAndNotTheParent() {
         let root = Progress(totalUnitCount: 2)
         let middle = Progress(totalUnitCount: 2, parent: root, pendingUnitCount: 1)
         let leaf = Progress(totalUnitCount: 2, parent: middle, pendingUnitCount: 1)
@@ -30,7 +30,7 @@ struct ProgressControlTests {
         #expect(called.events == ["leaf"])
     }
 
-    @Test func childThatIsAddedToACancelledProgressIsCancelled() {
+    @Test func childAddedToACancelledProgressIsCancelled() {
         let parent = Progress(totalUnitCount: 2)
         parent.cancel()
         let (child, cancelled) = (Progress(totalUnitCount: 1), Signal())
@@ -40,14 +40,14 @@ struct ProgressControlTests {
         #expect(cancelled.wait())
     }
 
-    @Test func handlerThatComesLateIsCalledToo() {
+    @Test func handlerSetAfterTheCancellationIsCalled() {
         let (progress, called) = (Progress(totalUnitCount: 1), Signal())
         progress.cancel()
         progress.cancellationHandler = { called.send() }
         #expect(called.wait())
     }
 
-    @Test func handlersRunInTheOrderInWhichTheyWereSet() {
+    @Test func handlersRunInTheOrderSet() {
         let parent = Progress(totalUnitCount: 1)
         let child = Progress(totalUnitCount: 1, parent: parent, pendingUnitCount: 1)
         let (calls, done) = (Recorder<Int>(), Signal())
@@ -84,7 +84,7 @@ struct ProgressControlTests {
 
     // MARK: Being current
 
-    @Test func firstProgressMadeWhileOneIsCurrentStandsForItsUnits() {
+    @Test func firstProgressMadeUnderACurrentOneTakesItsUnits() {
         let parent = Progress(totalUnitCount: 10)
         #expect(Progress.current() == nil)
         parent.becomeCurrent(withPendingUnitCount: 4)
@@ -101,7 +101,7 @@ struct ProgressControlTests {
         #expect(parent.completedUnitCount == 4)
     }
 
-    @Test func unitsThatNobodyStandsForCountAtTheEnd() {
+    @Test func unitsWithoutAChildCompleteOnResigning() {
         let parent = Progress(totalUnitCount: 10)
         parent.performAsCurrent(withPendingUnitCount: 4) {
             #expect(parent.completedUnitCount == 0)
@@ -165,7 +165,7 @@ struct ProgressControlTests {
 
     // MARK: Streams
 
-    @Test func readerGetsThePresentValueAndThoseThatFollow() async {
+    @Test func readerGetsThePresentAndLaterValues() async {
         let progress = Progress(totalUnitCount: 4)
         progress.completedUnitCount = 1
         var seen: [Double] = []
@@ -198,7 +198,7 @@ struct ProgressControlTests {
         }
     }
 
-    /// The reader has to be woken: it gets its first value, and reads on while others go on.
+    /// The reader suspends after its first value, so changes have to wake it.
     @Test func waitingReadersAreWokenByChangesOfChildren() async {
         let parent = Progress(totalUnitCount: 1000)
         let child = Progress(totalUnitCount: 1000, parent: parent, pendingUnitCount: 1000)
@@ -252,7 +252,7 @@ struct ProgressControlTests {
         #expect(text.contains(sentence), "said: \(text)", sourceLocation: sourceLocation)
     }
 
-    @Test func addingAChildToTwoParents() async {
+    @Test func childOfTwoParentsStopsTheProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (a, b) = (Progress(totalUnitCount: 1), Progress(totalUnitCount: 1))
@@ -263,7 +263,7 @@ struct ProgressControlTests {
         expect(result, says: "(0 of 3 units, 0 %) has a parent already: add each progress to one")
     }
 
-    @Test func addingAProgressBelowItself() async {
+    @Test func cycleOfProgressesStopsTheProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let root = Progress(totalUnitCount: 3)
@@ -274,7 +274,7 @@ struct ProgressControlTests {
         expect(result, says: "(0 of 2 units, 0 %) or above it and cannot be its child")
     }
 
-    @Test func becomingCurrentTwice() async {
+    @Test func becomingCurrentTwiceStopsTheProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let progress = Progress(totalUnitCount: 3)
@@ -284,7 +284,7 @@ struct ProgressControlTests {
         expect(result, says: "is current on this thread already: call resignCurrent() first")
     }
 
-    @Test func resigningWithoutBeingCurrent() async {
+    @Test func resigningWhenNotCurrentStopsTheProgram() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let (outer, inner) = (Progress(totalUnitCount: 3), Progress(totalUnitCount: 3))

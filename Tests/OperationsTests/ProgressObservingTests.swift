@@ -19,7 +19,7 @@ struct ProgressObservingTests {
         #expect(seen.withLock { $0 }.count == 4)
     }
 
-    @Test func changesOfChildrenReachTheObserverOfTheirParent() {
+    @Test func parentsObserverSeesChangesOfChildren() {
         let root = Progress(totalUnitCount: 2)
         let middle = Progress(totalUnitCount: 2, parent: root, pendingUnitCount: 1)
         let leaf = Progress(totalUnitCount: 4, parent: middle, pendingUnitCount: 1)
@@ -32,7 +32,7 @@ struct ProgressObservingTests {
         observation.invalidate()
     }
 
-    @Test func theOtherPropertiesCanBeObservedToo() {
+    @Test func otherPropertiesCanBeObserved() {
         let progress = Progress(totalUnitCount: 0)
         let seen = Locked<[String]>([])
         func note<Value>(_ name: String)
@@ -59,7 +59,7 @@ struct ProgressObservingTests {
         for observation in observations { observation.invalidate() }
     }
 
-    @Test func aHandlerMayChangeTheProgressAndEndTheObservation() {
+    @Test func handlerMayChangeProgressAndEndObservation() {
         let progress = Progress(totalUnitCount: 10)
         let observation = Locked<KeyValueObservation?>(nil)
         let counts = Locked<[Int64?]>([])
@@ -98,7 +98,7 @@ struct ProgressObservingTests {
         observation.invalidate()
     }
 
-    @Test func otherKeyPathsStopTheProgramWithASentence() async {
+    @Test func unknownKeyPathStopsTheProgram() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {

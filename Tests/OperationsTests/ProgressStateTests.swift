@@ -3,7 +3,8 @@ import Testing
 
 @testable import Operations
 
-/// What cannot be provoked from outside, because it depends on which thread comes first.
+/// Orders of events that a test of `Progress` cannot force, because they depend on which thread is
+/// first.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressStateTests {
     /// Two threads raise a child's count, and the first of them is the last to reach the parent.
@@ -22,7 +23,7 @@ struct ProgressStateTests {
         #expect(passedOn?.report.fraction == 0.75)
     }
 
-    @Test func newsThatMakeNoDifferenceGoNoFurther() {
+    @Test func changeWithoutEffectIsNotPropagated() {
         var (parent, child) = (ProgressState(total: 1), ProgressState(total: 4))
         let identity = Progress.discreteProgress(totalUnitCount: 4)
         #expect(child.changeForParent() == nil)
@@ -64,7 +65,7 @@ struct ProgressStateTests {
         #expect(progress.fractionCompleted == 0.5)
     }
 
-    /// The cancellation is there before the reader waits, so nobody else would wake it.
+    /// The cancellation comes before the reader waits, so no later event would wake the reader.
     @Test func readerOfACancelledTaskDoesNotWait() async {
         let progress = Progress(totalUnitCount: 2)
         await Task {
@@ -75,7 +76,7 @@ struct ProgressStateTests {
         }.value
     }
 
-    @Test func childCountsForNoMoreThanItsUnitsBeforeItHasFinished() {
+    @Test func unfinishedChildCountsForAtMostItsUnits() {
         var parent = ProgressState(total: 10)
         let child = Progress.discreteProgress(totalUnitCount: 2)
         parent.childAdded(child, units: 5)
@@ -85,7 +86,7 @@ struct ProgressStateTests {
         #expect(parent.completed == 0)
     }
 
-    @Test func handlersAreCalledByOneAtATime() {
+    @Test func oneThreadAtATimeCallsHandlers() {
         var state = ProgressState(total: 1)
         _ = state.cancellationHandlerSet({})
         #expect(state.cancelRequested()?.mustCall == true)

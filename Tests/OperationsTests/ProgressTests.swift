@@ -22,7 +22,7 @@ struct ProgressTests {
         Case(total: 4, completed: 4, fraction: 1, isIndeterminate: false, isFinished: true),
         Case(total: 4, completed: 6, fraction: 1.5, isIndeterminate: false, isFinished: true),
     ])
-    func countsSayHowFarItIs(expected: Case) {
+    func fractionFollowsTheCounts(expected: Case) {
         let progress = Progress(totalUnitCount: expected.total)
         progress.completedUnitCount = expected.completed
         #expect(progress.totalUnitCount == expected.total)
@@ -45,7 +45,7 @@ struct ProgressTests {
         #expect(parent.completedUnitCount == 5)
     }
 
-    @Test func childThatGoesBackAfterFinishingIsCountedOnce() {
+    @Test func finishedChildThatGoesBackCountsOnce() {
         let parent = Progress(totalUnitCount: 10)
         let child = Progress(totalUnitCount: 4, parent: parent, pendingUnitCount: 5)
         for count: Int64 in [4, 2, 4] { child.completedUnitCount = count }
@@ -70,7 +70,7 @@ struct ProgressTests {
         #expect(root.fractionCompleted == 0.5)
     }
 
-    @Test func whatAChildHasDoneBeforeCountsWhenItIsAdded() {
+    @Test func addedChildsCompletedUnitsCount() {
         let (parent, done, half) = (
             Progress(totalUnitCount: 10), Progress(totalUnitCount: 2), Progress(totalUnitCount: 2)
         )
@@ -103,7 +103,7 @@ struct ProgressTests {
         #expect(parent.isFinished)
     }
 
-    @Test func parentKeepsItsChildUntilThatHasFinishedAndNotTheOtherWay() {
+    @Test func parentRetainsAChildUntilItHasFinished() {
         let parent = Progress(totalUnitCount: 10)
         weak var weakChild: Progress?
         do {
@@ -170,7 +170,7 @@ struct ProgressTests {
 
     // MARK: Looking
 
-    @Test func changesAreToldHereAndAbove() {
+    @Test func parentIsNotifiedOfChangesOfItsChildren() {
         let (heard, parent) = (Tally(), Progress(totalUnitCount: 2))
         let child = Progress(totalUnitCount: 2, parent: parent, pendingUnitCount: 2)
         parent.onChange = { heard.increment() }
@@ -185,7 +185,7 @@ struct ProgressTests {
         #expect(heard.value == 2)
     }
 
-    @Test func itIsComparedByIdentityAndDescribesItsCounts() {
+    @Test func progressIsEqualByIdentityAndDescribesItsCounts() {
         let (a, b) = (Progress(totalUnitCount: 4), Progress(totalUnitCount: 4))
         #expect(a != b)
         #expect(Set([a, b, a]).count == 2)
@@ -195,7 +195,7 @@ struct ProgressTests {
         #expect(Progress(totalUnitCount: -1).description.hasSuffix("(0 of -1 units)"))
     }
 
-    @Test func countsAtTheEndOfTheNumbersDoNotOverflow() {
+    @Test func extremeCountsDoNotOverflow() {
         let parent = Progress(totalUnitCount: .max)
         parent.completedUnitCount = .max
         let child = Progress(totalUnitCount: 1, parent: parent, pendingUnitCount: .max)

@@ -3,7 +3,7 @@
 ///
 /// Tasks that the body creates inherit this object through a task-local value and may outlive the
 /// operation. Such a task must neither keep the operation alive nor be taken for its body.
-final class AsyncBody: Sendable {
+final class AsyncBody: RunningBody {
     let queue: OperationQueue?
     /// The executor of the task; nil if a driver runs the task.
     let executor: PoolExecutor?
@@ -25,7 +25,7 @@ final class AsyncBody: Sendable {
 
     /// Records the current task as the task that runs this body.
     func begin() {
-        let task = TaskContext.currentTask
+        let task = ThreadContext.currentTask
         running.withLock { $0.task = task }
     }
 
@@ -74,7 +74,7 @@ final class AsyncBody: Sendable {
 
     /// The operation, if the current task is the task that runs it.
     var operation: Operation? {
-        guard let task = TaskContext.currentTask else { return nil }
+        guard let task = ThreadContext.currentTask else { return nil }
         return running.withLock { $0.task == task ? $0.operation : nil }
     }
 }

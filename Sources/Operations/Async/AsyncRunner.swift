@@ -7,7 +7,7 @@
 ///
 /// Unchecked: all properties are accessed only by the thread that the runner is with, or by the
 /// task.
-final class AsyncRunner: ImmediateTask, @unchecked Sendable {
+final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
     private struct Work {
         let first: Unmanaged<Operation>
         let batch: Batch
@@ -32,7 +32,10 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
     ) -> Unmanaged<Operation>? {
         let thread = ThreadContext.current
         let inherits = queue.tasks != nil
-        let runner = (inherits ? nil : thread.runners.popLast()) ?? AsyncRunner(inherits: inherits)
+        // No other class is an idle runner.
+        let idle = inherits ? nil : thread.runners.popLast()
+        let runner =
+            idle.map { unsafeDowncast($0, to: AsyncRunner.self) } ?? AsyncRunner(inherits: inherits)
         runner.work = Work(first: .passUnretained(first), batch: batch, queue: queue)
         guard runner.run(on: thread, of: batch, in: queue, runner.resume) else { return nil }
         let next = runner.next.take()
@@ -127,9 +130,9 @@ final class AsyncRunner: ImmediateTask, @unchecked Sendable {
         guard let following = next else { return nil }
         return following._withUnsafeGuaranteedRef { operation in
             let thread = ThreadContext.current
-            guard operation.status.has(.asynchronous), !operation.hasOwnTask,
-                operation.mayUseRunner(in: queue), !thread.hasUnusualNiceness,
-                !Task.isCancelled, body.proceed(with: operation)
+            guard operation.status.has(.asynchronous), operation.preparedRun == nil,
+                operation.mayUseRunner(in: queue), !Task.isCancelled,
+                body.proceed(with: operation)
             else { return nil }
             thread.operation = following
             guard let begun = operation.beginOnFastPath(batch, in: queue) else {

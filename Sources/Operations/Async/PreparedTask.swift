@@ -28,8 +28,8 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     let bodyExecutor: BodyExecutor?
 
     /// Creates a prepared task. Returns nil outside tasks, where there is nothing to inherit.
-    static func inheritingTaskLocals() -> PreparedTask? {
-        withUnsafeCurrentTask { $0 == nil } ? nil : PreparedTask()
+    static func inheritingTaskLocals(mayBeDriven: Bool = true) -> PreparedTask? {
+        withUnsafeCurrentTask { $0 == nil } ? nil : PreparedTask(mayBeDriven: mayBeDriven)
     }
 
     /// - Parameter mayBeDriven: Whether the task may have to run for a driver.

@@ -1,7 +1,9 @@
 import Synchronization
 
 /// The task of an operation with an async body, from before the task exists until its end.
-final class TaskRun: Sendable {
+///
+/// Unchecked because its superclass is: all state is constant, locked or atomic.
+final class TaskRun: OperationTask, @unchecked Sendable {
     private enum State {
         case pending
         /// The body, from just before it begins. Its task follows once the task is known, unless
@@ -11,8 +13,6 @@ final class TaskRun: Sendable {
     }
 
     private let state = Locked(State.pending)
-    /// The time at which the task was started.
-    let startTime = Atomic<UInt64>(0)
     private let isDriven = Atomic<Bool>(false)
     /// A task that was created together with the operation and waits for its work.
     private let prepared: PreparedTask?
@@ -138,19 +138,15 @@ final class TaskRun: Sendable {
         if case .running(let body, _) = state.withLock({ $0 }) { body.cancel(operation) }
     }
 
-    /// Raises the urgency of the operation while it is executing.
-    func raise(_ operation: Operation, to urgency: Urgency) {
-        if case .running(let body, _) = state.withLock({ $0 }) {
-            body.raise(operation, to: urgency)
-        }
-    }
-
-    @available(macOS 26, *)
-    func escalate(to priority: TaskPriority) {
-        guard !isDriven.load(ordering: .relaxed) else { return }
-        if case .running(_, let task?) = state.withLock({ $0 }) {
-            task.escalatePriority(to: priority)
-        }
+    /// Raises the urgency and the priority of the task to those of the operation, which has been
+    /// promoted while it executes.
+    override func promote(_ operation: Operation) {
+        guard case .running(let body, let task) = state.withLock({ $0 }) else { return }
+        body.raise(operation, to: operation.urgency)
+        guard #available(macOS 26, *), let task, let priority = operation.taskPriority,
+            !isDriven.load(ordering: .relaxed)
+        else { return }
+        task.escalatePriority(to: priority)
     }
 
     func end() {
@@ -159,8 +155,19 @@ final class TaskRun: Sendable {
     }
 
     /// Prepares for another start.
-    func prepareAgain() { state.withLock { $0 = .pending } }
+    override func prepareAgain() { state.withLock { $0 = .pending } }
 
     /// Ends the prepared task of an operation that will not be started.
     func abandon() { prepared?.run(nil) }
+}
+
+extension Operation {
+    /// The operation's task run, if a task was created together with the operation.
+    final var preparedRun: Unmanaged<TaskRun>? {
+        // No other class is the task of an operation.
+        guard let run = taskRun.map({ Unmanaged<TaskRun>.fromOpaque($0.toOpaque()) }),
+            run._withUnsafeGuaranteedRef({ $0.isPrepared })
+        else { return nil }
+        return run
+    }
 }

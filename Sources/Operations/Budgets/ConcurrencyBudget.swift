@@ -1,28 +1,30 @@
 /// A limited resource for operations of any number of queues: memory, connections, licences.
 ///
+/// Like a semaphore, a budget has a number of permits, one for each megabyte or licence, say.
+///
 /// ```swift
 /// let memory = ConcurrencyBudget(512, name: "megabytes")
 /// queue.add(.cost(96, of: memory)) { try decode(picture) }
 /// ```
 ///
-/// An operation that costs units starts when there are enough of them, and returns them when an
-/// attempt of its work has ended. If there are not enough, the operation waits in line, without a
-/// slot of its queue. The line is first come, first served, so that operations which need few units
+/// An operation with a cost starts when enough permits are free, and returns them when an attempt
+/// of its work has ended. If there are not enough, the operation waits in line, without a slot of
+/// its queue. The line is first come, first served, so that operations which need few permits
 /// cannot overtake a larger one for ever. An operation is passed over only while its queue is
-/// suspended or full; it asks again when its queue reaches it. An operation that needs units of
+/// suspended or full; it asks again when its queue reaches it. An operation that needs permits of
 /// several budgets gets all of them at once, and waits in all lines.
 ///
-/// An operation that holds units and waits for another operation that needs them too would wait for
-/// ever. If operations that wait hold so many units that the rest can never be enough, such a wait
-/// stops the program with a sentence.
+/// An operation that holds permits and waits for another operation that needs them too would wait
+/// for ever. If operations that wait hold so many permits that the rest can never be enough, such a
+/// wait stops the program with a sentence.
 public final class ConcurrencyBudget: @unchecked Sendable {
     // Unchecked: the lock guards all fields that are not constant.
 
-    /// The lock of all budgets, so that units of several budgets are taken in one step. Under it
+    /// The lock of all budgets, so that permits of several budgets are taken in one step. Under it
     /// only the fields of budgets and requests and atomic states change.
     static let lock = SpinLock()
 
-    /// The name of the units in messages.
+    /// The name of the permits in messages.
     public let name: String
     /// Whether the budget stands for a key, and is known by the key instead of a name.
     let isOfKey: Bool
@@ -37,11 +39,11 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     /// Makes a budget.
     ///
     /// - Parameters:
-    ///   - units: how many units there are; not negative.
-    ///   - name: the name of the units in messages, for example "megabytes".
-    public init(_ units: Int, name: String = "units") {
-        if units < 0 { misuse("a budget cannot have \(units) \(name): use 0 or more") }
-        (total, greatestTotal) = (units, units)
+    ///   - permits: how many permits there are; not negative.
+    ///   - name: the name of the permits in messages, for example "megabytes".
+    public init(_ permits: Int, name: String = "permits") {
+        if permits < 0 { misuse("a budget cannot have \(permits) \(name): use 0 or more") }
+        (total, greatestTotal) = (permits, permits)
         self.name = name
         isOfKey = false
     }
@@ -52,18 +54,18 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         isOfKey = true
     }
 
-    /// How many units there are. It can be changed at any time.
+    /// How many permits there are. It can be changed at any time.
     ///
-    /// If there are now fewer units than are in use, running operations keep theirs; the next
-    /// operation starts when enough units have been returned. An operation that costs more units
-    /// than there are waits until there are more, and other operations need not wait for it
+    /// If there are now fewer permits than are in use, running operations keep theirs; the next
+    /// operation starts when enough permits have been returned. An operation that costs more
+    /// permits than there are waits until there are more, and other operations need not wait for it
     /// meanwhile.
     ///
     /// - Precondition: set to 0 or more.
-    public var units: Int {
+    public var permits: Int {
         get { Self.lock.withLock { total } }
         set {
-            if newValue < 0 { misuse("\(label) cannot have \(newValue) units: use 0 or more") }
+            if newValue < 0 { misuse("\(label) cannot have \(newValue) permits: use 0 or more") }
             let granted = Self.lock.withLock {
                 total = newValue
                 greatestTotal = max(greatestTotal, newValue)
@@ -77,13 +79,13 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         }
     }
 
-    /// How many units are in use now.
+    /// How many permits are in use now.
     public var inUse: Int { Self.lock.withLock { taken } }
 
     var label: String { isOfKey ? name : "'\(name)'" }
 
-    /// The largest number of units that the budget has ever had.
-    var greatestUnits: Int { Self.lock.withLock { greatestTotal } }
+    /// The largest number of permits that the budget has ever had.
+    var greatestPermits: Int { Self.lock.withLock { greatestTotal } }
 
     // MARK: With the lock held
 
@@ -94,30 +96,30 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     func enter(_ request: PermitRequest, ticket: Int) { line.insert(request, ticket: ticket) }
     func leave(ticket: Int) { line.remove(ticket) }
-    func acquire(_ units: Int) { taken += units }
-    func release(_ units: Int) { taken -= units }
+    func acquire(_ permits: Int) { taken += permits }
+    func release(_ permits: Int) { taken -= permits }
 
-    func canEverGrant(_ units: Int) -> Bool { units <= total }
+    func canEverGrant(_ permits: Int) -> Bool { permits <= total }
 
-    /// Whether so many units are free, and no possible request waits before this ticket.
-    func canGrant(_ units: Int, forTicket ticket: Int) -> Bool {
-        guard units <= total - taken else { return false }
+    /// Whether so many permits are free, and no possible request waits before this ticket.
+    func canGrant(_ permits: Int, forTicket ticket: Int) -> Bool {
+        guard permits <= total - taken else { return false }
         if line.isEmpty { return true }
         return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
     }
 
     var firstPossible: PermitRequest? { line.first { $0.isPossible }?.element }
 
-    /// How many units may be in use while `units` others are free.
-    func mostInUse(beside units: Int) -> Int { total - units }
+    /// How many permits may be in use while `permits` others are free.
+    func mostInUse(beside permits: Int) -> Int { total - permits }
 
-    /// The number of free units, and the number of requests before a ticket.
+    /// The number of free permits, and the number of requests before a ticket.
     func availability(forTicket ticket: Int) -> (free: Int, before: Int) {
         (max(0, total - taken), line.count(before: ticket))
     }
 
-    /// Grants units to the waiting requests for which there are enough now, in their order. Returns
-    /// these requests, for `startGranted` to start without the lock.
+    /// Grants permits to the waiting requests for which there are enough now, in their order.
+    /// Returns these requests, for `startGranted` to start without the lock.
     static func grantPermits(of changed: [ConcurrencyBudget]) -> [PermitRequest] {
         var granted: [PermitRequest] = []
         var rest = changed

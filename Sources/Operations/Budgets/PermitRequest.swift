@@ -1,10 +1,10 @@
-/// The permits (units of budgets) that one operation needs, and whether it holds them.
+/// The permits of budgets that one operation needs, and whether it holds them.
 ///
 /// Unchecked: the lock of all budgets guards all fields that are not constant.
 final class PermitRequest: @unchecked Sendable {
     struct Cost: Sendable {
         let budget: ConcurrencyBudget
-        var units: Int
+        var permits: Int
     }
 
     private enum Stage {
@@ -25,14 +25,14 @@ final class PermitRequest: @unchecked Sendable {
 
     init(_ costs: [Cost], for operation: Operation) {
         var merged: [Cost] = []
-        for cost in costs where cost.units > 0 {
+        for cost in costs where cost.permits > 0 {
             if let index = merged.firstIndex(where: { $0.budget === cost.budget }) {
                 // Several limits by one key count as one.
                 guard !cost.budget.isOfKey else { continue }
-                // No budget has more than `Int.max` units, so a sum beyond it is refused like any
+                // No budget has more than `Int.max` permits, so a sum beyond it is refused like any
                 // other that is too large.
-                let (sum, overflow) = merged[index].units.addingReportingOverflow(cost.units)
-                merged[index].units = overflow ? .max : sum
+                let (sum, overflow) = merged[index].permits.addingReportingOverflow(cost.permits)
+                merged[index].permits = overflow ? .max : sum
             } else {
                 merged.append(cost)
             }
@@ -43,16 +43,16 @@ final class PermitRequest: @unchecked Sendable {
 
     // MARK: With the lock held
 
-    /// Whether the budgets have so many units in total.
-    var isPossible: Bool { costs.allSatisfy { $0.budget.canEverGrant($0.units) } }
+    /// Whether the budgets have so many permits in total.
+    var isPossible: Bool { costs.allSatisfy { $0.budget.canEverGrant($0.permits) } }
 
     /// Takes all permits, if this request is next and there are enough; otherwise takes none.
     func tryAcquire() -> Bool {
-        guard costs.allSatisfy({ $0.budget.canGrant($0.units, forTicket: ticket) }) else {
+        guard costs.allSatisfy({ $0.budget.canGrant($0.permits, forTicket: ticket) }) else {
             return false
         }
         leaveLines()
-        for cost in costs { cost.budget.acquire(cost.units) }
+        for cost in costs { cost.budget.acquire(cost.permits) }
         stage = .granted
         return true
     }
@@ -99,7 +99,7 @@ final class PermitRequest: @unchecked Sendable {
             guard stage == .granted else { return [] }
             stage = .idle
             if !keepsTicket { ticket = 0 }
-            for cost in costs { cost.budget.release(cost.units) }
+            for cost in costs { cost.budget.release(cost.permits) }
             return grantPermits()
         }
     }
@@ -109,7 +109,7 @@ final class PermitRequest: @unchecked Sendable {
     func end() {
         ConcurrencyBudget.lock.withLock {
             leaveLines()
-            if stage == .granted { for cost in costs { cost.budget.release(cost.units) } }
+            if stage == .granted { for cost in costs { cost.budget.release(cost.permits) } }
             stage = .ended
         }
     }
@@ -133,7 +133,7 @@ final class PermitRequest: @unchecked Sendable {
             let request = rest[next]
             next += 1
             // Without an operation, the request has ended and released its permits.
-            guard let operation = request.operation, !operation.claimGranted() else { continue }
+            guard let operation = request.operation, !operation.grantClaim() else { continue }
             rest += request.releasePermits(keepsTicket: true)
             operation.releaseHold()
         }
@@ -143,14 +143,14 @@ final class PermitRequest: @unchecked Sendable {
 
     struct Need {
         let budget: ConcurrencyBudget
-        /// The operation cannot start while others hold more units of the budget than this.
+        /// The operation cannot start while others hold more permits of the budget than this.
         let mostHeldByOthers: Int
         /// The first operation in line, if that is another one.
         let before: Operation?
     }
 
     /// The permits that the operation needs to start; nil if it holds them. Empty if a budget would
-    /// first have to be given more units, which the program may do.
+    /// first have to be given more permits, which the program may do.
     var needs: [Need]? {
         ConcurrencyBudget.lock.withLock {
             guard stage == .idle || stage == .inLine else { return nil }
@@ -159,21 +159,21 @@ final class PermitRequest: @unchecked Sendable {
                 let first = stage == .inLine ? cost.budget.firstPossible : nil
                 return Need(
                     budget: cost.budget,
-                    mostHeldByOthers: cost.budget.mostInUse(beside: cost.units),
+                    mostHeldByOthers: cost.budget.mostInUse(beside: cost.permits),
                     before: first === self ? nil : first?.operation)
             }
         }
     }
 
-    /// The number of units of a budget that the operation holds.
+    /// The number of permits of a budget that the operation holds.
     func held(of budget: ConcurrencyBudget) -> Int {
         ConcurrencyBudget.lock.withLock {
-            stage == .granted ? costs.first { $0.budget === budget }?.units ?? 0 : 0
+            stage == .granted ? costs.first { $0.budget === budget }?.permits ?? 0 : 0
         }
     }
 
     struct Shortage: Sendable {
-        let units: Int
+        let permits: Int
         let budget: ConcurrencyBudget
         let free: Int
         let before: Int
@@ -186,48 +186,10 @@ final class PermitRequest: @unchecked Sendable {
             let all = costs.map { cost in
                 let (free, before) = cost.budget.availability(forTicket: ticket)
                 return Shortage(
-                    units: cost.units, budget: cost.budget, free: free, before: before)
+                    permits: cost.permits, budget: cost.budget, free: free, before: before)
             }
             // The other budgets do not keep the operation waiting.
-            return all.filter { $0.free < $0.units || $0.before > 0 }
+            return all.filter { $0.free < $0.permits || $0.before > 0 }
         }
-    }
-}
-
-extension Operation {
-    /// Claims the operation, which was granted its permits; returns false if its queue cannot start
-    /// it now.
-    fileprivate func claimGranted() -> Bool {
-        guard let queue = retainedQueue() else { return false }
-        defer { if status.has(.observed) { notifyObservers() } }
-        if queue.isObserved { queue.recordPermits(for: self) }
-        return queue.eventOffering { $0.grant(self) }
-    }
-
-    /// Releases the hold. From here on only dependencies, and an override of `isReady`, can hold
-    /// the operation back.
-    func releaseHold() { transition { $0.released() } }
-
-    /// Throws if the operation costs more units than a budget has ever had.
-    func checkCosts() throws(OperationMisuse) {
-        guard let plan = attemptController?.plan else { return }
-        for cost in PermitRequest(plan.costs, for: self).costs {
-            let units = cost.budget.greatestUnits
-            guard cost.units > units else { continue }
-            throw .cost(cost.units, of: cost.budget.label, units: units, by: self)
-        }
-    }
-
-    /// Whether the operation, claimed together with its permits, must be returned to its queue: the
-    /// queue was suspended since, or the operation no longer holds the permits.
-    func mustReturn(to queue: OperationQueue) -> Bool {
-        guard let permitRequest = attemptController?.permitRequest else { return false }
-        // A cancelled operation needs no permits. It may leave a suspended queue, unless it runs
-        // code of users.
-        let state = status
-        if state.isStopped {
-            return needsSlotToLeave(state) && queue.snapshot { $0.isSuspended }
-        }
-        return !permitRequest.isGranted || queue.snapshot { $0.isSuspended }
     }
 }

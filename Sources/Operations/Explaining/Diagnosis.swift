@@ -16,7 +16,8 @@ struct Diagnosis {
             diagnose(running: operation, state)
             if state.isCancelled {
                 // An explanation does not mark the failure as observed.
-                reasons.append(.askedToStop(because: "\(operation.reasonAndFailures.reason)"))
+                reasons.append(
+                    .cancellationRequested(because: "\(operation.reasonAndFailures.reason)"))
             }
         case .created, .waiting, .checkingReadiness, .queued:
             if state.isInQueue {
@@ -32,7 +33,7 @@ struct Diagnosis {
     private mutating func diagnose(running operation: Operation, _ state: LifecycleState) {
         let targets = BlockedWait.targets(in: operation).filter { !$0.isOver }
         guard targets.isEmpty else {
-            reasons = [.waitsInside(for: targets.flatMap(\.labels))]
+            reasons = [.waitingInBody(for: targets.flatMap(\.labels))]
             for target in targets {
                 switch target {
                 case .operation(let other): next.append(other)
@@ -44,7 +45,7 @@ struct Diagnosis {
             return
         }
         if state.has(.returned) {
-            reasons = [.goesOnAfterMain]
+            reasons = [.mainReturned]
         } else {
             let queue = operation.retainedQueue()
             let time = operation.runningTime(in: queue)
@@ -60,7 +61,7 @@ struct Diagnosis {
         } else if state.isCancelled {
             reasons = [.cancelledButNotStarted]
         } else if let group = operation.group, group.status.phase != .finished {
-            reasons = [.awaitsGroup(group.label)]
+            reasons = [.waitingForGroup(group.label)]
             next.append(group)
         } else {
             reasons = [.notStarted]
@@ -120,11 +121,12 @@ struct Diagnosis {
         if let (cause, time) = controller.remainingHold {
             switch cause {
             case .delay: reasons = [.delayed(time)]
-            case .period: reasons = [.waitsForNextRun(time)]
+            case .period: reasons = [.waitingForNextRun(time)]
             case .retry(let attempt, let error):
                 let limit = 1 + (controller.plan.retry?.limit ?? 0)
                 reasons = [
-                    .waitsBeforeAttempt(attempt, of: limit, time: time, error: "\(error)")
+                    .waitingToRetry(
+                        attempt: attempt, of: limit, delay: time, error: "\(error)")
                 ]
             }
         }
@@ -132,10 +134,10 @@ struct Diagnosis {
             let budget = shortage.budget
             reasons.append(
                 budget.isOfKey
-                    ? .waitsForKey(budget.name, limit: budget.units, before: shortage.before)
-                    : .waitsForUnits(
-                        shortage.units, of: budget.name, free: shortage.free,
-                        before: shortage.before))
+                    ? .waitingForKey(budget.name, limit: budget.permits, ahead: shortage.before)
+                    : .waitingForPermits(
+                        shortage.permits, of: budget.name, available: shortage.free,
+                        ahead: shortage.before))
         }
     }
 
@@ -163,7 +165,7 @@ struct Diagnosis {
         }
         let label = queue.label
         if seen.isSuspended { reasons.append(.queueSuspended(queue: label)) }
-        if seen.width == 0 { reasons.append(.queueWithoutWidth(queue: label)) }
+        if seen.width == 0 { reasons.append(.queueWidthIsZero(queue: label)) }
         if let oldest = seen.operations.first, oldest !== operation,
             seen.firstBarrier <= seen.place
         {
@@ -186,16 +188,12 @@ struct Diagnosis {
         switch seen.executor {
         case .workers:
             reasons = [.ready(queue: label, othersReady: max(0, seen.readyCount - 1))]
-        case .mainThread: reasons = [.awaitsMainThread]
-        case .driver: reasons = [.awaitsTestScheduler(queue: label)]
+        case .mainThread: reasons = [.waitingForMainThread]
+        case .driver: reasons = [.waitingForTestScheduler(queue: label)]
         case .dispatch(let underlying):
-            reasons = [.awaitsUnderlyingQueue(queue: label, underlying: underlying.label)]
+            reasons = [.waitingForUnderlyingQueue(queue: label, underlying: underlying.label)]
         }
     }
-}
-
-extension LifecycleState {
-    var isAtWork: Bool { phase == .starting || phase == .executing }
 }
 
 extension Operation {
@@ -205,7 +203,7 @@ extension Operation {
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             Edges.forEach(edges) { edge in
-                guard let dependency = edge.pointee.dependency, edge.condition != .always
+                guard let dependency = edge.dependency, edge.condition != .always
                 else { return }
                 conditions[ObjectIdentifier(dependency.takeUnretainedValue())] =
                     edge.condition
@@ -236,17 +234,5 @@ extension Operation {
             }
         let remarks = [activity, demand].compactMap { $0 }
         return remarks.isEmpty ? label : "\(label) (\(remarks.joined(separator: "; ")))"
-    }
-}
-
-extension BlockedWait.Target {
-    var labels: [String] {
-        switch self {
-        case .operation(let operation): [operation.label]
-        case .operations(let operations):
-            operations.filter { $0.status.phase != .finished }.map(\.label)
-        case .queue(let queue, _): ["all operations of \(queue.label)"]
-        case .capacity(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
-        }
     }
 }

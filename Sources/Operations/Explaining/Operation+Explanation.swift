@@ -32,12 +32,12 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// that has a name or a completion block.
         case executing(atMost: Duration?, queue: String?)
         /// The operation's body waits for the operations or queues with these names.
-        case waitsInside(for: [String])
-        /// The operation runs although it was cancelled or its time is over, for this reason; it
-        /// ends when its body returns.
-        case askedToStop(because: String)
+        case waitingInBody(for: [String])
+        /// The operation was cancelled for this reason, or its time is over, while its body runs;
+        /// it ends when the body returns.
+        case cancellationRequested(because: String)
         /// The operation's `main()` has returned, but its overridden `isFinished` returns false.
-        case goesOnAfterMain
+        case mainReturned
         /// The operation waits for these dependencies, which have not finished; some names have a
         /// state in parentheses.
         case dependencies([String])
@@ -46,29 +46,30 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// The operation is in no queue and was not started.
         case notStarted
         /// The operation is a member of this group, which has not begun.
-        case awaitsGroup(String)
+        case waitingForGroup(String)
         /// The operation was cancelled, but finishes only when it is started or added to a queue.
         case cancelledButNotStarted
         /// The operation was cancelled, and leaves its queue as soon as a worker gets to it.
         case leaving(queue: String)
         /// The operation was added with a delay, of which this much is left.
         case delayed(Duration)
-        /// The operation failed with this error, and tries again after this time.
-        case waitsBeforeAttempt(Int, of: Int, time: Duration, error: String)
+        /// The operation failed with this error. The given attempt, of so many at most, begins
+        /// after this delay.
+        case waitingToRetry(attempt: Int, of: Int, delay: Duration, error: String)
         /// The operation is periodic, and runs again after this time.
-        case waitsForNextRun(Duration)
-        /// The operation needs this many units of a budget, of which `free` units are free;
-        /// `before` other operations are ahead of it.
-        case waitsForUnits(Int, of: String, free: Int, before: Int)
-        /// The limit of operations with this key is reached; `before` other operations are ahead of
-        /// this one.
-        case waitsForKey(String, limit: Int, before: Int)
+        case waitingForNextRun(Duration)
+        /// The operation needs this many permits of a budget, of which `available` are free; the
+        /// number of operations in line before this one is `ahead`.
+        case waitingForPermits(Int, of: String, available: Int, ahead: Int)
+        /// The limit of operations with this key is reached; the number of operations in line
+        /// before this one is `ahead`.
+        case waitingForKey(String, limit: Int, ahead: Int)
         /// The operation's `isReady` is overridden and returns false.
         case isReadyOverride
         /// The operation's queue is suspended.
         case queueSuspended(queue: String)
         /// The operation's queue has the width 0.
-        case queueWithoutWidth(queue: String)
+        case queueWidthIsZero(queue: String)
         /// All slots of the operation's queue are taken, by these operations.
         case slotsTaken(width: Int, by: [String], queue: String)
         /// A barrier of the operation's queue is ahead of the operation, or the operation is a
@@ -82,12 +83,12 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         case ready(queue: String, othersReady: Int)
         /// Nothing holds the operation back. It starts when the main thread serves the main
         /// dispatch queue.
-        case awaitsMainThread
+        case waitingForMainThread
         /// Nothing holds the operation back. It starts when the test scheduler of its queue is run.
-        case awaitsTestScheduler(queue: String)
+        case waitingForTestScheduler(queue: String)
         /// Nothing holds the operation back. It starts when its queue's `underlyingQueue`, which is
         /// named, comes to it.
-        case awaitsUnderlyingQueue(queue: String, underlying: String)
+        case waitingForUnderlyingQueue(queue: String, underlying: String)
     }
 
     /// The causes: first those of the operation itself, then those of the operations it waits for,
@@ -137,33 +138,34 @@ extension OperationExplanation.Reason {
         case .failed(let error): "\(name) failed: \(error)"
         case .cancelled(let reason): "\(name) was cancelled: \(reason)"
         case .executing: "\(name) is \(state)"
-        case .waitsInside(let names): "\(name) is executing, and waits for \(names.listed)"
-        case .askedToStop(let reason):
+        case .waitingInBody(let names): "\(name) is executing, and waits for \(names.listed)"
+        case .cancellationRequested(let reason):
             "\(name) was told to stop, and ends when its work returns: \(reason)"
-        case .goesOnAfterMain:
+        case .mainReturned:
             "\(name) goes on after its main() has returned: its isFinished is overridden and returns false"
         case .dependencies(let names): "\(name) waits for \(names.listed)"
         case .cycle(let names):
             "\(names.joined(separator: " → ")) is a cycle: cancel one of these operations, or remove "
                 + "one of their dependencies"
         case .notStarted: "\(name) is in no queue and was not started: add it to a queue"
-        case .awaitsGroup(let group): "\(name) starts when \(group) does, of which it is a member"
+        case .waitingForGroup(let group):
+            "\(name) starts when \(group) does, of which it is a member"
         case .cancelledButNotStarted:
             "\(name) was cancelled but cannot finish, because it is in no queue and was not started: "
                 + "add it to a queue or call start()"
         case .leaving(let queue): "\(name) was cancelled and is about to leave \(queue)"
         case .delayed(let time): "\(name) is delayed for \(time.text)"
-        case .waitsBeforeAttempt(let attempt, let limit, let time, let error):
+        case .waitingToRetry(let attempt, let limit, let time, let error):
             "\(name) waits \(time.text) before attempt \(attempt) of \(limit): \(error)"
-        case .waitsForNextRun(let time): "\(name) waits \(time.text) for its next run"
-        case .waitsForUnits(let units, let budget, let free, let before):
-            "\(name) waits for \(units) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"
-                + before.others
-        case .waitsForKey(let key, let limit, let before):
-            "\(name) waits for its turn: \(limit) at a time with the key \(key)" + before.others
+        case .waitingForNextRun(let time): "\(name) waits \(time.text) for its next run"
+        case .waitingForPermits(let permits, let budget, let free, let ahead):
+            "\(name) waits for \(permits) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"
+                + ahead.others
+        case .waitingForKey(let key, let limit, let ahead):
+            "\(name) waits for its turn: \(limit) at a time with the key \(key)" + ahead.others
         case .isReadyOverride: "\(name) waits: its isReady is overridden and returns false"
         case .queueSuspended(let queue): "\(name) is ready, but \(queue) is suspended"
-        case .queueWithoutWidth(let queue):
+        case .queueWidthIsZero(let queue):
             "\(name) is ready, but maxConcurrentOperationCount of \(queue) is 0"
         case .slotsTaken(1, let names, let queue):
             "\(name) is ready, but the only slot of \(queue) is taken by \(names.listed)"
@@ -180,12 +182,12 @@ extension OperationExplanation.Reason {
                 ? "\(name) is ready, and starts as soon as a worker is free"
                 : "\(name) is ready, as \(others == 1 ? "is 1 other" : "are \(others) others") of "
                     + "\(queue), and starts when its turn comes"
-        case .awaitsMainThread:
+        case .waitingForMainThread:
             "\(name) is ready, and starts as soon as the main thread serves the main dispatch queue, in "
                 + "dispatchMain(), an async main function or a run loop"
-        case .awaitsTestScheduler(let queue):
+        case .waitingForTestScheduler(let queue):
             "\(name) is ready, and starts when the test scheduler of \(queue) is run"
-        case .awaitsUnderlyingQueue(let queue, let underlying):
+        case .waitingForUnderlyingQueue(let queue, let underlying):
             "\(name) is ready, and starts as soon as dispatch queue '\(underlying)', which runs \(queue), "
                 + "comes to it"
         }
@@ -200,16 +202,16 @@ extension OperationExplanation.Reason {
             let time = time.map { " for \($0.text)" } ?? ""
             let place = queue.map { " on \($0)" } ?? ""
             return "executing\(time)\(place)"
-        case .waitsInside: return "executing, waiting itself"
-        case .askedToStop, .goesOnAfterMain: return "executing"
-        case .dependencies, .isReadyOverride, .cycle, .delayed, .waitsBeforeAttempt,
-            .waitsForNextRun, .waitsForUnits, .waitsForKey, .awaitsGroup:
+        case .waitingInBody: return "executing, waiting itself"
+        case .cancellationRequested, .mainReturned: return "executing"
+        case .dependencies, .isReadyOverride, .cycle, .delayed, .waitingToRetry,
+            .waitingForNextRun, .waitingForPermits, .waitingForKey, .waitingForGroup:
             return "waiting"
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"
         case .leaving: return "cancelled"
-        case .queueSuspended, .queueWithoutWidth, .slotsTaken, .barrier, .strictOrder, .ready,
-            .awaitsMainThread, .awaitsTestScheduler, .awaitsUnderlyingQueue:
+        case .queueSuspended, .queueWidthIsZero, .slotsTaken, .barrier, .strictOrder, .ready,
+            .waitingForMainThread, .waitingForTestScheduler, .waitingForUnderlyingQueue:
             return "ready"
         }
     }
@@ -219,14 +221,5 @@ extension Int {
     /// The clause that says how many others are ahead in a line; empty if there are none.
     fileprivate var others: String {
         self == 0 ? "" : ", and \(self == 1 ? "1 other is" : "\(self) others are") before it"
-    }
-}
-
-extension [String] {
-    /// The first few names, and how many more there are.
-    var listed: String {
-        count <= 5
-            ? joined(separator: ", ")
-            : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
     }
 }

@@ -14,8 +14,8 @@ extension Operation {
                 state.batches.first { $0.taken.last?.toOpaque() == address }?
                     .start.load(ordering: .relaxed)
             }
-        } else if let own = ownStartTime {
-            start = own
+        } else if let taskRun {
+            start = taskRun._withUnsafeGuaranteedRef { $0.startTime.load(ordering: .relaxed) }
         } else {
             start = existingExtras?.startTime.load(ordering: .relaxed)
         }

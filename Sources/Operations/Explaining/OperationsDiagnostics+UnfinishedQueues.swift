@@ -120,3 +120,5 @@ extension GraphCollector.Found {
         }
     }
 }
+
+extension OperationsDiagnostics: ExitReporting {}

@@ -22,7 +22,7 @@ final class QueueKeys: Sendable {
             entry = KeyLimit(budget: entry?.budget ?? new, users: (entry?.users ?? 0) + 1)
             return entry?.budget ?? new
         }
-        if budget.units != limit { budget.units = limit }
+        if budget.permits != limit { budget.permits = limit }
         return budget
     }
 

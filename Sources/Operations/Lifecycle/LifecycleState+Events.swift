@@ -236,11 +236,9 @@ extension LifecycleState {
     }
 
     /// The priority changes. Changes in a queue are made with the queue's lock held.
-    mutating func priorityChanged(
-        to priority: Operation.QueuePriority, inQueue: Bool
-    ) -> Actions? {
+    mutating func priorityChanged(toLane lane: Int, inQueue: Bool) -> Actions? {
         guard inQueue || !isInQueue else { return nil }
-        self.priority = priority
+        self.lane = lane
         if inQueue { insert(.rescheduled) }
         return []
     }

@@ -11,7 +11,7 @@ package struct LifecycleState: Sendable, Equatable {
     /// Creates the state of a new operation.
     init(usesFastPath: Bool = false) {
         self.bits = 0
-        priority = .normal
+        lane = PriorityLanes.normal
         if usesFastPath { insert(.fastPath) }
     }
 
@@ -130,17 +130,12 @@ package struct LifecycleState: Sendable, Equatable {
         }
     }
 
-    var priority: Operation.QueuePriority {
-        get { Operation.QueuePriority(lane: lane) }
-        set {
-            bits =
-                bits & ~(0b111 << Self.priorityShift) | UInt64(newValue.lane) << Self.priorityShift
-        }
-    }
-
-    /// The priority as a number from 0.
+    /// The priority as a number from 0; see ``PriorityLanes``.
     var lane: Int {
         @inline(__always) get { Int(bits >> Self.priorityShift & 0b111) }
+        set {
+            bits = bits & ~(0b111 << Self.priorityShift) | UInt64(newValue) << Self.priorityShift
+        }
     }
 
     /// The part of the state that decides the effective quality of service.
@@ -191,6 +186,9 @@ package struct LifecycleState: Sendable, Equatable {
         isStopped ? !awaitsCancel : isReady || has(.insists)
     }
 
+    /// Whether the operation has begun and not ended.
+    var isAtWork: Bool { phase == .starting || phase == .executing }
+
     var isInQueue: Bool {
         switch phase {
         case .waiting, .checkingReadiness, .queued, .starting: true
@@ -199,13 +197,22 @@ package struct LifecycleState: Sendable, Equatable {
     }
 }
 
-extension Operation.QueuePriority {
+/// The priorities of operations as numbers: 0 for the lowest, 4 for the highest.
+enum PriorityLanes {
     static let count = 5
+    static var normal: Int { 2 }
+}
 
-    /// 0 for the lowest priority, 4 for the highest.
-    var lane: Int { rawValue / 4 + 2 }
-
-    package init(lane: Int) {
-        self = Operation.QueuePriority(rawValue: (lane - 2) * 4) ?? .normal
+extension LifecycleState.Phase {
+    /// The phase in messages.
+    var description: String {
+        switch self {
+        case .created: "in no queue"
+        case .waiting, .checkingReadiness: "waiting"
+        case .queued: "ready"
+        case .starting: "starting"
+        case .executing: "executing"
+        case .finished: "finished"
+        }
     }
 }

@@ -22,7 +22,9 @@ extension Operation {
             if begun.has([.needsSetup, .asynchronous])
                 || queue.instrumentation.load(ordering: .relaxed) != 0
             {
-                if begun.has(.asynchronous) { return runOnFastPathInTask(batch, in: queue) }
+                if begun.has(.asynchronous) {
+                    return (self as any TaskStarting).runInTask(of: batch, in: queue)
+                }
                 runInstrumented(begun, batch, in: queue)
             } else {
                 runBlock()
@@ -33,10 +35,57 @@ extension Operation {
         return endOnFastPath(batch, in: queue)
     }
 
+    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
+    /// and the setup that the operation needs.
+    ///
+    /// - Parameter state: the state, which says that the operation executes.
+    @inline(never)
+    private func runInstrumented(
+        _ state: LifecycleState, _ batch: Batch, in queue: OperationQueue
+    ) {
+        let instrumentation = Instrumentation(
+            rawValue: queue.instrumentation.load(ordering: .relaxed))
+        guard instrumentation.kinds != 0 else { return runBody(state, instrumentation, in: queue) }
+        queue.tracing.record(self, state, batch, instrumentation) {
+            runBody(state, instrumentation, in: queue)
+        }
+    }
+
+    /// Runs the body, on a thread made for the operation if the operation needs one.
+    @inline(__always)
+    private func runBody(
+        _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
+    ) {
+        guard state.has(.needsSetup), let niceness = ownNiceness(in: queue) else {
+            return runBodyHere(state, instrumentation)
+        }
+        (self as any TaskStarting).runOnOwnThread(niceness: niceness) { [self] in
+            ThreadContext.current.inside(self, of: queue) { runBodyHere(state, instrumentation) }
+        }
+    }
+
+    @inline(__always)
+    private func runBodyHere(_ state: LifecycleState, _ instrumentation: Instrumentation) {
+        if let observer = instrumentation.kinds == 0 ? nil : operationObserver {
+            observer.perform { runWork(state, instrumentation) }
+        } else {
+            runWork(state, instrumentation)
+        }
+    }
+
+    @inline(__always)
+    private func runWork(_ state: LifecycleState, _ instrumentation: Instrumentation) {
+        if state.has(.needsSetup) || instrumentation.contains(.progress) {
+            runMain()
+        } else {
+            runBlock()
+        }
+    }
+
     /// Records that a cancelled operation ends without its body, and releases the body. The worker
     /// that claimed the operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
-        if queue.isObserved { queue.recordDropped(self) }
+        if queue.isObserved { queue.tracing.recordDropped(self) }
         releaseBody()
     }
 
@@ -68,31 +117,6 @@ extension Operation {
             return conclude(end.after, batch, in: queue)
         }
         return nil
-    }
-
-    /// Runs an async body that has begun. The body runs in the worker's place if it needs no more
-    /// than any task has. Otherwise the operation is detached from the batch.
-    @inline(never)
-    private func runOnFastPathInTask(
-        _ batch: Batch, in queue: OperationQueue
-    ) -> Unmanaged<Operation>? {
-        if mayUseRunner(in: queue) {
-            guard hasOwnTask else { return AsyncRunner.run(self, of: batch, in: queue) }
-            return runInOwnTask(of: batch, in: queue) ? endOnFastPath(batch, in: queue) : nil
-        }
-        _ = ThreadContext.current.prepare(for: self, in: queue)
-        // The body begins on this thread and may keep it for long, so the rest is for other
-        // workers.
-        let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isObserved { queue.recordStart(of: operation) }
-        operation.startTask()
-        return nil
-    }
-
-    /// Whether the operation needs nothing that has to be done for its task alone.
-    final func mayUseRunner(in queue: OperationQueue) -> Bool {
-        // The flag `needsSetup` does not matter here, because it concerns the thread.
-        taskPriority == nil && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     /// Does what the end of a fast-path operation requires if the operation has more than its
@@ -146,10 +170,9 @@ extension OperationQueue {
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
-            // Nothing may follow that is less urgent than what the pool counts the worker as
-            // running.
-            if state.has(.needsSetup) || batch.urgency > .usual,
-                state.quality.urgency < batch.urgency
+            // The niceness of the thread is right for one urgency only.
+            if state.has(.needsSetup) || batch.urgency != .usual,
+                state.quality.urgency != batch.urgency
             {
                 return false
             }

@@ -65,8 +65,6 @@ extension Operation {
 
     /// Runs an operation that was claimed alone, on the calling thread.
     func runClaimed(in queue: OperationQueue) {
-        let context = ThreadContext.current
-        var quality = status.quality
         var started: LifecycleState?
         // An override of `isReady` has been read already and is not read again. A dependency that
         // was added since then counts.
@@ -75,44 +73,49 @@ extension Operation {
             guard state.phase == .queued else { return }
             // The operation may have been given its permits and a slot some time ago, and its queue
             // may have been suspended since.
-            guard state.mayStart, !mustReturn(to: queue) else { return returnClaim(in: queue) }
-            quality = state.quality
-            // If the niceness of this thread is too high to run the operation, another worker runs
-            // it, and this thread ends.
-            guard state.isStopped || context.prepare(for: self, in: queue) else {
+            guard state.mayStart, companion?.mustReturn(self, to: queue) != true else {
                 return returnClaim(in: queue)
             }
             started = exchange { $0.startingFromQueue() }?.after
         } while started == nil
         if let started, started.has(.observed) { notifyObservers() }
-        if let started, started.quality != quality { _ = context.prepare(for: self, in: queue) }
-        var attempt: (controller: AttemptController, serial: Int)?
+        var attempt: (companion: any OperationCompanion, number: Int)?
         if let existingExtras {
             existingExtras.startTime.store(monotonicNanoseconds(), ordering: .relaxed)
-            if let controller = existingExtras.attemptController, started?.isStopped == false {
-                attempt = (controller, controller.event { $0.attemptBegan() })
+            if let companion = existingExtras.companion, started?.isStopped == false {
+                attempt = (companion, companion.attemptBegan())
             }
         }
         var observer: (any OperationObserver)?
         if queue.isObserved {
-            queue.recordStart(of: self)
+            queue.tracing.recordStart(of: self)
             observer = operationObserver
         }
         // The timeout starts after the start was recorded: no observer learns of a timeout before
         // it learns of the start.
-        if let attempt { startTimeout(of: attempt.controller, attempt: attempt.serial) }
-        context.inside(self, of: queue) {
-            if let observer { observer.perform { start() } } else { start() }
+        if let attempt { attempt.companion.willStart(self, attempt: attempt.number) }
+        if started?.isStopped == false, let niceness = ownNiceness(in: queue) {
+            (self as any TaskStarting).runOnOwnThread(niceness: niceness) { [self, observer] in
+                callStart(in: queue, observer)
+            }
+        } else {
+            callStart(in: queue, observer)
         }
         // A subclass may have finished inside `start()` without announcing it.
         finishIfReported()
+    }
+
+    private func callStart(in queue: OperationQueue, _ observer: (any OperationObserver)?) {
+        ThreadContext.current.inside(self, of: queue) {
+            if let observer { observer.perform { start() } } else { start() }
+        }
     }
 
     /// Takes an operation that was claimed alone back to the ready list or to `waiting`.
     private func returnClaim(in queue: OperationQueue) {
         // The permits go first: once the operation is in the ready list, another worker may claim
         // it anew.
-        attemptController?.permitRequest?.release(keepsTicket: true)
+        companion?.claimIsReturned()
         guard let change = exchange({ $0.returnedToQueue() }) else { return }
         if change.actions.contains(.returnSlot) { queue.returnSlot() }
         if change.after.phase == .queued {
@@ -134,7 +137,7 @@ extension Operation {
             refuseStart(.starting(executing: self))
             return false
         case .created where !(isCancelled || isReady):
-            refuseStart(.starting(unready: self))
+            refuseStart(misuseOfUnready)
             return false
         case .created, .waiting, .checkingReadiness, .queued, .starting: break
         }
@@ -164,6 +167,39 @@ extension Operation {
         case .executing: refuseStart(.startingTwice(self))
         }
         return false
+    }
+
+    // MARK: Refusing to start
+
+    /// The reason why the operation cannot be started by hand now; nil if it can.
+    var misuseOfStart: OperationMisuse? {
+        let state = status
+        switch state.phase {
+        case .finished: return nil
+        case .executing: return .starting(executing: self)
+        case .waiting, .checkingReadiness, .queued, .starting: return .starting(enqueued: self)
+        case .created where state.has(.reserved): return .starting(enqueued: self)
+        case .created where isFinished: return nil
+        // A subclass that keeps its own state may have been started by hand before.
+        case .created where isExecuting: return .starting(executing: self)
+        case .created: return isCancelled || isReady ? nil : misuseOfUnready
+        }
+    }
+
+    /// Refuses a call of the default `start()`: stops the program, unless ``startChecked()`` made
+    /// the call.
+    func refuseStart(_ misuse: OperationMisuse) {
+        let context = ThreadContext.existing
+        // Inside the operation's own body, the call was not made by `startChecked()` but by the
+        // body.
+        guard let checked = context?.checkedStart, checked.operation == ObjectIdentifier(self),
+            !ThreadContext.isInside(self)
+        else { Operations.misuse(misuse) }
+        context?.checkedStart?.misuse = misuse
+    }
+
+    private var misuseOfUnready: OperationMisuse {
+        .starting(unready: self, unfinished: dependencies.filter { !$0.isFinished }.map(\.label))
     }
 
     // MARK: Cancelling
@@ -200,21 +236,21 @@ extension Operation {
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
-            let permitRequest =
-                before.has(.hasEndObservers) ? beforeLeaving { attemptController?.end(self) } : nil
+            let companion = before.has(.hasEndObservers) ? companion : nil
+            if let companion { beforeLeaving { companion.ended(self) } }
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
                 // An operation that replaces `start()` has no `main()` that would be counted.
                 if before.phase == .starting, !before.isCancelled {
                     queue.activeProgress?.completeUnit()
                 }
-                if queue.isObserved { beforeLeaving { queue.recordEnd(of: self, before) } }
-                if before.has(.failed), let scope = queue.scope {
-                    beforeLeaving { notifyFailure(to: scope, of: queue) }
+                if queue.isObserved { beforeLeaving { queue.tracing.recordEnd(of: self, before) } }
+                if before.has(.failed), let companion = queue.companion {
+                    beforeLeaving { notifyFailure(to: companion, of: queue) }
                 }
                 queue.leave(self, releasesSlot: before.has(.holdsSlot))
             }
-            permitRequest?.grantOthers()
+            companion?.left()
             let completionBlock = before.has(.hasEndObservers) ? notifyEndObservers() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
                 var ready: [Unmanaged<Operation>] = []
@@ -235,17 +271,17 @@ extension Operation {
     /// its queue. A wait for the operation in that code returns at once.
     private func beforeLeaving<Result>(_ body: () -> Result) -> Result {
         let context = ThreadContext.current
-        context.leaving.append(.passUnretained(self))
+        context.leaving.append(opaque)
         defer { context.leaving.removeLast() }
         return body()
     }
 
-    /// Reports the operation's final failure to the scope. The operation is still in its queue,
-    /// which is not empty before the operation has left.
+    /// Reports the operation's final failure to the companion of its queue. The operation is still
+    /// in its queue, which is not empty before the operation has left.
     @inline(never)
-    private func notifyFailure(to scope: QueueScope, of queue: OperationQueue) {
+    private func notifyFailure(to companion: any QueueCompanion, of queue: OperationQueue) {
         guard let failure = failureRecord else { return }
-        scope.operationFailed(self, failure, in: queue)
+        companion.operationFailed(self, failure, in: queue)
     }
 
     /// Wakes the waiters of the finished operation and notifies its observers.
@@ -266,20 +302,20 @@ extension Operation {
     @inline(never)
     private func unlockAndNotify(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
-        let (handlers, observations) = (extras.cancelHandlers, extras.observations)
+        let (handlers, recorder) = (extras.cancelHandlers, extras.recorder)
         let cycles = extras.standingCycles
         // The operation may have left without its body before its cancellation arrived. In that
         // case the handlers are called here.
         let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
         extras.completionBlock = nil
-        if block != nil { observations?.record(OperationProperties.completionBlock, nil) }
+        if block != nil { recorder?.record(.completionBlock(nil)) }
         lifecycle.unlock()
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
         for cycle in cycles { cycle.recheck() }
-        observations?.release()
-        observations?.notifyObservers()
+        recorder?.release()
+        recorder?.notifyObservers()
         return block
     }
 
@@ -322,7 +358,20 @@ extension Operation {
     }
 }
 
-/// Stops the program because of a mistake in its code.
-package func misuse(_ sentence: String) -> Never {
-    fatalError("Operations: \(sentence).")
+// MARK: Overrides of `start()`
+
+private final class WithoutStart: Operation, @unchecked Sendable {}
+private final class WithStart: Operation, @unchecked Sendable { override func start() {} }
+
+extension Operation {
+    /// Finds out whether a subclass overrides `start()`.
+    static let startOverride = StartOverride(
+        of: Operation.self, without: WithoutStart.self, with: WithStart.self)
+
+    /// Whether the operation, which is cancelled, runs code of a subclass when it is started. If
+    /// so, it needs a slot, and waits for barriers and for the resumption of its queue, like every
+    /// operation that runs.
+    final func needsSlotToLeave(_ state: LifecycleState) -> Bool {
+        !state.has(.fastPath) && replacesStart
+    }
 }

@@ -22,6 +22,9 @@ extension Operation {
         return new
     }
 
+    /// The operation's deadline, or ``SortKey/noDeadline`` if it was given none.
+    var deadline: Int64 { existingExtras?.deadline.load(ordering: .relaxed) ?? SortKey.noDeadline }
+
     // MARK: The queue
 
     /// Whether the operation has finished and another thread is about to take it out of its queue.

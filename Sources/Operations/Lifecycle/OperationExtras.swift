@@ -11,7 +11,8 @@ final class OperationExtras {
     var furtherBlocks: [@Sendable () -> Void] = []
     /// The time at which the queue started the operation outside a batch. Not guarded by the lock.
     let startTime = Atomic<UInt64>(0)
-    var observations: Observations<Operation>?
+    /// The recorder of changes; set when the operation is first observed.
+    var recorder: (any OperationRecorder)?
     /// The failure of the operation.
     var failure: FailureRecord?
     /// The reason for the cancellation.
@@ -22,41 +23,13 @@ final class OperationExtras {
     let deadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
     /// The reported cycles that the operation is a member of.
-    var standingCycles: [StandingCycle] = []
-    /// The operation's traits and how far its attempts have come. Set before the operation is
-    /// added, and then kept.
-    var attemptController: AttemptController?
-    weak var group: GroupOperation?
+    var standingCycles: [any CycleWatcher] = []
+    /// The feature that accompanies the operation. Set before the operation is added, and then
+    /// kept.
+    var companion: (any OperationCompanion)?
+    /// The operation that this one is a member of.
+    weak var group: Operation?
     /// The observer that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var operationObserver: (any OperationObserver)?
-}
-
-/// A function that is called when an operation is cancelled.
-struct CancelHandler: Sendable {
-    /// Whether the body itself registered the handler, which is then dropped at the end of the
-    /// attempt.
-    let isOfAttempt: Bool
-    let call: @Sendable () -> Void
-}
-
-/// A waiter that is notified when an operation, or every operation of a queue, has finished.
-enum Waiter: Sendable {
-    case thread(Latch)
-    case task(CheckedContinuation<Void, Never>)
-    case timed(TimedWait)
-    /// A capacity waiter, which is resumed with true when it has a reservation.
-    case capacity(CheckedContinuation<Bool, Never>)
-    /// A function that is called, with no lock held, on the thread that brought about the end.
-    case handler(@Sendable () -> Void)
-
-    func wake() {
-        switch self {
-        case .thread(let latch): latch.open()
-        case .task(let continuation): continuation.resume()
-        case .timed(let wait): wait.end(inTime: true)
-        case .capacity(let continuation): continuation.resume(returning: true)
-        case .handler(let handler): handler()
-        }
-    }
 }

@@ -20,33 +20,6 @@ extension Operation {
         if let misuse { throw misuse }
     }
 
-    /// The reason why the operation cannot be started by hand now; nil if it can.
-    var misuseOfStart: OperationMisuse? {
-        let state = status
-        switch state.phase {
-        case .finished: return nil
-        case .executing: return .starting(executing: self)
-        case .waiting, .checkingReadiness, .queued, .starting: return .starting(enqueued: self)
-        case .created where state.has(.reserved): return .starting(enqueued: self)
-        case .created where isFinished: return nil
-        // A subclass that keeps its own state may have been started by hand before.
-        case .created where isExecuting: return .starting(executing: self)
-        case .created: return isCancelled || isReady ? nil : .starting(unready: self)
-        }
-    }
-
-    /// Refuses a call of the default `start()`: stops the program, unless ``startChecked()`` made
-    /// the call.
-    func refuseStart(_ misuse: OperationMisuse) {
-        let context = ThreadContext.existing
-        // Inside the operation's own body, the call was not made by `startChecked()` but by the
-        // body.
-        guard let checked = context?.checkedStart, checked.operation == ObjectIdentifier(self),
-            !ThreadContext.isInside(self)
-        else { Operations.misuse(misuse) }
-        context?.checkedStart?.misuse = misuse
-    }
-
     /// Adds a dependency as ``addDependency(_:)`` does, but throws where that method stops the
     /// program, and refuses a dependency that would close a cycle, which that method only reports.
     ///
@@ -63,21 +36,15 @@ extension Operation {
             let cycle = TopologicalOrder.cycle(closedBy: edge, from: dependency, to: self)
         else { return }
         disconnect(from: dependency, refused: edge)
-        throw .dependencyCycle(cycle)
+        throw .dependencyCycle(cycle.map(\.label))
     }
-}
-
-/// The result of the default `start()`, for ``Operation/startChecked()``.
-struct CheckedStart {
-    let operation: ObjectIdentifier
-    var misuse: OperationMisuse?
 }
 
 extension BlockOperation {
     /// Adds a block as ``addExecutionBlock(_:)`` does, but throws where that method stops the
     /// program.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `tooLateForBlocks`.
+    /// - Throws: ``OperationMisuse`` with kind `blockAddedAfterStart`.
     public final func addExecutionBlockChecked(
         _ block: @escaping @Sendable () -> Void
     ) throws(OperationMisuse) {

@@ -16,14 +16,14 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         /// The operation has finished and cannot run again.
         case alreadyFinished
         /// The array holds the operation more than once.
-        case givenTwice
+        case duplicateOperation
         /// The operation was to depend on itself.
         case selfDependency
         /// The dependency would close a cycle. The names are those of the cycle's members: each
         /// waits for the next, and the first is repeated at the end.
         case dependencyCycle([String])
         /// A block was added to an operation that has begun to execute.
-        case tooLateForBlocks
+        case blockAddedAfterStart
         /// This number cannot be a queue's width.
         case invalidWidth(Int)
         /// The main dispatch queue cannot be an underlying queue.
@@ -31,9 +31,9 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         /// The underlying queue was to be changed while operations are in the queue.
         case queueNotEmpty
         /// A queue of a test scheduler cannot have an underlying queue.
-        case queueOfTestScheduler
-        /// The operation costs more units than its budget has ever had.
-        case costTooHigh(cost: Int, units: Int)
+        case controlledByTestScheduler
+        /// The operation costs more permits than its budget has ever had.
+        case costTooHigh(cost: Int, permits: Int)
         /// The queue belonged to a `withOperationQueue` call that has returned.
         case scopeEnded
     }
@@ -53,24 +53,27 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
 // The sentences of the misuses.
 
 extension OperationMisuse {
-    static func starting(executing operation: Operation) -> Self {
+    static func starting(executing operation: some CustomStringConvertible) -> Self {
         Self(.alreadyExecuting, "\(operation) is already executing: start an operation only once")
     }
 
-    static func startingTwice(_ operation: Operation) -> Self {
+    static func startingTwice(_ operation: some CustomStringConvertible) -> Self {
         Self(
             .alreadyExecuting,
             "\(operation) was started by two threads at the same time: start it only once")
     }
 
-    static func starting(enqueued operation: Operation) -> Self {
+    static func starting(enqueued operation: some CustomStringConvertible) -> Self {
         Self(
             .inQueue,
             "\(operation) is in a queue, which will start it: do not call start() yourself")
     }
 
-    static func starting(unready operation: Operation) -> Self {
-        let unfinished = operation.dependencies.filter { !$0.isFinished }.map(\.label)
+    /// - Parameter unfinished: the names of the dependencies that the operation waits for; none if
+    ///   its override of `isReady` holds it back.
+    static func starting(
+        unready operation: some CustomStringConvertible, unfinished: [String]
+    ) -> Self {
         let reason =
             unfinished.isEmpty
             ? "its isReady is overridden and returns false"
@@ -79,71 +82,70 @@ extension OperationMisuse {
             .notReady, "\(operation) is not ready: \(reason); start it when isReady is true")
     }
 
-    static func adding(executing operation: Operation) -> Self {
+    static func adding(executing operation: some CustomStringConvertible) -> Self {
         Self(
             .alreadyExecuting,
             "\(operation) is executing already: add it to a queue or start it, not both")
     }
 
-    static func adding(finished operation: Operation) -> Self {
+    static func adding(finished operation: some CustomStringConvertible) -> Self {
         Self(
             .alreadyFinished,
             "\(operation) has finished, and runs only once: make a new operation")
     }
 
-    static func adding(enqueued operation: Operation) -> Self {
+    static func adding(enqueued operation: some CustomStringConvertible) -> Self {
         Self(
             .inQueue,
             "\(operation) is in a queue already: make a new operation for each addition")
     }
 
-    static func addingTwice(_ operation: Operation) -> Self {
+    static func addingTwice(_ label: String) -> Self {
         // The sentence leaves out the operation's state, which depends on how far the addition had
         // come.
         Self(
-            .givenTwice,
-            "\(operation.label) is given twice in one array of operations: "
+            .duplicateOperation,
+            "\(label) is given twice in one array of operations: "
                 + "make a new operation for each addition")
     }
 
-    static func adding(afterScope operation: Operation) -> Self {
+    static func adding(afterScope operation: some CustomStringConvertible) -> Self {
         Self(
             .scopeEnded,
             "\(operation) was added to the queue of a withOperationQueue that has returned: add it in "
                 + "its body or in an operation of it, or use a queue of your own")
     }
 
-    static func selfDependency(_ operation: Operation) -> Self {
+    static func selfDependency(_ operation: some CustomStringConvertible) -> Self {
         Self(
             .selfDependency,
             "\(operation) cannot depend on itself: remove this addDependency call")
     }
 
-    static func dependencyCycle(_ operations: [Operation]) -> Self {
-        let names = operations.map(\.label)
-        return Self(
+    static func dependencyCycle(_ names: [String]) -> Self {
+        Self(
             .dependencyCycle(names),
             "the dependency would close a cycle, \(names.joined(separator: " → ")), in which nothing "
                 + "can start: leave it out, or remove another one of the cycle first")
     }
 
-    static func addingBlock(to operation: Operation) -> Self {
+    static func addingBlock(to operation: some CustomStringConvertible) -> Self {
         Self(
-            .tooLateForBlocks,
+            .blockAddedAfterStart,
             "\(operation) takes no more blocks: add them before it starts")
     }
 
-    static func cost(_ cost: Int, of budget: String, units: Int, by operation: Operation) -> Self {
+    static func cost(_ cost: Int, of budget: String, permits: Int, by label: String) -> Self {
         Self(
-            .costTooHigh(cost: cost, units: units),
-            "\(operation.label) costs \(cost) of \(budget), which has only \(units): it could never "
-                + "start; lower the cost, or raise the units of the budget first")
+            .costTooHigh(cost: cost, permits: permits),
+            "\(label) costs \(cost) of \(budget), which has only \(permits): it could never "
+                + "start; lower the cost, or raise the permits of the budget first")
     }
 
-    static func width(_ width: Int, of queue: OperationQueue) -> Self {
+    static func width(_ width: Int, of queue: String) -> Self {
         Self(
             .invalidWidth(width),
-            "maxConcurrentOperationCount of \(queue.label) cannot be \(width): "
+            "maxConcurrentOperationCount of \(queue) cannot be \(width): "
                 + "use 0 or more, or defaultMaxConcurrentOperationCount")
     }
 }
@@ -154,24 +156,30 @@ func misuse(_ misuse: OperationMisuse) -> Never {
 }
 
 extension OperationMisuse {
-    static func underlyingMainQueue(of queue: OperationQueue) -> Self {
+    static func underlyingMainQueue(of queue: String) -> Self {
         Self(
             .underlyingMainQueue,
-            "underlyingQueue of \(queue.label) cannot be the main dispatch queue: use "
+            "underlyingQueue of \(queue) cannot be the main dispatch queue: use "
                 + "OperationQueue.main")
     }
 
-    static func underlyingQueueOfDriven(_ queue: OperationQueue) -> Self {
+    static func underlyingQueueOfDriven(_ queue: String) -> Self {
         Self(
-            .queueOfTestScheduler,
-            "underlyingQueue of \(queue.label) cannot be set, because its test scheduler runs it: use a "
+            .controlledByTestScheduler,
+            "underlyingQueue of \(queue) cannot be set, because its test scheduler runs it: use a "
                 + "queue made by OperationQueue()")
     }
 
-    static func underlyingQueueChange(of queue: OperationQueue) -> Self {
+    static func underlyingQueueChange(of queue: String) -> Self {
         Self(
             .queueNotEmpty,
-            "underlyingQueue of \(queue.label) cannot be changed while operations are in it: "
+            "underlyingQueue of \(queue) cannot be changed while operations are in it: "
                 + "set it before the first is added, or wait until all have finished")
     }
+}
+
+/// The result of the default `start()`, for ``Operation/startChecked()``.
+struct CheckedStart {
+    let operation: ObjectIdentifier
+    var misuse: OperationMisuse?
 }

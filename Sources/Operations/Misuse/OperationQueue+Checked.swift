@@ -1,5 +1,3 @@
-public import Dispatch
-
 // The throwing variants of a queue's methods.
 
 extension OperationQueue {
@@ -21,11 +19,11 @@ extension OperationQueue {
     /// added.
     ///
     /// - Throws: ``OperationMisuse`` with kind `inQueue`, `alreadyExecuting`, `alreadyFinished`,
-    ///   `costTooHigh`, `givenTwice` or `scopeEnded`.
+    ///   `costTooHigh`, `duplicateOperation` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
-        try scope?.willAdd(operations)
-        defer { scope?.didAdd(operations, to: self) }
+        try companion?.willAdd(operations)
+        defer { companion?.didAdd(operations, to: self) }
         try reserve(operations)
         add(operations, reserved: true)
     }
@@ -35,7 +33,7 @@ extension OperationQueue {
     func reserve(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
-            try operation.checkCosts()
+            try operation.companion?.checkAddition(of: operation)
         }
         for (index, operation) in operations.enumerated()
         where operation.exchange({ $0.reserved() }) == nil {
@@ -55,49 +53,4 @@ extension OperationQueue {
         try checkWidth(count)
         maxConcurrentOperationCount = count
     }
-
-    /// Sets ``underlyingQueue``, but throws where the property's setter stops the program.
-    ///
-    /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue`, `queueNotEmpty` or
-    ///   `queueOfTestScheduler`.
-    public final func setUnderlyingQueueChecked(
-        _ queue: DispatchQueue?
-    ) throws(OperationMisuse) {
-        guard !isMain else { return }
-        if driver != nil { throw .underlyingQueueOfDriven(self) }
-        if let queue, queue.isMain { throw .underlyingMainQueue(of: self) }
-        let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
-        guard setExecutor(executor) else { throw .underlyingQueueChange(of: self) }
-    }
-
-    func checkWidth(_ width: Int) throws(OperationMisuse) {
-        guard width >= 0 || width == Self.defaultMaxConcurrentOperationCount else {
-            throw .width(width, of: self)
-        }
-    }
-
-    /// Returns why an operation cannot be added, after its lifecycle state has refused the
-    /// addition.
-    func misuseOfAddition(
-        _ operation: Operation, among others: [Operation] = []
-    ) -> OperationMisuse {
-        if others.count(where: { $0 === operation }) > 1 { return .addingTwice(operation) }
-        switch operation.status.phase {
-        case .executing: return .adding(executing: operation)
-        case .finished: return .adding(finished: operation)
-        default: return .adding(enqueued: operation)
-        }
-    }
-}
-
-extension DispatchQueue {
-    private static let mainKey: DispatchSpecificKey<Bool> = {
-        let key = DispatchSpecificKey<Bool>()
-        DispatchQueue.main.setSpecific(key: key, value: true)
-        return key
-    }()
-
-    /// Whether the queue is the main queue. Except on Apple's systems, each use of
-    /// `DispatchQueue.main` makes another object, so the objects' identity cannot tell.
-    fileprivate var isMain: Bool { getSpecific(key: Self.mainKey) == true }
 }

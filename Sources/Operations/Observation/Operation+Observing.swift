@@ -92,8 +92,12 @@ extension Operation: KeyValueObserving, ObservedObject {
 
     func observations() -> Observations<Operation> {
         withExtras { extras in
-            let observations = extras.observations ?? Observations(self)
-            extras.observations = observations
+            // No other class is a recorder.
+            if let recorder = extras.recorder {
+                return unsafeDowncast(recorder, to: Observations<Operation>.self)
+            }
+            let observations = Observations(self)
+            extras.recorder = observations
             return observations
         }
     }

@@ -6,48 +6,8 @@ import Synchronization
 
 extension Operation {
     /// The observations of an observed operation.
-    ///
-    /// They are set before the flag *observed* is set, and never again, so a thread that has seen
-    /// the flag needs no lock.
-    final var existingObservations: Observations<Operation> {
-        guard let observations = existingExtras?.observations else {
-            fatalError("unreachable: an observed operation has observations")
-        }
-        return observations
-    }
-
-    /// Changes the lifecycle state as `exchange` does, while the operation is observed.
-    @inline(never)
-    final func exchangeObserved(
-        whileUnlocked: Bool, _ event: (inout LifecycleState) -> LifecycleState.Actions?
-    ) -> Change? {
-        let observations = existingObservations
-        var backoff = Backoff()
-        while true {
-            let exchange = observations.record {
-                let exchange = lifecycle.exchange(
-                    whileUnlocked: whileUnlocked, isRecorded: true, event)
-                if case .made(let change) = exchange, change.before.has(.observed) {
-                    observations.stateChanged(change)
-                }
-                return exchange
-            }
-            switch exchange {
-            case .made(let change): return change
-            case .inapplicable: return nil
-            // The lock of the observations comes after the operation's lock in the lock order, so
-            // it is not held during this wait.
-            case .locked: backoff.pause()
-            case .observed: fatalError("unreachable: the lock of the observations is held")
-            }
-        }
-    }
-
-    /// Notifies observers of the recorded changes. No lock is held.
-    @inline(never)
-    final func notifyObservers() {
-        // When the last observer goes, the flag is cleared.
-        if status.has(.observed) { existingObservations.notifyObservers() }
+    private var existingObservations: Observations<Operation> {
+        unsafeDowncast(recorder, to: Observations<Operation>.self)
     }
 
     /// Records the announcement of a property, and notifies observers.
@@ -68,40 +28,40 @@ extension Operation {
         }
         observations.notifyObservers()
     }
-
-    /// Announces the properties that an override of `isFinished` affects, when the default
-    /// `start()` has come to its end and the override may have kept the operation from finishing.
-    @inline(never)
-    final func mainDidReturn() {
-        guard status.phase != .finished else { return }
-        announce(OperationProperties.isExecuting)
-        announce(OperationProperties.isFinished)
-    }
-
-    /// Records the present list of dependencies. The lock is held.
-    final func recordDependencies() {
-        guard status.has(.observed) else { return }
-        existingObservations.record(
-            OperationProperties.dependencies,
-            Self.withoutRepetition(edges.load(ordering: .relaxed).map(Edges.dependencies) ?? []))
-    }
 }
 
-/// Notifications and cancellations that have to wait until a lock is released.
-final class DeferredNotifications {
-    var observations: [Observations<Operation>] = []
-    var rejections: [UnmetCondition] = []
-
-    func send() {
-        for observations in observations { observations.notifyObservers() }
-        for rejection in rejections { rejection.cancelDependent() }
+extension Observations: OperationRecorder where Object == Operation {
+    func exchange(
+        _ operation: Operation, whileUnlocked: Bool,
+        _ event: (inout LifecycleState) -> LifecycleState.Actions?
+    ) -> AtomicLifecycleState.Exchange {
+        record {
+            let exchange = operation.lifecycle.exchange(
+                whileUnlocked: whileUnlocked, isRecorded: true, event)
+            if case .made(let change) = exchange, change.before.has(.observed) {
+                stateChanged(change)
+            }
+            return exchange
+        }
     }
-}
 
-extension Observations where Object == Operation {
+    func record(_ change: RecordedChange) {
+        switch change {
+        case .name(let name): record(OperationProperties.name, name)
+        case .completionBlock(let block): record(OperationProperties.completionBlock, block)
+        case .threadPriority(let priority): record(OperationProperties.threadPriority, priority)
+        case .dependencies(let list): record(OperationProperties.dependencies, list)
+        }
+    }
+
+    func mainDidReturn(_ operation: Operation) {
+        operation.announce(OperationProperties.isExecuting)
+        operation.announce(OperationProperties.isFinished)
+    }
+
     /// Records the changes of properties that follow from a change of the lifecycle state. The lock
     /// is held.
-    fileprivate func stateChanged(_ change: Operation.Change) {
+    private func stateChanged(_ change: Operation.Change) {
         let (before, after) = (change.before, change.after)
         if before.phase != .finished, after.phase == .finished {
             // Observers are notified once the operation has left its queue.

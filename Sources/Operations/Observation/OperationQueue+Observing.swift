@@ -62,13 +62,10 @@ extension OperationQueue: KeyValueObserving, ObservedObject {
     var observedBase: OperationQueue { self }
     static var observableProperties: [any AnyObservedProperty] { QueueProperties.all }
 
-    var existingObservations: Observations<OperationQueue>? { lazyObservations.load() }
-
     func observations() -> Observations<OperationQueue> {
-        let observations =
-            existingObservations ?? lazyObservations.storeIfNil(Observations(self))
-        event { $0.observations = observations }
-        return observations
+        // No other class is a recorder.
+        unsafeDowncast(
+            recorder { Observations(self) }, to: Observations<OperationQueue>.self)
     }
 
     func add<Value>(
@@ -94,6 +91,23 @@ extension OperationQueue: KeyValueObserving, ObservedObject {
             if !observations.observesAny(of: QueueProperties.countedIDs) {
                 state.endNotifyingEach()
             }
+        }
+    }
+}
+
+extension Observations: QueueRecorder where Object == OperationQueue {
+    func record(_ change: RecordedQueueChange) {
+        switch change {
+        case .arrival(let operation):
+            record(QueueProperties.operations) { $0 + [operation] }
+            record(QueueProperties.operationCount) { $0 + 1 }
+        case .departure(let operation):
+            record(QueueProperties.operations) { $0.filter { $0 !== operation } }
+            record(QueueProperties.operationCount) { $0 - 1 }
+        case .isSuspended(let isSuspended): record(QueueProperties.isSuspended, isSuspended)
+        case .width(let width): record(QueueProperties.width, width)
+        case .name(let name): record(QueueProperties.name, name)
+        case .qualityOfService(let quality): record(QueueProperties.qualityOfService, quality)
         }
     }
 }

@@ -23,7 +23,9 @@ extension OperationQueue {
             return {
                 if Task.isCancelled { return nil }
                 await TimedWait.untilCancelled { wait in
-                    self.event { $0.waiterArrived(.timed(wait), after: seen) }
+                    self.event {
+                        $0.waiterArrived(.handler { wait.end(inTime: true) }, after: seen)
+                    }
                 } leave: { ticket in
                     self.event { $0.waiterLeft(ticket) }
                 }

@@ -6,7 +6,7 @@
 /// thread blocks in a wait, it makes the remaining calls.
 ///
 /// Unchecked: only the thread that made the round touches it.
-final class CancelRound: @unchecked Sendable {
+final class CancelRound: BlockObserver, @unchecked Sendable {
     private let operations: [Operation]
     private var next = 0
 
@@ -17,9 +17,9 @@ final class CancelRound: @unchecked Sendable {
         guard !operations.isEmpty else { return }
         let context = ThreadContext.current
         let round = CancelRound(operations)
-        context.cancelRounds.append(round)
+        context.blockObservers.append(round)
         round.callRest()
-        context.cancelRounds.removeLast()
+        context.blockObservers.removeLast()
     }
 
     private func callRest() {
@@ -30,15 +30,17 @@ final class CancelRound: @unchecked Sendable {
         }
     }
 
-    /// Makes the remaining calls: the calling thread is about to block, perhaps until one of these
-    /// operations has ended.
+    /// Has the cancellations that the calling thread is performing make their remaining calls: the
+    /// thread is about to block, perhaps until one of these operations has ended.
     static func willBlock() {
-        guard let rounds = ThreadContext.existing?.cancelRounds, !rounds.isEmpty else { return }
-        for round in rounds {
-            // This operation's override of `cancel()` is about to block, perhaps until the
-            // operation itself ends.
-            if round.next > 0 { round.operations[round.next - 1].markCancelled() }
-            round.callRest()
-        }
+        guard let observers = ThreadContext.existing?.blockObservers else { return }
+        for observer in observers { observer.threadWillBlock() }
+    }
+
+    func threadWillBlock() {
+        // This operation's override of `cancel()` is about to block, perhaps until the operation
+        // itself ends.
+        if next > 0 { operations[next - 1].markCancelled() }
+        callRest()
     }
 }

@@ -43,8 +43,9 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .failure(let error): "\(error)"
         case .replaced(let operation): "\(operation) took its place"
         case .duplicate(let operation): "\(operation) does the same already"
-        case .siblingFailed(let operation, let error): "\(operation) beside it failed: \(error)"
-        case .scopeFailed(let error): "what it belonged to failed: \(error)"
+        case .siblingFailed(let operation, let error):
+            "\(operation) of the same scope failed: \(error)"
+        case .scopeFailed(let error): "its scope failed: \(error)"
         case .taskCancelled: "the task that waited for it was cancelled"
         }
     }

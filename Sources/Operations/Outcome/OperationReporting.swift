@@ -34,15 +34,8 @@ extension OperationReporting {
         guard isCounted else { return failure.observe() }
         // Another attempt may follow. If none does, or the operation ends at this moment, its end
         // reports the failure to the scope.
-        if !mayRunAgain, let queue = retainedQueue(), let scope = queue.scope {
-            scope.operationFailed(self, failure, in: queue)
+        if !mayRunAgain, let queue = retainedQueue(), let companion = queue.companion {
+            companion.operationFailed(self, failure, in: queue)
         }
     }
-
-    /// The number of the current or last attempt of the work, from 1.
-    ///
-    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and starts
-    /// again with each run of a periodic operation (``OperationTrait/every(_:)``). The body finds
-    /// it in `Operation.current?.attempt`.
-    public var attempt: Int { max(1, attemptController?.attempt ?? 1) }
 }

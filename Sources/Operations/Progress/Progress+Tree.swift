@@ -84,14 +84,6 @@ extension Progress {
 // MARK: - Cancelling
 
 extension Progress {
-    /// The queue that runs handlers. Handlers are not called directly, because a thread that
-    /// cancels may hold a lock that a handler takes.
-    private static let handlers: OperationQueue = {
-        let queue = OperationQueue()
-        queue.name = "Progress handlers"
-        return queue
-    }()
-
     /// Lets a worker call the handler, spreads the change upwards, and cancels the children.
     func propagate(_ cancellation: ProgressState.Cancellation) {
         if cancellation.mustCall { callHandlers() }
@@ -106,10 +98,13 @@ extension Progress {
         withExtendedLifetime(replacement.previous) {}
     }
 
+    /// Handlers are not called directly, because a thread that cancels may hold a lock that a
+    /// handler takes.
     private func callHandlers() {
-        Self.handlers.addOperation { [self] in
-            while let handler = state.withLock({ $0.nextCall() }) { handler() }
-        }
+        WorkerPool.shared.submit(
+            .block { [self] in
+                while let handler = state.withLock({ $0.nextCall() }) { handler() }
+            })
     }
 }
 

@@ -26,8 +26,9 @@ extension Operation {
     /// to `utility` or `background` only because of other operations runs as before. A promotion
     /// makes nothing slower.
     ///
-    /// For the effect on threads see ``QualityOfService``. The main queue does not change its
-    /// thread. An ``AsyncOperation`` passes the effective quality on as the priority of its task.
+    /// For the effect on threads see ``QualityOfService``. An operation that is promoted while it
+    /// runs keeps the niceness of its thread. An ``AsyncOperation`` passes the effective quality on
+    /// as the priority of its task.
     public final var effectiveQualityOfService: QualityOfService {
         QualityOfService(rank: effectiveQualityRank)
     }
@@ -75,8 +76,8 @@ extension Operation {
         }
     }
 
-    /// Applies a change of the operation's quality to its thread, its dependencies and the
-    /// operations ahead of it in the queue.
+    /// Applies a change of the operation's quality to its dependencies, the operations ahead of it
+    /// in the queue, and the task of its async body.
     private func passOn(_ change: Change, into rest: inout [Promotion]) {
         let rank = change.after.quality.effectiveRank
         guard rank > change.before.quality.effectiveRank else { return }
@@ -84,7 +85,7 @@ extension Operation {
         guard change.after.phase != .created, let queue = retainedQueue() else { return }
         rest += queue.promoteAhead(of: self, to: rank)
         switch change.after.phase {
-        case .starting, .executing: promoteThread(in: queue)
+        case .starting, .executing: if queue.promotesTasks { promoteTask() }
         case .created, .waiting, .checkingReadiness, .queued, .finished: break
         }
     }
@@ -92,17 +93,6 @@ extension Operation {
     private func promoteDependencies(to rank: Int, into rest: inout [Promotion]) {
         for dependency in listedDependencies where dependency.status.phase != .finished {
             rest.append(Promotion(operation: dependency, rank: rank))
-        }
-    }
-
-    private func promoteThread(in queue: OperationQueue) {
-        guard QualityOfServiceUse.isOn, queue.changesThreads else { return }
-        guard runsOnItsThread else { return promoteTask() }
-        let niceness = niceness(usual: ThreadNiceness.usual.load(ordering: .relaxed))
-        if status.has(.fastPath), !status.has(.claimedAlone) {
-            queue.renice(for: self, to: niceness)
-        } else {
-            WorkerPool.shared.renice(for: self, to: niceness)
         }
     }
 
@@ -141,5 +131,36 @@ extension Operation {
         if MainThread.isCurrent { return QualityOfService.userInteractive.rank }
         guard let operation = ThreadContext.existing?.operation else { return 0 }
         return operation._withUnsafeGuaranteedRef { $0.effectiveQualityRank }
+    }
+}
+
+extension Operation {
+    /// The urgency of the operation's work items, according to its lifecycle state. For an
+    /// operation that is in a queue and has not been claimed, the queue has more information
+    /// (`QueueState.urgency(of:)`).
+    final var urgency: Urgency { QualityOfServiceUse.isOn ? status.quality.urgency : .usual }
+}
+
+extension ThreadContext {
+    /// The rank that an operation inherits if it is created here and now.
+    static var inferredQualityRank: Int {
+        @inline(__always) get {
+            // This property counts no references, because every creation of an operation reads it.
+            withCurrent { context in
+                if let operation = context.operation {
+                    return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
+                }
+                if context.isFirst { return QualityOfService.userInitiated.rank }
+                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : 0
+            }
+        }
+    }
+
+    /// The inherited rank inside the body of an asynchronous operation, or on a thread that serves
+    /// the main queue.
+    @inline(never)
+    private static var rankOutsideOfThreads: Int {
+        if let operation = TaskContext.operation { return operation.status.quality.rankInForce }
+        return MainThread.isCurrent ? QualityOfService.userInitiated.rank : 0
     }
 }

@@ -1,9 +1,10 @@
 import Synchronization
 
 extension OperationQueue {
-    /// Whether the niceness of threads is changed for the queue's operations. The library does not
-    /// change the main thread, or threads that other code lends.
-    var changesThreads: Bool { runsOnWorkers.load(ordering: .relaxed) }
+    /// Whether a promotion reaches the tasks of async bodies that are running.
+    var promotesTasks: Bool {
+        QualityOfServiceUse.isOn && runsOnWorkers.load(ordering: .relaxed)
+    }
 
     func setQualityRank(_ rank: Int) {
         QualityOfServiceUse.begins(rank: rank)
@@ -17,7 +18,7 @@ extension OperationQueue {
         eventOffering { state in
             guard operation.status.phase != .finished else { return [] }
             state.promoteAhead(of: operation.place, to: rank)
-            state.raiseAdmitted(operation)
+            state.raiseClaimed(operation)
             return state.takePromotions() ?? []
         }
     }
@@ -39,11 +40,6 @@ extension OperationQueue {
             return state.takePromotions() ?? []
         }
         Operation.perform(promotions)
-    }
-
-    /// Lowers the niceness of the thread that runs an operation of this queue on the fast path.
-    func renice(for operation: Operation, to niceness: Int32) {
-        event { $0.renice(for: operation, to: niceness) }
     }
 }
 
@@ -118,22 +114,6 @@ extension QueueState {
             _ = operation.exchange { state in
                 state.qualityEvent { qualityMarks.apply(to: &$0, at: place) }
             }
-        }
-    }
-
-    // MARK: Running
-
-    mutating func renice(for operation: Operation, to niceness: Int32) {
-        let reference = Unmanaged.passUnretained(operation).toOpaque()
-        for batch in batches where batch.taken.last?.toOpaque() == reference {
-            // Retiring the batch takes the lock that is held here. So the thread is still running
-            // the operation, or has just gone on to the next one. In both cases the thread retires
-            // the batch, and then looks at its niceness, after this lock is released.
-            guard operation.status.phase == .executing, let thread = batch.thread,
-                thread.lowerNiceness(to: niceness)
-            else { continue }
-            batch.wasReniced = true
-            recallBatches()
         }
     }
 }

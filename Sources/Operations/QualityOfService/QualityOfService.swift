@@ -1,7 +1,7 @@
 /// The importance of work to the user.
 ///
-/// On Linux the quality determines the niceness of the thread that runs the work, relative to the
-/// niceness of the process:
+/// On Linux the quality determines the niceness of the worker thread that runs the work, relative
+/// to the niceness of the process:
 ///
 /// | | niceness |
 /// |---|---|
@@ -19,18 +19,16 @@
 /// among the operations of one queue.
 ///
 /// Each step of niceness is about a quarter more or less of a contended processor; no thread is
-/// starved. Every process may raise niceness. Lowering niceness, even back to its previous value,
-/// requires the capability `CAP_SYS_NICE` (root has it) or a limit `RLIMIT_NICE` (in a shell:
-/// `ulimit -e`) that permits it. Without that right:
+/// starved. A niceness below that of the process requires the capability `CAP_SYS_NICE` (root has
+/// it) or a limit `RLIMIT_NICE` (in a shell: `ulimit -e`) that permits it.
 ///
-/// - `userInteractive` has the same niceness as `userInitiated`;
-/// - an operation that is promoted while it runs continues as it began;
-/// - a worker thread that has become nice runs other work that is as nice or nicer, and ends when
-///   only less nice work is left; another thread takes its place. So a program that mixes qualities
-///   creates more threads, at some ten microseconds each.
+/// Each niceness has worker threads of its own, which keep it for as long as they exist. So an
+/// operation that is promoted while it runs continues with the niceness with which it began; an
+/// async body continues with the niceness of its new quality after it was suspended. When the
+/// number of threads has reached its limit, a worker also runs work of other qualities.
 ///
-/// A program that sets no quality of service other than `default` and `userInitiated` leaves its
-/// threads unchanged. On other systems threads are never changed.
+/// A program that sets no quality of service other than `default` and `userInitiated` has only
+/// threads with the niceness of the process. So has every program on other systems.
 ///
 /// The raw values are those of Foundation.
 public enum QualityOfService: Int, Sendable, Hashable, CaseIterable {

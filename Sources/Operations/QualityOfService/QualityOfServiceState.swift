@@ -69,34 +69,22 @@ struct QualityOfServiceState: Sendable, Equatable {
     /// Whether a quality was specified for the operation itself, and not only for other operations.
     private var isSpecified: Bool { ownRank > 0 || isGivenByQueue }
 
-    /// The rank that determines the niceness of the operation's thread.
+    /// The rank that determines the urgency of the operation, and so the niceness of its thread.
     ///
     /// This is the effective rank, with one exception: an operation that was never specified as
     /// unimportant does not become unimportant because an unimportant operation waits for it. A
     /// promotion must not make anything slower.
     var rankInForce: Int {
         let rank = effectiveRank
-        return isSpecified || Self.nicenessOffset(ofRank: rank) <= 0 ? rank : 0
+        return isSpecified || Urgency(rank: rank) >= .usual ? rank : 0
     }
 
-    /// Whether the thread may have to be changed for the operation.
+    /// Whether the operation is more or less urgent than usual.
     var isUnusual: Bool {
         @inline(__always) get {
             // No quality was specified, by far the most common case.
             if bits == 0 { return false }
-            return Self.nicenessOffset(ofRank: rankInForce) != 0
-        }
-    }
-
-    /// The niceness of the operation's thread relative to that of the process.
-    var nicenessOffset: Int32 { Self.nicenessOffset(ofRank: rankInForce) }
-
-    static func nicenessOffset(ofRank rank: Int) -> Int32 {
-        switch rank {
-        case 1: 10
-        case 2: 5
-        case 4: -5
-        default: 0
+            return urgency != .usual
         }
     }
 }

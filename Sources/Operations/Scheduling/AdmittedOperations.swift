@@ -1,7 +1,7 @@
 /// The operations that have their permits and slots and wait for a worker. The most urgent go
 /// first; equally urgent ones go in the order in which they were granted.
-struct AdmittedOperations {
-    typealias Reference = Unmanaged<Operation>
+struct AdmittedReferences<Object: AnyObject> {
+    typealias Reference = Unmanaged<Object>
 
     /// The operations by urgency; made when first needed.
     private var lines: [TicketList<Reference>] = []
@@ -28,9 +28,11 @@ struct AdmittedOperations {
         append(operation, urgency)
     }
 
-    mutating func popFirst(atLeast urgency: Urgency) -> Reference? {
-        guard let highest = highestUrgency, highest >= urgency else { return nil }
-        let first = lines[highest.rawValue].popFirst()
+    /// Removes and returns the first operation of an urgency, or of the highest one if `urgency` is
+    /// nil.
+    mutating func popFirst(_ urgency: Urgency?) -> Reference? {
+        guard let urgency = urgency ?? highestUrgency, !isEmpty else { return nil }
+        let first = lines[urgency.rawValue].popFirst()
         if let first { places[first.toOpaque()] = nil }
         return first
     }

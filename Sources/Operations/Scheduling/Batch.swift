@@ -9,10 +9,10 @@ import Synchronization
 /// Unchecked: the entries before `next` belong to the owner. Other threads only read them under the
 /// queue's lock, which the owner needs in order to release them. The entries from `next` to `end`
 /// do not change until one side has won them.
-final class Batch: @unchecked Sendable {
-    static let capacity = 64
+final class ClaimedBatch<Reference>: @unchecked Sendable {
+    static var capacity: Int { 64 }
 
-    private let entries = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
+    private let entries = UnsafeMutablePointer<Reference>.allocate(capacity: capacity)
     private let cursor = Atomic<UInt64>(0)
     /// The time at which the owner began to run the batch.
     let start = Atomic<UInt64>(0)
@@ -23,7 +23,7 @@ final class Batch: @unchecked Sendable {
     /// The number of operations at the beginning that have left the queue, or the batch, already.
     /// Changed under the queue's lock while the batch is registered there.
     private let departedCount = Atomic<Int>(0)
-    /// The lowest urgency that the batch may hold. The pool counts the worker as running something
+    /// The urgency of all operations of the batch. The pool counts the worker as running something
     /// of this urgency.
     private(set) var urgency = Urgency.usual
     /// Whether the rest was reclaimed, or an operation was detached, in a way that makes the
@@ -31,11 +31,6 @@ final class Batch: @unchecked Sendable {
     var hasMisleadingTime = false
     /// Whether bodies in the batch were suspended. Guarded by the queue's lock.
     var hasSuspended = false
-    /// The thread that runs the batch. Guarded by the queue's lock.
-    var thread: ThreadID?
-    /// Whether another thread changed the niceness of the batch's thread. Guarded by the queue's
-    /// lock.
-    var wasReniced = false
     /// The time at which the last operation's body ended, if that was recorded and nothing slow
     /// came after it; otherwise 0. Only the owner uses it.
     var lastEnd: UInt64 = 0
@@ -67,7 +62,7 @@ final class Batch: @unchecked Sendable {
     /// - Parameter fill: writes up to `capacity` operations and returns how many.
     func claimed(
         holdsSlot: Bool, recallEpoch: UInt32, urgency: Urgency = .usual,
-        fill: (UnsafeMutablePointer<Unmanaged<Operation>>) -> Int
+        fill: (UnsafeMutablePointer<Reference>) -> Int
     ) {
         self.holdsSlot = holdsSlot
         self.recallEpoch = recallEpoch
@@ -80,7 +75,7 @@ final class Batch: @unchecked Sendable {
     }
 
     /// The operations that the owner has taken, running or finished, that have not left the queue.
-    var taken: UnsafeBufferPointer<Unmanaged<Operation>> {
+    var taken: UnsafeBufferPointer<Reference> {
         let departedCount = departedCount.load(ordering: .relaxed)
         return UnsafeBufferPointer(
             start: entries + departedCount, count: position.next - departedCount)
@@ -98,7 +93,7 @@ final class Batch: @unchecked Sendable {
 
     /// Removes and returns the taken operations that the owner no longer touches. They leave the
     /// queue now.
-    func removeFinished() -> [Unmanaged<Operation>] {
+    func removeFinished() -> [Reference] {
         let finished = Array(taken.dropLast(Self.inUse))
         departedCount.wrappingAdd(finished.count, ordering: .relaxed)
         return finished
@@ -106,10 +101,10 @@ final class Batch: @unchecked Sendable {
 
     /// The number of operations that the owner may be touching: the running one, and the one before
     /// it, whose end may have appended the running one.
-    private static let inUse = 2
+    private static var inUse: Int { 2 }
 
     /// Reclaims the operations that were not taken and passes each to `body`.
-    func reclaimRest(_ body: (Unmanaged<Operation>) -> Void) {
+    func reclaimRest(_ body: (Reference) -> Void) {
         while true {
             let position = self.position
             guard position.next < position.end else { return }
@@ -135,7 +130,7 @@ final class Batch: @unchecked Sendable {
 
     /// Takes back the operation that the owner took last and will not run or end as part of the
     /// batch. There is no rest.
-    func dropLast() -> Unmanaged<Operation> {
+    func dropLast() -> Reference {
         let last = position.next - 1
         cursor.store(Cursor(next: last, end: last).word, ordering: .releasing)
         return entries[last]
@@ -143,7 +138,7 @@ final class Batch: @unchecked Sendable {
 
     /// Takes out the operation that the owner took last and has begun. Operations that were not
     /// taken stay. Called by the owner, under the queue's lock.
-    func takeOutLast() -> Unmanaged<Operation> {
+    func takeOutLast() -> Reference {
         let (first, last) = (departedCount.load(ordering: .relaxed), position.next - 1)
         let operation = entries[last]
         // The owner goes on with the rest and touches no other operation that it has taken, so they
@@ -174,7 +169,7 @@ final class Batch: @unchecked Sendable {
     // MARK: The owner
 
     @inline(__always)
-    func takeNext() -> Unmanaged<Operation>? {
+    func takeNext() -> Reference? {
         var word = cursor.load(ordering: .acquiring)
         while true {
             var position = Cursor(word)
@@ -199,7 +194,7 @@ final class Batch: @unchecked Sendable {
     /// Appends the operation that follows the one that has just finished, as taken; see
     /// ``canContinue``. Returns true if from now on the batch keeps finished operations.
     @inline(__always)
-    func continues(with operation: Unmanaged<Operation>) -> Bool {
+    func continues(with operation: Reference) -> Bool {
         // There is no rest to reclaim, so no other thread moves the cursor.
         let end = position.end
         entries[end] = operation

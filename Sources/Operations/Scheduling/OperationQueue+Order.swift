@@ -1,28 +1,5 @@
 import Synchronization
 
-/// The order in which a queue starts its operations.
-public enum OperationQueueOrder: Sendable, Hashable, CaseIterable {
-    /// Starts the ready operation with the highest priority first. Among equal priorities, the
-    /// operation that was added first, or was given its priority first, goes first.
-    ///
-    /// An operation that had to wait for units of a ``ConcurrencyBudget`` keeps its turn. When it
-    /// is given its units and a slot is free, it starts before the operations that are ready, even
-    /// those with a higher priority that were added since. The same holds for ``lifo``.
-    case priority
-    /// Starts operations strictly in the order in which they were added, first in, first out,
-    /// whatever their priorities.
-    ///
-    /// An operation that is not ready, or that waits for units of a ``ConcurrencyBudget``, holds
-    /// back all operations that were added behind it. A cancelled operation does not. With a width
-    /// of 1 each operation starts after the one before it has finished; with a larger width several
-    /// may run at a time. If an operation depends on one that was added behind it to the same
-    /// queue, neither of the two ever starts.
-    case fifo
-    /// Starts the ready operation with the highest priority first. Among equal priorities, the
-    /// operation that was added last goes first.
-    case lifo
-}
-
 extension OperationQueue {
     /// The order in which operations start; ``OperationQueueOrder/priority`` unless set.
     ///
@@ -72,25 +49,6 @@ extension OperationQueue {
         }
     }
 
-    /// The time for ``ageing``, in nanoseconds; the monotonic clock's unless this is set.
-    ///
-    /// Deadlines are only compared with each other, but should be on the same time axis. The queue
-    /// calls the closure with its lock held. The closure must not call anything of an operation or
-    /// a queue, and must not take a lock that is held while any thread makes such a call. For
-    /// ageing, a time that goes back counts as one that stands still, and a negative time as 0.
-    package final var clock: (@Sendable () -> Int64)? {
-        get { snapshot { $0.clock } }
-        set {
-            // The replaced closure is released outside the lock.
-            let previous = event { state in
-                let previous = state.clock
-                state.clock = newValue
-                return previous
-            }
-            withExtendedLifetime(previous) {}
-        }
-    }
-
     /// The current time of the queue's clock, in nanoseconds.
     package final var nanoseconds: Int64 {
         let clock = clock
@@ -108,9 +66,6 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// The operation's deadline, or ``SortKey/noDeadline`` if it was given none.
-    var deadline: Int64 { existingExtras?.deadline.load(ordering: .relaxed) ?? SortKey.noDeadline }
-
     /// Sets the time by which the operation should have started.
     ///
     /// Among ready operations of one priority, those with a deadline go before those without, the

@@ -21,7 +21,7 @@ extension OperationQueue {
     /// on is taken before the release.
     @inline(__always)
     func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
-        typealias Outcome = (Result, QueueOffer?, Observations<OperationQueue>?)
+        typealias Outcome = (Result, QueueOffer?, (any QueueRecorder)?)
         let (result, offer, changes): Outcome = event { state in
             let result = body(&state)
             let changes = state.takeChanges()
@@ -58,13 +58,13 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
-        try scope?.willAdd([operation])
-        defer { scope?.didAdd([operation], to: self) }
+        try companion?.willAdd([operation])
+        defer { companion?.didAdd([operation], to: self) }
         if !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
-            try operation.checkCosts()
+            try operation.companion?.checkAddition(of: operation)
         }
-        if isObserved { recordAddition(of: operation) }
+        if isObserved { tracing.recordAddition(of: operation) }
         let (added, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let added = state.add(operation, to: self)
@@ -83,8 +83,8 @@ extension OperationQueue {
     /// - Parameter reserved: whether each operation was checked and reserved for this queue
     ///   (`addOperationsChecked`).
     func add(_ operations: [Operation], reserved: Bool = false) {
-        do { try scope?.willAdd(operations) } catch { misuse(error) }
-        defer { scope?.didAdd(operations, to: self) }
+        do { try companion?.willAdd(operations) } catch { misuse(error) }
+        defer { companion?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
@@ -104,12 +104,12 @@ extension OperationQueue {
             if !reserved {
                 do {
                     try checkForeignState(of: operation)
-                    try operation.checkCosts()
+                    try operation.companion?.checkAddition(of: operation)
                 } catch { misuse(error) }
             }
             others.append(operation)
         }
-        if isObserved { recordAddition(of: references) }
+        if isObserved { tracing.recordAddition(of: references) }
         // The operations are not all added in one hold of the lock, because workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
@@ -145,15 +145,28 @@ extension OperationQueue {
         if operation.isFinished { throw .adding(finished: operation) }
     }
 
+    /// Returns why an operation cannot be added, after its lifecycle state has refused the
+    /// addition.
+    func misuseOfAddition(
+        _ operation: Operation, among others: [Operation] = []
+    ) -> OperationMisuse {
+        if others.count(where: { $0 === operation }) > 1 { return .addingTwice(operation.label) }
+        switch operation.status.phase {
+        case .executing: return .adding(executing: operation)
+        case .finished: return .adding(finished: operation)
+        default: return .adding(enqueued: operation)
+        }
+    }
+
     // MARK: Ready lists
 
     func insertReady(_ operation: Operation) {
-        if isObserved { recordReady(operation) }
+        if isObserved { tracing.recordReady(operation) }
         eventOffering({ $0.insertReady(operation) })
     }
 
     func insertReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
-        if isObserved { recordReady(operations) }
+        if isObserved { tracing.recordReady(operations) }
         eventOffering({ state in
             for operation in operations {
                 operation._withUnsafeGuaranteedRef { state.insertReady($0) }
@@ -232,9 +245,9 @@ extension OperationQueue {
 
     /// Runs what comes next in the queue, if anything, on the calling thread, which is not a
     /// worker.
-    func runNext(on executor: QueueExecutor) {
+    func runNext(on executor: QueueExecutor, offered urgency: Urgency = .usual) {
         let batch = Batch()
-        switch claim(batch, for: executor) {
+        switch claim(batch, for: executor, offered: urgency) {
         case .none: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
@@ -245,7 +258,7 @@ extension OperationQueue {
             let departure = eventOffering {
                 $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
             }
-            release(batch, context: .current)
+            release(batch)
             complete(departure)
         }
     }
@@ -257,11 +270,6 @@ extension OperationQueue {
             var next = batch.takeNext()
             while let operation = next {
                 context.operation = operation
-                if context.hasUnusualNiceness, !context.adjustNiceness(for: operation) {
-                    putBackLast(batch)
-                    next = batch.takeNext()
-                    continue
-                }
                 next = operation._withUnsafeGuaranteedRef {
                     $0.runOnFastPath(batch, in: self)
                 }
@@ -282,30 +290,24 @@ extension OperationQueue {
     ///
     /// - Parameter urgency: the urgency of the reference with which the worker came.
     func exchange(
-        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64,
-        context: ThreadContext
+        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
     ) -> QueueState.Work {
         let pool = WorkerPool.shared
-        // A thread that is about to end takes nothing more.
-        let pending = context.cannotRestorePriority ? .max : pool.pendingCount
+        let pending = pool.pendingCount
         let (departure, work) = eventOffering {
             $0.retireAndClaimNext(
                 batch, for: next, offered: urgency, nanoseconds: nanoseconds, cores: pool.cores,
                 pending: pending)
         }
-        release(batch, context: context)
+        release(batch)
         complete(departure)
         return work
     }
 
     /// Releases the operations that a batch has run, which no longer belong to the queue.
-    private func release(_ batch: Batch, context: ThreadContext) {
+    private func release(_ batch: Batch) {
         for operation in batch.taken { operation.release() }
         batch.clear()
-        if batch.wasReniced {
-            batch.wasReniced = false
-            context.refreshNiceness()
-        }
     }
 
     func reclaimRest(of batch: Batch) {

@@ -4,15 +4,13 @@
 /// ring moves it, and may then stay empty until all operations before it have left. Adding an
 /// operation, finding the next ready one and removing one anywhere take a few steps. The ring keeps
 /// no references itself.
-struct OperationRing: ~Copyable {
-    typealias Reference = Unmanaged<Operation>
-
+struct Ring<Reference>: ~Copyable {
     /// The place of an operation that is in no ring.
-    static let nowhere = -1
+    static var nowhere: Int { -1 }
     /// The lane of cancelled operations, which need no slot. The lanes before it are those of the
     /// priorities.
-    static let cancelledLane = Operation.QueuePriority.count
-    private static let laneCount = Operation.QueuePriority.count + 1
+    static var cancelledLane: Int { PriorityLanes.count }
+    private static var laneCount: Int { PriorityLanes.count + 1 }
 
     /// All unfinished operations have their places in `head..<tail`.
     private(set) var head = 0
@@ -137,7 +135,7 @@ struct OperationRing: ~Copyable {
     /// - Complexity: O(capacity), amortised over as many additions.
     mutating func growOrCompact(move: (Reference, Int, Int) -> Void) {
         let compacts = count * 2 <= capacity
-        var replacement = OperationRing(capacity: compacts ? capacity : 2 * capacity)
+        var replacement = Ring(capacity: compacts ? capacity : 2 * capacity)
         replacement.head = compacts ? tail - count : head
         replacement.tail = replacement.head
         for sequence in head..<tail {

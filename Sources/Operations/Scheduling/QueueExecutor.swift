@@ -1,4 +1,4 @@
-import Dispatch
+public import Dispatch
 
 /// The executor that runs a queue's operations.
 enum QueueExecutor {
@@ -41,4 +41,32 @@ struct QueueOffer {
         case .dispatch(let underlying): underlying.async { queue.runNext(on: executor) }
         }
     }
+}
+
+extension OperationQueue {
+    /// Sets ``underlyingQueue``, but throws where the property's setter stops the program.
+    ///
+    /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue`, `queueNotEmpty` or
+    ///   `queueOfTestScheduler`.
+    public final func setUnderlyingQueueChecked(
+        _ queue: DispatchQueue?
+    ) throws(OperationMisuse) {
+        guard !isMain else { return }
+        if driver != nil { throw .underlyingQueueOfDriven(label) }
+        if let queue, queue.isMain { throw .underlyingMainQueue(of: label) }
+        let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
+        guard setExecutor(executor) else { throw .underlyingQueueChange(of: label) }
+    }
+}
+
+extension DispatchQueue {
+    private static let mainKey: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    /// Whether the queue is the main queue. Except on Apple's systems, each use of
+    /// `DispatchQueue.main` makes another object, so the objects' identity cannot tell.
+    fileprivate var isMain: Bool { getSpecific(key: Self.mainKey) == true }
 }

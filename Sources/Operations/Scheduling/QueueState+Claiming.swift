@@ -9,7 +9,7 @@ extension QueueState {
     @inline(__always)
     mutating func bestByPriority() -> (place: Int, lane: Int)? {
         let limit = barrierPlace
-        for lane in (0..<Operation.QueuePriority.count).reversed() {
+        for lane in (0..<PriorityLanes.count).reversed() {
             var place: Int?
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
             // A barrier that waits for its turn does not block the operations before it.
@@ -31,11 +31,14 @@ extension QueueState {
         place < limit || (place == limit && ring.head == limit)
     }
 
-    private mutating func takeBest(atLeast urgency: Urgency) -> (Reference, lane: Int)? {
+    /// - Parameter promotes: whether claimed operations have to be promoted because of their place.
+    private mutating func takeBest(
+        _ urgency: Urgency?, promotes: Bool
+    ) -> (Reference, lane: Int)? {
         guard let (place, lane) = best() else { return nil }
         guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
-        guard isUrgent(operation, atLeast: urgency) else { return nil }
-        if promotesClaimed { promoteClaimed(operation, at: place) }
+        guard matches(operation, urgency) else { return nil }
+        if promotes { promoteClaimed(operation, at: place) }
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
@@ -70,7 +73,7 @@ extension QueueState {
         // The queue was given another executor while the reference was on its way.
         guard executor.isSame(as: claimant) else { return .none }
         offered.remove(urgency)
-        return claim(batch, atLeast: urgency, cores: cores)
+        return claim(batch, offered: urgency, cores: cores)
     }
 
     mutating func claimCancelled(_ batch: Batch) -> Work? {
@@ -95,17 +98,18 @@ extension QueueState {
         return nil
     }
 
-    mutating func claimReady(_ batch: Batch, atLeast urgency: Urgency, cores: Int) -> Work? {
+    /// - Parameter urgency: the urgency of the operations to claim; nil for any.
+    mutating func claimReady(_ batch: Batch, _ urgency: Urgency?, cores: Int) -> Work? {
         guard !isSuspended, hasFreeSlot else { return nil }
-        promotesClaimed = hasPromotedPlaces
+        let promotes = hasPromotedPlaces
         var refusals = 0
-        while let (first, firstLane) = takeBest(atLeast: urgency) {
+        while let (first, firstLane) = takeBest(urgency, promotes: promotes) {
             let isSingle =
                 claimsIndividually
                 || (unbatchableCount > 0
                     && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
             guard !isSingle else {
-                if !acquirePermits(first) {
+                if !mayClaim(first) {
                     if order.isStrict { blockRest(first) }
                     if let refused = retainedIfObserved(first) { return .refused(refused) }
                     refusals += 1
@@ -119,7 +123,9 @@ extension QueueState {
             }
             var lowest = firstLane
             let size = batchSize(cores: cores)
-            batch.claimed(holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency) { entries in
+            batch.claimed(
+                holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency ?? .usual
+            ) { entries in
                 entries[0] = first
                 var count = 1
                 if claimsInLaneOrder {
@@ -132,7 +138,7 @@ extension QueueState {
                         lowest = lane
                     }
                 } else {
-                    while count < size, let (next, lane) = takeBest(atLeast: urgency) {
+                    while count < size, let (next, lane) = takeBest(urgency, promotes: promotes) {
                         entries[count] = next
                         lowest = lane
                         count += 1

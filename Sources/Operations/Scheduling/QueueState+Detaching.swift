@@ -46,7 +46,7 @@ extension QueueState {
         operation._withUnsafeGuaranteedRef {
             // This comes before the operation is marked as claimed alone. From then on the start of
             // the batch no longer counts as the operation's start.
-            $0.recordTaskStart(start)
+            $0.taskRun?._withUnsafeGuaranteedRef { $0.startTime.store(start, ordering: .relaxed) }
             _ = $0.exchange { $0.detachedFromBatch(holdsSlot: holdsSlot) }
         }
         return operation

@@ -1,18 +1,17 @@
-// Operations that need permits of budgets. An operation that gets a slot takes its permits with it,
-// and an operation that is given its permits takes a slot. See Permits.md.
+// Operations whose companion may refuse a claim, because they need permits of budgets. An operation
+// that gets a slot takes its permits with it, and an operation that is given its permits takes a
+// slot. See Permits.md.
 
 extension QueueState {
     /// The number of refusals in one hold of the lock.
     static var refusalsAtOnce: Int { 64 }
 
-    /// Acquires the permits for an operation that is about to be claimed. If there are not enough,
-    /// the operation goes back to `waiting` and enters the permit queues, and the result is false.
-    func acquirePermits(_ operation: Reference) -> Bool {
+    /// Asks the companion of an operation that is about to be claimed. If the companion refuses,
+    /// the operation has gone back to `waiting`, and the result is false.
+    func mayClaim(_ operation: Reference) -> Bool {
         operation._withUnsafeGuaranteedRef { operation in
-            guard let permitRequest = operation.attemptController?.permitRequest else {
-                return true
-            }
-            return permitRequest.acquireOrEnqueue {
+            guard let companion = operation.companion else { return true }
+            return companion.mayBeClaimed {
                 operation.exchange { $0.permitsRefused() } != nil
             }
         }
@@ -40,7 +39,7 @@ extension QueueState {
         return true
     }
 
-    mutating func claimAdmitted(atLeast urgency: Urgency) -> Work? {
-        admitted.popFirst(atLeast: urgency).map { .single($0) }
+    mutating func claimAdmitted(_ urgency: Urgency?) -> Work? {
+        admitted.popFirst(urgency).map { .single($0) }
     }
 }

@@ -1,20 +1,40 @@
 // Change notifications for observers of the queue.
 
+/// Records the changes of a queue that is observed, in their order, and notifies its observers.
+///
+/// A queue has a recorder from the moment it is first observed; see Doors.md.
+protocol QueueRecorder: AnyObject, Sendable {
+    /// Records a change. A lock of the queue is held.
+    func record(_ change: RecordedQueueChange)
+
+    /// Notifies observers of the recorded changes. No lock is held.
+    func notifyObservers()
+}
+
+/// The new value of a property of a queue, or the operation that has made the change.
+enum RecordedQueueChange {
+    case arrival(Operation)
+    case departure(Operation)
+    case isSuspended(Bool)
+    case width(Int)
+    case name(String)
+    case qualityOfService(QualityOfService)
+}
+
 extension QueueState {
-    /// Takes the observations to notify after the lock is released; nil if nothing was recorded in
-    /// this hold of the lock.
+    /// Takes the recorder that notifies observers after the lock is released; nil if nothing was
+    /// recorded in this hold of the lock.
     @inline(__always)
-    mutating func takeChanges() -> Observations<OperationQueue>? {
+    mutating func takeChanges() -> (any QueueRecorder)? {
         guard hasChanges else { return nil }
         hasChanges = false
-        return observations
+        return recorder
     }
 
     /// Starts to record each operation that arrives or leaves.
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
         notifiesEach = true
-        claimsIndividually = true
         for batch in batches {
             for operation in batch.taken
             where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
@@ -26,7 +46,6 @@ extension QueueState {
 
     mutating func endNotifyingEach() {
         notifiesEach = false
-        claimsIndividually = hasDriver
         alreadyGone = []
     }
 
@@ -47,8 +66,7 @@ extension QueueState {
     mutating func record(arrivalOf operation: Operation) {
         guard !operation.status.has(.barrier) else { return }
         hasChanges = true
-        observations?.record(QueueProperties.operations) { $0 + [operation] }
-        observations?.record(QueueProperties.operationCount) { $0 + 1 }
+        recorder?.record(.arrival(operation))
     }
 
     mutating func record(departureOf operation: Operation) {
@@ -56,7 +74,6 @@ extension QueueState {
             alreadyGone.remove(ObjectIdentifier(operation)) == nil
         else { return }
         hasChanges = true
-        observations?.record(QueueProperties.operations) { $0.filter { $0 !== operation } }
-        observations?.record(QueueProperties.operationCount) { $0 - 1 }
+        recorder?.record(.departure(operation))
     }
 }

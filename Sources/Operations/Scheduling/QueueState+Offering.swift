@@ -49,34 +49,41 @@ extension QueueState {
         operation._withUnsafeGuaranteedRef { urgency(of: $0) }
     }
 
-    /// Raises an operation that has become more urgent if it is among the granted ones.
-    mutating func raiseAdmitted(_ operation: Operation) {
+    /// Has workers of the new urgency run a promoted operation that was claimed and has not begun.
+    mutating func raiseClaimed(_ operation: Operation) {
+        guard QualityOfServiceUse.isOn else { return }
+        let state = operation.status
+        if state.phase == .queued, !isAmongReady(operation.place, lane: state.lane) {
+            recallBatches()
+        }
         guard !admitted.isEmpty else { return }
         admitted.raise(.passUnretained(operation), to: urgency(of: operation))
     }
 
     /// Claims work for a worker that the pool counts as running something of this urgency.
     ///
-    /// Claims nothing less urgent, which would take a place that belongs to more urgent work. Less
-    /// urgent work comes with a reference of its own.
-    mutating func claim(_ batch: Batch, atLeast urgency: Urgency, cores: Int) -> Work {
-        // Other executors do not count threads by urgency.
-        let least = decidesUrgency ? urgency : .background
-        return claimCancelled(batch) ?? claimAdmitted(atLeast: least)
-            ?? claimReady(batch, atLeast: least, cores: cores) ?? .none
+    /// Claims nothing less urgent, which would take a place that belongs to more urgent work, and
+    /// nothing more urgent, for which the worker is too nice. Such work comes with a reference of
+    /// its own.
+    mutating func claim(_ batch: Batch, offered urgency: Urgency, cores: Int) -> Work {
+        // The threads of other executors have no urgency.
+        let urgency = decidesUrgency ? urgency : nil
+        return claimCancelled(batch) ?? claimAdmitted(urgency)
+            ?? claimReady(batch, urgency, cores: cores) ?? .none
     }
 
-    /// Whether an operation that is about to be claimed is urgent enough.
+    /// Whether an operation that is about to be claimed has this urgency; true if `urgency` is nil.
     ///
     /// The method changes nothing. Without `mutating` it would be given a copy of the whole state,
     /// made before the first comparison, on the path of every operation.
     @inline(__always)
-    mutating func isUrgent(_ operation: Reference, atLeast urgency: Urgency) -> Bool {
-        urgency == .background || comparesUrgency(of: operation, to: urgency)
+    mutating func matches(_ operation: Reference, _ urgency: Urgency?) -> Bool {
+        guard let urgency else { return true }
+        return comparesUrgency(of: operation, to: urgency)
     }
 
     @inline(never)
-    private mutating func comparesUrgency(of operation: Reference, to least: Urgency) -> Bool {
-        urgency(of: operation) >= least
+    private mutating func comparesUrgency(of operation: Reference, to other: Urgency) -> Bool {
+        urgency(of: operation) == other
     }
 }

@@ -62,7 +62,7 @@ extension QueueState {
         !rescheduled.isEmpty && rescheduled.clearReady(place)
     }
 
-    private func isAmongReady(_ place: Int, lane: Int) -> Bool {
+    func isAmongReady(_ place: Int, lane: Int) -> Bool {
         ring.isReady(place, lane: lane) || rescheduled.isReady(place)
     }
 
@@ -87,7 +87,7 @@ extension QueueState {
 
     private mutating func bestOfLast() -> (place: Int, lane: Int)? {
         let limit = limit
-        for lane in (0..<Operation.QueuePriority.count).reversed() {
+        for lane in (0..<PriorityLanes.count).reversed() {
             let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
             if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
                 first.key.isBefore(place.map { -$0 } ?? .max)

@@ -1,5 +1,10 @@
 import Synchronization
 
+// The containers of a queue carry references to operations, and never look into them.
+typealias OperationRing = Ring<Unmanaged<Operation>>
+typealias Batch = ClaimedBatch<Unmanaged<Operation>>
+typealias AdmittedOperations = AdmittedReferences<Operation>
+
 /// The operations of a queue, and the choice of the operation to start next.
 ///
 /// The queue's lock guards this value. Its methods are events. A method returns what the caller
@@ -30,7 +35,7 @@ struct QueueState: ~Copyable {
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
     /// The lowest lane from which a batch may hold operations that have not begun.
-    var lowestBatchedLane = Operation.QueuePriority.count
+    var lowestBatchedLane = PriorityLanes.count
     /// The typical duration of an operation of this queue, learned from the last batches.
     var typicalNanoseconds = Self.unknownNanoseconds
     /// Whether bodies of the last batch were suspended. Each suspended body takes a slot.
@@ -45,13 +50,11 @@ struct QueueState: ~Copyable {
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
-    /// The observers of changes; set when the queue is first observed.
-    var observations: Observations<OperationQueue>?
+    /// The recorder of changes; set when the queue is first observed.
+    var recorder: (any QueueRecorder)?
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
     /// set there are no batches, so that each change is reported when it happens.
     var notifiesEach = false
-    /// Whether operations are claimed one by one, because of `notifiesEach` or for a driver.
-    var claimsIndividually = false
     /// The operations that were claimed when they were given their permits, retained for the
     /// workers; see `grant`.
     var admitted = AdmittedOperations()
@@ -70,17 +73,25 @@ struct QueueState: ~Copyable {
     ) {
         self.executor = executor
         self.width = width
-        claimsIndividually = hasDriver
     }
 
-    var hasDriver: Bool { if case .driver = executor { true } else { false } }
+    /// Whether operations are claimed one by one: for observers of each, or for a driver.
+    var claimsIndividually: Bool {
+        @inline(__always) get {
+            if case .driver = executor { return true }
+            return notifiesEach
+        }
+    }
+
+    /// Whether an underlying dispatch queue decides about the threads. If so, there are no
+    /// promotions here.
+    var ignoresQuality: Bool {
+        @inline(__always) get { if case .dispatch = executor { true } else { false } }
+    }
 
     /// The rank of the queue's quality of service.
     var qualityRank = 0
     var qualityMarks = QualityMarks()
-    /// Whether an underlying dispatch queue decides about the threads. If so, there are no
-    /// promotions here.
-    var ignoresQuality = false
     /// Returns the time in nanoseconds, in place of the monotonic clock.
     var clock: (@Sendable () -> Int64)? { didSet { latestTime = 0 } }
     /// The latest time that the clock has shown to ``now()``.
@@ -88,7 +99,6 @@ struct QueueState: ~Copyable {
 
     /// The operations that the caller must promote after it has released the lock.
     var promotions: [Promotion]?
-    var promotesClaimed = false
 
     // MARK: Queries
 
@@ -255,7 +265,7 @@ struct QueueState: ~Copyable {
     mutating func changePriority(of operation: Operation, to priority: Operation.QueuePriority) {
         let place = operation.place
         let wasReady = removeReady(place, state: operation.status)
-        _ = operation.exchange { $0.priorityChanged(to: priority, inQueue: true) }
+        _ = operation.exchange { $0.priorityChanged(toLane: priority.lane, inQueue: true) }
         rescheduled.move(place, number: ring.tail)
         if wasReady {
             insertReady(operation)
@@ -319,7 +329,7 @@ struct QueueState: ~Copyable {
         guard executor.isSame(as: .workers) else { return (departure, .none) }
         // One of the pending items may be a reference to this queue. Another worker takes that one.
         guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (departure, claim(next, atLeast: urgency, cores: cores))
+        return (departure, claim(next, offered: urgency, cores: cores))
     }
 
     private mutating func unregister(_ batch: Batch) {
@@ -328,7 +338,7 @@ struct QueueState: ~Copyable {
             batches.swapAt(index, batches.count - 1)
             batches.removeLast()
         }
-        if batches.isEmpty { lowestBatchedLane = Operation.QueuePriority.count }
+        if batches.isEmpty { lowestBatchedLane = PriorityLanes.count }
     }
 
     @inline(__always)
@@ -415,13 +425,13 @@ struct QueueState: ~Copyable {
         switch change {
         case .suspended(let isSuspended):
             self.isSuspended = isSuspended
-            observations?.record(QueueProperties.isSuspended, isSuspended)
+            recorder?.record(.isSuspended(isSuspended))
         case .width(let width):
             self.width = width
             if order.isStrict { returnAllRests() }
-            observations?.record(QueueProperties.width, width)
+            recorder?.record(.width(width))
         }
-        hasChanges = observations != nil
+        hasChanges = recorder != nil
         recallBatches()
     }
 
@@ -434,7 +444,6 @@ struct QueueState: ~Copyable {
         // A thread that comes with an older reference, or with a batch, claims nothing more.
         offered = OfferedUrgencies()
         recallBatches()
-        if case .dispatch = executor { ignoresQuality = true } else { ignoresQuality = false }
         return true
     }
 

@@ -38,7 +38,7 @@ struct RescheduledOperations {
     }
 
     private static var emptyLanes: [Heap<Entry>] {
-        .init(repeating: Heap(), count: Operation.QueuePriority.count)
+        .init(repeating: Heap(), count: PriorityLanes.count)
     }
 
     private var standings: [Int: Standing] = [:]
@@ -192,20 +192,5 @@ struct RescheduledOperations {
             guard let lane = standing.readyLane else { continue }
             insert(standing, place: place, lane: lane, in: order)
         }
-    }
-}
-
-extension Array {
-    /// Returns the first index, not before `start`, at which `isBehind` holds, or `count`. If
-    /// `isBehind` holds for an element, it must hold for all elements behind it.
-    ///
-    /// - Complexity: O(log n).
-    package func partitioningIndex(from start: Int = 0, where isBehind: (Element) -> Bool) -> Int {
-        var (low, high) = (start, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }

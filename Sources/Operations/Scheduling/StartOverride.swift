@@ -5,29 +5,34 @@
 /// overrides. But the metadata of a class begins with that of its superclass, in which an
 /// overridden method has another address. Two classes that differ only in `start()` show where its
 /// address is.
-enum StartOverride {
-    private final class Without: Operation, @unchecked Sendable {}
-    private final class With: Operation, @unchecked Sendable { override func start() {} }
+struct StartOverride: Sendable {
+    /// The words of the metadata of the base class.
+    private let base: [UInt]
+    /// The number of the word for `start()` in the metadata of each subclass of the base class; nil
+    /// if it cannot be found.
+    private let place: Int?
 
-    /// The number of the word for `start()` in the metadata of each subclass of `Operation`; nil if
-    /// it cannot be found.
-    private static let place: Int? = {
-        let (base, without, with) = (
-            words(of: Operation.self), words(of: Without.self), words(of: With.self)
+    /// - Parameters:
+    ///   - base: a class with a method `start()`, without a generic parameter.
+    ///   - without: a direct subclass that overrides nothing.
+    ///   - with: a direct subclass that overrides only `start()`.
+    init(of base: AnyClass, without: AnyClass, with: AnyClass) {
+        let (words, without, with) = (
+            Self.words(of: base), Self.words(of: without), Self.words(of: with)
         )
-        let places = (0..<wordCount(of: base)).filter {
-            base[$0] == without[$0] && base[$0] != with[$0]
-        }
-        return places.count == 1 ? places[0] : nil
-    }()
-
-    /// Whether the class replaces `start()`; true if that cannot be determined.
-    static func isPresent(in type: Operation.Type) -> Bool {
-        guard let place else { return true }
-        return words(of: type)[place] != words(of: Operation.self)[place]
+        let count = Self.wordCount(of: words)
+        let places = (0..<count).filter { words[$0] == without[$0] && words[$0] != with[$0] }
+        self.base = (0..<count).map { words[$0] }
+        place = places.count == 1 ? places[0] : nil
     }
 
-    private static func words(of type: Operation.Type) -> UnsafePointer<UInt> {
+    /// Whether a subclass replaces `start()`; true if that cannot be determined.
+    func isPresent(in type: AnyClass) -> Bool {
+        guard let place else { return true }
+        return Self.words(of: type)[place] != base[place]
+    }
+
+    private static func words(of type: AnyClass) -> UnsafePointer<UInt> {
         unsafeBitCast(type, to: UnsafePointer<UInt>.self)
     }
 
@@ -46,14 +51,5 @@ enum StartOverride {
         let size = sizes.load(as: UInt32.self)
         let address = sizes.load(fromByteOffset: 4, as: UInt32.self)
         return (Int(size) - Int(address)) / MemoryLayout<UInt>.size
-    }
-}
-
-extension Operation {
-    /// Whether the operation, which is cancelled, runs code of a subclass when it is started. If
-    /// so, it needs a slot, and waits for barriers and for the resumption of its queue, like every
-    /// operation that runs.
-    final func needsSlotToLeave(_ state: LifecycleState) -> Bool {
-        !state.has(.fastPath) && replacesStart
     }
 }

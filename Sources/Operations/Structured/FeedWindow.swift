@@ -4,32 +4,11 @@
 /// queue. The first operation that does not succeed, an error of the sequence, or a cancellation of
 /// the task ends the feeding and cancels the remaining operations.
 final class FeedWindow: Sendable {
-    private enum Ending {
-        case operation(any Error, CancellationReason)
-        case sequence(any Error)
-        case taskCancelled
-
-        var error: any Error {
-            switch self {
-            case .operation(let error, _), .sequence(let error): error
-            case .taskCancelled: CancellationError()
-            }
-        }
-
-        var reason: CancellationReason {
-            switch self {
-            case .operation(_, let reason): reason
-            case .sequence(let error): .scopeFailed(error: error)
-            case .taskCancelled: .taskCancelled
-            }
-        }
-    }
-
     private struct State {
         /// The unfinished operations, by number.
         var operations: [Int: Operation] = [:]
         var lastNumber = 0
-        var ending: Ending?
+        var end: EarlyEnd?
         /// The feeding task, and how many operations may be left for it to go on.
         var waiter: (CheckedContinuation<Void, Never>, atMost: Int)?
 
@@ -37,7 +16,7 @@ final class FeedWindow: Sendable {
             unlessMoreThan enough: Int
         ) -> CheckedContinuation<Void, Never>? {
             guard let (continuation, limit) = waiter, operations.count <= limit,
-                ending != nil || operations.count <= enough
+                end != nil || operations.count <= enough
             else { return nil }
             waiter = nil
             return continuation
@@ -62,7 +41,7 @@ final class FeedWindow: Sendable {
     /// added.
     private func hasCapacity(isolation: isolated (any Actor)?) async -> Bool {
         await waitUntilLeft(atMost: limit - 1, isolation: isolation)
-        return state.withLock { $0.ending == nil }
+        return state.withLock { $0.end == nil }
     }
 
     private func waitUntilLeft(atMost count: Int, isolation: isolated (any Actor)?) async {
@@ -92,7 +71,7 @@ final class FeedWindow: Sendable {
         _ operation: TypedOperation<Output>, _ onSuccess: (@Sendable (Output) -> Void)?
     ) {
         let number: Int? = state.withLock { state in
-            guard state.ending == nil else { return nil }
+            guard state.end == nil else { return nil }
             state.lastNumber += 1
             state.operations[state.lastNumber] = operation
             return state.lastNumber
@@ -114,10 +93,10 @@ final class FeedWindow: Sendable {
             let output = try operation.result
             onSuccess?(output)
         } catch {
-            let reason: CancellationReason =
-                (error as? OperationCancellation)?.reason
-                ?? .siblingFailed(operation: operation.label, error: error)
-            end(.operation(error, reason))
+            let cancellation = error as? OperationCancellation
+            end(
+                cancellation.map { .operationCancelled($0) }
+                    ?? .operationFailed(operation.label, error))
         }
         let enough = enoughForNow
         let (waiter, gone) = state.withLock { state in
@@ -136,13 +115,13 @@ final class FeedWindow: Sendable {
         return half >= 4 && queue.snapshot { $0.readyCount } > half ? half : limit
     }
 
-    private func end(_ ending: Ending) {
+    private func end(_ end: EarlyEnd) {
         let rest: [Operation]? = state.withLock { state in
-            guard state.ending == nil else { return nil }
-            state.ending = ending
+            guard state.end == nil else { return nil }
+            state.end = end
             return state.operations.keys.sorted().compactMap { state.operations[$0] }
         }
-        if let rest { Operation.cancel(rest, because: ending.reason) }
+        if let rest { Operation.cancel(rest, because: end.reason) }
     }
 
     // MARK: Feeding
@@ -170,7 +149,7 @@ final class FeedWindow: Sendable {
                         add(operation, onSuccess)
                     }
                 } catch {
-                    end(.sequence(error))
+                    end(.thrown(error))
                 }
                 try await finish(isolation: isolation)
             }
@@ -181,6 +160,6 @@ final class FeedWindow: Sendable {
 
     private func finish(isolation: isolated (any Actor)?) async throws {
         await waitUntilLeft(atMost: 0, isolation: isolation)
-        if let ending = state.withLock({ $0.ending }) { throw ending.error }
+        if let end = state.withLock({ $0.end }) { throw end.error }
     }
 }

@@ -8,8 +8,8 @@ extension OperationQueue {
     /// order in which they came; code that adds operations in other ways does not wait.
     ///
     /// - Parameters:
-    ///   - name: a name for people to read.
-    ///   - traits: further settings of the operation.
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
     ///   - limit: how many operations, waiting or running, the queue may hold with this one.
     ///   - body: the work.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; nothing is added
@@ -19,10 +19,10 @@ extension OperationQueue {
     ///   Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait..., within limit: Int,
+        _ traits: OperationTrait..., within limit: Int,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(made(body), within: limit, name, traits)
+        try await take(made(body), within: limit, traits)
     }
 
     /// Adds an async function as an operation, once fewer than `limit` operations are in the queue.
@@ -30,17 +30,16 @@ extension OperationQueue {
     /// As the method for functions that are not async.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait..., within limit: Int,
+        _ traits: OperationTrait..., within limit: Int,
         body: @escaping @Sendable () async throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(TypedOperation(body: body), within: limit, name, traits)
+        try await take(TypedOperation(body: body), within: limit, traits)
     }
 
     private func take<Output>(
-        _ operation: TypedOperation<Output>, within limit: Int, _ name: String?,
-        _ traits: [OperationTrait]
+        _ operation: TypedOperation<Output>, within limit: Int, _ traits: [OperationTrait]
     ) async throws -> TypedOperation<Output> {
-        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
+        if !traits.isEmpty { operation.apply(traits) }
         // No other operation joins this one while it waits for capacity: it may give up, and is in
         // no queue.
         if let other = joined(by: operation, isAdded: false) { return other }

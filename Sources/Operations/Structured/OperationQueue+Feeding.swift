@@ -16,8 +16,8 @@ extension OperationQueue {
     /// `CancellationError`. Bodies have the task's task-local values.
     ///
     /// - Parameters:
-    ///   - name: a name for people to read, given to each operation.
-    ///   - traits: further settings of each operation.
+    ///   - traits: the name of each operation, as a string literal or ``OperationTrait/name(_:)``,
+    ///     and further settings.
     ///   - elements: the elements to work through.
     ///   - count: how many of the operations may be in the queue at the same time, waiting or
     ///     running.
@@ -26,12 +26,12 @@ extension OperationQueue {
     /// - Precondition: not called in an operation of this queue that holds the last slot of its
     ///   width.
     public final func add<Elements: Sequence>(
-        _ name: String? = nil, _ traits: OperationTrait..., each elements: Elements,
+        _ traits: OperationTrait..., each elements: Elements,
         within count: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
         try await feed(
-            SyncSequenceAdapter(elements), within: count, name, traits, isolation: isolation,
+            SyncSequenceAdapter(elements), within: count, traits, isolation: isolation,
             body: body)
     }
 
@@ -41,15 +41,15 @@ extension OperationQueue {
     /// operations of this call and is thrown. An error of an operation is thrown when the sequence
     /// has produced its next element: the error does not interrupt a wait for that element.
     public final func add<Elements: AsyncSequence>(
-        _ name: String? = nil, _ traits: OperationTrait..., each elements: Elements,
+        _ traits: OperationTrait..., each elements: Elements,
         within count: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
-        try await feed(elements, within: count, name, traits, isolation: isolation, body: body)
+        try await feed(elements, within: count, traits, isolation: isolation, body: body)
     }
 
     private func feed<Elements: AsyncSequence>(
-        _ elements: Elements, within count: Int, _ name: String?, _ traits: [OperationTrait],
+        _ elements: Elements, within count: Int, _ traits: [OperationTrait],
         isolation: isolated (any Actor)?,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
@@ -60,16 +60,15 @@ extension OperationQueue {
         }
         let window = FeedWindow(of: self, limit: count)
         try await window.feed(elements, isolation: isolation) { element in
-            (made(name, traits) { try await body(element) }, nil)
+            (made(traits) { try await body(element) }, nil)
         }
     }
 
     private func made(
-        _ name: String?, _ traits: [OperationTrait],
-        body: @escaping @Sendable () async throws -> Void
+        _ traits: [OperationTrait], body: @escaping @Sendable () async throws -> Void
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
-        if name != nil || !traits.isEmpty { operation.adopt(name, traits) }
+        if !traits.isEmpty { operation.apply(traits) }
         applyQueueQuality(to: operation)
         return operation
     }

@@ -47,7 +47,7 @@ public func withOperationQueue<Value>(
 ) async throws -> Value {
     let scope = QueueScope()
     let tasks = TaskLocalExecutor()
-    let queue = OperationQueue(tasks: tasks, scope: scope)
+    let queue = OperationQueue(tasks: tasks, companion: scope)
     if let name { queue.name = name }
     queue.maxConcurrentOperationCount = width
     return try await withTaskCancellationHandler {
@@ -57,12 +57,12 @@ public func withOperationQueue<Value>(
         do {
             result = .success(try await body(queue))
         } catch {
-            scope.end(.bodyFailed(error), of: queue)
+            scope.end(.thrown(error), of: queue)
             result = .failure(error)
         }
         await scope.close(queue)
         tasks.close()
-        return try scope.outcome(result)
+        return try result.outcome(after: scope.earlyEnd)
     } onCancel: {
         scope.end(.taskCancelled, of: queue)
     }

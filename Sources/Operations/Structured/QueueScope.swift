@@ -3,29 +3,14 @@ import Synchronization
 /// The end of a scope, and the additions to its queue; see
 /// ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)``.
 ///
-/// A scope ends once: the first ending (a failure, an error of the body, or a cancellation) decides
-/// which error the scope throws, and cancels the operations in its queue. An addition announces
-/// itself before it adds, and checks afterwards whether the scope has ended meanwhile. So for an
-/// operation that is added at that moment, either the thread that cancels all operations sees it,
-/// or its addition sees the end.
-final class QueueScope: Sendable {
-    enum Ending {
-        case operationFailed(String, any Error)
-        case bodyFailed(any Error)
-        case taskCancelled
-
-        var reason: CancellationReason {
-            switch self {
-            case .operationFailed(let operation, let error):
-                .siblingFailed(operation: operation, error: error)
-            case .bodyFailed(let error): .scopeFailed(error: error)
-            case .taskCancelled: .taskCancelled
-            }
-        }
-    }
-
+/// A scope has at most one early end: the first event (a failure, an error of the body, or a
+/// cancellation) decides which error the scope throws, and cancels the operations in its queue. An
+/// addition announces itself before it adds, and checks afterwards whether the scope has ended
+/// meanwhile. So for an operation that is added at that moment, either the thread that cancels all
+/// operations sees it, or its addition sees the end.
+final class QueueScope: QueueCompanion {
     private struct State {
-        var ending: Ending?
+        var end: EarlyEnd?
         /// The number of additions that have been announced and are not complete.
         var additions = 0
         var isOver = false
@@ -36,26 +21,26 @@ final class QueueScope: Sendable {
     // MARK: Additions
 
     func willAdd(_ operations: [Operation]) throws(OperationMisuse) {
-        let (isOver, ending) = state.withLock { state in
+        let (isOver, end) = state.withLock { state in
             if !state.isOver { state.additions += 1 }
-            return (state.isOver, state.ending)
+            return (state.isOver, state.end)
         }
         if isOver, let first = operations.first { throw .adding(afterScope: first) }
-        guard let ending else { return }
+        guard let end else { return }
         // The operation never begins.
         for operation in operations where operation.status.phase == .created {
-            operation.forceCancel(because: ending.reason)
+            operation.forceCancel(because: end.reason)
         }
     }
 
     func didAdd(_ operations: [Operation], to queue: OperationQueue) {
-        let ending = state.withLock { state in
+        let end = state.withLock { state in
             state.additions -= 1
-            return state.ending
+            return state.end
         }
-        guard let ending else { return }
+        guard let end else { return }
         for operation in operations where operation.wasAdded(to: queue) {
-            operation.forceCancel(because: ending.reason)
+            operation.forceCancel(because: end.reason)
         }
     }
 
@@ -71,13 +56,13 @@ final class QueueScope: Sendable {
         end(.operationFailed(failure.operation, failure.error), of: queue, except: operation)
     }
 
-    func end(_ ending: Ending, of queue: OperationQueue, except operation: Operation? = nil) {
+    func end(_ end: EarlyEnd, of queue: OperationQueue, except operation: Operation? = nil) {
         let isFirst = state.withLock { state in
-            guard state.ending == nil, !state.isOver else { return false }
-            state.ending = ending
+            guard state.end == nil, !state.isOver else { return false }
+            state.end = end
             return true
         }
-        if isFirst { queue.cancelAll(because: ending.reason, except: operation) }
+        if isFirst { queue.cancelAll(because: end.reason, except: operation) }
     }
 
     /// Suspends the calling task until the queue is empty and no addition to it is under way.
@@ -93,20 +78,8 @@ final class QueueScope: Sendable {
         }
     }
 
-    /// Returns or throws the outcome of a scope that has ended.
-    func outcome<Value>(_ result: Result<Value, any Error>) throws -> Value {
-        switch (state.withLock { $0.ending }, result) {
-        case (.operationFailed(_, let error), _), (.bodyFailed(let error), _): throw error
-        case (.taskCancelled, .success): throw CancellationError()
-        case (.taskCancelled, .failure(let error)):
-            // The body has met an operation that the cancellation of the task had cancelled.
-            if case .taskCancelled = (error as? OperationCancellation)?.reason {
-                throw CancellationError()
-            }
-            throw error
-        case (nil, _): return try result.get()
-        }
-    }
+    /// The early end, if there was one. The scope has been closed.
+    var earlyEnd: EarlyEnd? { state.withLock { $0.end } }
 }
 
 extension OperationQueue {
@@ -152,9 +125,10 @@ extension Operation {
             guard operation.status.has(.hasConditions) else { continue }
             operation.withLock {
                 guard let edges = operation.edges.load(ordering: .relaxed) else { return }
-                Edges.forEachSuccessor(edges) { dependent, condition in
+                Edges.forEachSuccessor(edges) { edge in
+                    let condition = edge.condition
                     guard condition != .always,
-                        let dependent = Self.reference(toDependent: dependent)
+                        let dependent = Self.reference(toDependent: edge.dependent)
                     else { return }
                     kept.append(dependent)
                     if dependent.status.isStopped { return }

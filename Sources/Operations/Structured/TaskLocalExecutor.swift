@@ -5,7 +5,7 @@
 /// free, or being made: a worker that takes the last free task lets that task make the next one,
 /// before it begins to work. The task runs in place of the worker that came with a reference to the
 /// queue, on that worker's thread; so the pool knows how urgent the work is.
-final class TaskLocalExecutor: Sendable {
+final class TaskLocalExecutor: QueueTasks {
     private struct State {
         /// Tasks that wait for work.
         var free: [PreparedTask] = []
@@ -42,11 +42,11 @@ final class TaskLocalExecutor: Sendable {
         switch found {
         case .none: break
         // No task is left to inherit from.
-        case .closed: Worker.runInTask(queue, offered: urgency)
+        case .closed: queue.runInTask(offered: urgency)
         case .free(let task, let isLast):
             task.run(isLast: false) { [self] in
                 if isLast { add(PreparedTask(mayBeDriven: false)) }
-                Worker.runInTask(queue, offered: urgency)
+                queue.runInTask(offered: urgency)
             }
             add(task)
         }

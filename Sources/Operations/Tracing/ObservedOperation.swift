@@ -44,7 +44,7 @@ extension Operation {
         withLock {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             Edges.forEach(edges) { edge in
-                guard let dependency = edge.pointee.dependency else { return }
+                guard let dependency = edge.dependency else { return }
                 body(UInt(bitPattern: dependency.toOpaque()))
             }
         }

@@ -3,7 +3,7 @@ import Synchronization
 // Recording of what happens to operations of a queue that is observed. The scheduler calls none of
 // this for other queues. Tracing.md lists the events and their order.
 
-extension OperationQueue {
+extension OperationQueue: QueueTracing {
     private var currentInstrumentation: Instrumentation {
         @inline(__always) get {
             Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
@@ -17,14 +17,12 @@ extension OperationQueue {
     }
 
     @inline(__always)
-    fileprivate func notify(
+    private func notify(
         _ instrumentation: Instrumentation, _ body: (ObserverReference) -> Void
     ) {
         let kinds = instrumentation.kinds
         guard kinds != 0 else { return }
-        observers.load(ordering: .acquiring)?._withUnsafeGuaranteedRef {
-            $0.forEach(kinds, body)
-        }
+        observerList?._withUnsafeGuaranteedRef { $0.forEach(kinds, body) }
     }
 
     // MARK: Additions and readiness
@@ -35,7 +33,7 @@ extension OperationQueue {
         let isReady = recordAddition(of: operation, at: recordTime())
         if !isReady {
             let mark = operation.lastMark
-            ThreadContext.withCurrent { $0.lastAdded = (operation.identity, mark) }
+            ThreadContext.withCurrent { $0.lastAdded = (operation.identity, mark.bits) }
         }
         announceAddition(of: operation)
     }
@@ -72,7 +70,7 @@ extension OperationQueue {
         let mark = operation.lastMark
         var wasJustAdded = false
         ThreadContext.withCurrent { context in
-            wasJustAdded = context.lastAdded.map { $0 == (operation.identity, mark) } ?? false
+            wasJustAdded = context.lastAdded.map { $0 == (operation.identity, mark.bits) } ?? false
             context.lastAdded = nil
         }
         // The operation became ready as part of its addition: reuse the timestamp of the addition
@@ -190,50 +188,28 @@ extension OperationQueue {
     }
 }
 
-extension Operation {
-    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
-    /// and the setup that the operation needs.
-    ///
-    /// - Parameter state: the state, which says that the operation executes.
+extension OperationQueue {
+    /// Runs the body of an operation of a batch, and records its start and its end.
     @inline(never)
-    final func runInstrumented(_ state: LifecycleState, _ batch: Batch, in queue: OperationQueue) {
-        let instrumentation = Instrumentation(
-            rawValue: queue.instrumentation.load(ordering: .relaxed))
-        guard instrumentation.kinds != 0 else {
-            return runUnobserved(state, instrumentation, in: queue)
-        }
+    func record(
+        _ operation: Operation, _ state: LifecycleState, _ batch: Batch,
+        _ instrumentation: Instrumentation, running body: () -> Void
+    ) {
         ThreadContext.withCurrent { thread in
-            var attempt = OperationTimes(state, lastMark)
+            var attempt = OperationTimes(state, operation.lastMark)
             attempt.isInBatch = true
             // Reuse the end of the previous operation: reading the clock is most of the cost here.
             attempt.start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
-            mark(PhaseTimestamp(.started, attempt.start))
-            queue.notify(instrumentation) { $0.started(self, attempt, on: thread) }
-            if let operationObserver {
-                operationObserver.perform { runUnobserved(state, instrumentation, in: queue) }
-            } else {
-                runUnobserved(state, instrumentation, in: queue)
-            }
+            operation.mark(PhaseTimestamp(.started, attempt.start))
+            notify(instrumentation) { $0.started(operation, attempt, on: thread) }
+            body()
             attempt.end = recordTime()
             batch.lastEnd = attempt.end
-            mark(PhaseTimestamp(bits: 0))
-            let outcome = outcome(status)
+            operation.mark(PhaseTimestamp(bits: 0))
+            let outcome = operation.outcome(operation.status)
             // An observer that began meanwhile has not received the start.
-            let rest = instrumentation.intersection(
-                Instrumentation(rawValue: queue.instrumentation.load(ordering: .relaxed)))
-            queue.notify(rest) { $0.ended(self, attempt, outcome, on: thread) }
-        }
-    }
-
-    @inline(__always)
-    private func runUnobserved(
-        _ state: LifecycleState, _ instrumentation: Instrumentation, in queue: OperationQueue
-    ) {
-        if state.has(.needsSetup) || instrumentation.contains(.progress) {
-            _ = ThreadContext.current.prepare(for: self, in: queue)
-            runMain()
-        } else {
-            runBlock()
+            let rest = instrumentation.intersection(currentInstrumentation)
+            notify(rest) { $0.ended(operation, attempt, outcome, on: thread) }
         }
     }
 }
@@ -252,22 +228,10 @@ extension OperationTimes {
     }
 }
 
-extension ThreadContext {
-    /// Runs code that blocks the thread. Observers are notified of the wait if the thread is inside
-    /// of an operation.
-    func recordWait(_ wait: () -> Void) {
-        guard let operation, let queue = Self.currentQueue, queue.isObserved else { return wait() }
-        let start = recordTime()
-        let identity = UInt(bitPattern: operation.toOpaque())
-        wait()
-        queue.recordWait(inside: identity, since: start, on: self)
-    }
-}
-
 extension OperationQueue {
-    fileprivate func recordWait(
-        inside operation: UInt, since start: UInt64, on thread: ThreadContext
-    ) {
+    func recordWait(inside operation: UInt, on thread: ThreadContext, running wait: () -> Void) {
+        let start = recordTime()
+        wait()
         let end = recordTime()
         notify { $0.threadWaited(inside: operation, from: start, until: end, on: thread) }
     }

@@ -74,18 +74,6 @@ package enum QueueObserverKind: UInt8, CaseIterable, Sendable {
     case telemetry
 }
 
-/// Accompanies one operation, which retains it. An operation has at most one such observer, which
-/// must not retain the operation.
-package protocol OperationObserver: AnyObject, Sendable {
-    /// Calls the body on this thread: `start()`, or the code that runs in its place.
-    ///
-    /// For an async body this covers only its beginning. Each thread that helps to run the blocks
-    /// of the operation makes one more call.
-    func perform(_ body: () -> Void)
-    /// Calls an async body, in its task.
-    func perform(_ body: @Sendable () async -> Void) async
-}
-
 /// The times of an attempt of an operation, as far as they were recorded, and what an observer
 /// needs to know of the operation besides.
 ///
@@ -116,21 +104,9 @@ package struct OperationTimes: Sendable {
     package var running: UInt64? { start == 0 ? nil : end > start ? end - start : 0 }
 }
 
-extension Operation {
-    /// The observer of the operation; usually nil.
-    package final var operationObserver: (any OperationObserver)? {
-        existingExtras?.operationObserver
-    }
-
-    /// Sets the operation's observer. Called just before the operation is added to a queue.
-    ///
-    /// - Returns: false if the operation has an observer, or is already in a queue. If two threads
-    ///   add an operation at the same time, one of the two additions will be refused.
-    package final func accept(_ observer: any OperationObserver) -> Bool {
-        withExtras { extras in
-            guard status.phase == .created, extras.operationObserver == nil else { return false }
-            extras.operationObserver = observer
-            return true
-        }
+extension Instrumentation {
+    /// An observer of the given kind receives the queue's events.
+    static func observed(by kind: QueueObserverKind) -> Instrumentation {
+        Instrumentation(rawValue: 2 << kind.rawValue)
     }
 }

@@ -120,19 +120,24 @@ private final class ReferenceTo<Observer: QueueObserver>: ObserverReference, @un
 }
 
 extension OperationQueue {
-    var existingObservers: QueueObservers? {
-        observers.load(ordering: .acquiring)?.takeUnretainedValue()
+    /// The list of observers, which the queue retains; nil if the queue was never observed.
+    @inline(__always)
+    var observerList: Unmanaged<QueueObservers>? {
+        observers.load(ordering: .acquiring).map { Unmanaged.fromOpaque($0.toOpaque()) }
     }
+
+    private var existingObservers: QueueObservers? { observerList?.takeUnretainedValue() }
 
     private var ownObservers: QueueObservers {
         if let existingObservers { return existingObservers }
-        let new = Unmanaged.passRetained(QueueObservers())
-        let (isOurs, other) = observers.compareExchange(
+        let list = QueueObservers()
+        let new = Unmanaged<AnyObject>.passRetained(list)
+        let (isOurs, _) = observers.compareExchange(
             expected: nil, desired: new, ordering: .acquiringAndReleasing)
-        if isOurs { return new.takeUnretainedValue() }
+        if isOurs { return list }
         new.release()
-        guard let other else { fatalError("unreachable: somebody else has made it") }
-        return other.takeUnretainedValue()
+        guard let existingObservers else { fatalError("unreachable: somebody else has made it") }
+        return existingObservers
     }
 
     /// Returns the queue's observer of the given class; nil if it has none.

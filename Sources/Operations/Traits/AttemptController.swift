@@ -77,14 +77,13 @@ final class AttemptController: Sendable {
 
     /// Cancels the timers, returns the permits and frees the keys of an operation that has finished
     /// and is about to leave its queue.
-    ///
-    /// - Returns: the ended permit request; other requests are to be served when the operation has
-    ///   left.
-    func end(_ operation: Operation) -> PermitRequest? {
+    func ended(_ operation: Operation) {
         for timer in event({ $0.ended() }) { timer.cancel() }
         let arrival = state.withLock { $0.arrival }
         arrival.permitRequest?.end()
         if let keys = arrival.keys { operation.leave(keys, plan) }
-        return arrival.permitRequest
     }
+
+    /// Grants to other operations what this one has released.
+    func left() { permitRequest?.grantOthers() }
 }

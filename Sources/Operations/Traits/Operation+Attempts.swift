@@ -3,14 +3,9 @@
 extension Operation {
     // MARK: Arriving
 
-    /// Prepares the operation's options for its queue, and then checks its readiness. The operation
-    /// has its slot in the queue, and is in the phase *checkingReadiness* on the caller's behalf.
-    final func arrive(in queue: OperationQueue) {
-        if let attemptController { arrive(attemptController, in: queue) }
-        checkReadiness()
-    }
-
-    private func arrive(_ controller: AttemptController, in queue: OperationQueue) {
+    /// Prepares the operation's options for its queue. The operation has its slot in the queue, and
+    /// is in the phase *checkingReadiness* on the caller's behalf.
+    fileprivate final func arrive(_ controller: AttemptController, in queue: OperationQueue) {
         let plan = controller.plan
         let time = queue.time
         let now = time.now()
@@ -47,14 +42,15 @@ extension Operation {
     }
 
     /// Sets the timer of a hold or of an attempt.
-    private func setTimer(of controller: AttemptController, _ serial: Int, after time: Duration) {
+    fileprivate func setTimer(of controller: AttemptController, _ serial: Int, after time: Duration)
+    {
         let timer = controller.time.schedule(after: time) { [self] in
             perform(controller.event { $0.timerFired(for: serial) }, controller)
         }
         controller.keep(timer, for: serial)
     }
 
-    private func perform(
+    fileprivate func perform(
         _ action: AttemptController.Attempts.Action, _ controller: AttemptController
     ) {
         switch action {
@@ -69,19 +65,6 @@ extension Operation {
     }
 
     // MARK: Attempts
-
-    /// Starts the timer for the timeout of an attempt; a worker is about to call `start()`.
-    final func startTimeout(of controller: AttemptController, attempt serial: Int) {
-        guard let timeout = controller.plan.timeout else { return }
-        setTimer(of: controller, serial, after: timeout)
-    }
-
-    /// Ends the operation, or puts it on hold for its next attempt; the body has returned or
-    /// thrown.
-    final func bodyReturned() {
-        guard let attemptController else { return conclude() }
-        perform(attemptController.event { $0.bodyReturned() }, attemptController)
-    }
 
     private func decide(_ controller: AttemptController) {
         guard controller.plan.mayRunAgain else { return conclude() }
@@ -98,7 +81,7 @@ extension Operation {
         let failure = withExtras { $0.failure }
         guard let hold = controller.nextHold(after: failure?.error) else { return false }
         let serial = controller.event { $0.holdBegan(hold) }
-        prepareBodyAgain()
+        taskRun?._withUnsafeGuaranteedRef { $0.prepareAgain() }
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked with the lock held: `passDeadline` sets the flag first, and fails the
             // operation after that, with this lock held. A failure that came after the decision was
@@ -136,19 +119,16 @@ extension Operation {
         fail(error)
         if !status.has(.cancelled) {
             let context = ThreadContext.current
-            let outer = context.stopsBodyOf
-            context.stopsBodyOf = .passUnretained(self)
+            let outer = context.stopped
+            context.stopped = opaque
             cancel()
-            context.stopsBodyOf = outer
+            context.stopped = outer
             // An override may not call `super`.
             markExpired()
             reportOutOfTime(error)
         }
         perform(controller.event { $0.expiryEnded() }, controller)
     }
-
-    /// Marks the attempt as expired, which only the body sees as a cancellation.
-    final func markExpired() { transition { $0.expired() } }
 
     private func reportOutOfTime(_ error: any Error) {
         guard let queue = retainedQueue(), queue.isObserved else { return }
@@ -168,6 +148,65 @@ extension Operation {
         _ = announceCancellation()
         CancelRound.cancel([self])
     }
+}
+
+extension AttemptController: OperationCompanion {
+    var mayRunAgain: Bool { plan.mayRunAgain }
+
+    /// Throws if the operation costs more permits than a budget has ever had.
+    func checkAddition(of operation: Operation) throws(OperationMisuse) {
+        for cost in PermitRequest(plan.costs, for: operation).costs {
+            let permits = cost.budget.greatestPermits
+            guard cost.permits > permits else { continue }
+            throw .cost(cost.permits, of: cost.budget.label, permits: permits, by: operation.label)
+        }
+    }
+
+    func arrived(_ operation: Operation, in queue: OperationQueue) {
+        operation.arrive(self, in: queue)
+    }
+
+    /// Acquires the permits of the operation. If there are not enough, the operation enters the
+    /// permit queues.
+    func mayBeClaimed(refuse: () -> Bool) -> Bool {
+        permitRequest?.acquireOrEnqueue(refuse: refuse) ?? true
+    }
+
+    /// Whether the queue was suspended since the operation was claimed together with its permits,
+    /// or the operation no longer holds the permits.
+    func mustReturn(_ operation: Operation, to queue: OperationQueue) -> Bool {
+        guard let permitRequest else { return false }
+        // A cancelled operation needs no permits. It may leave a suspended queue, unless it runs
+        // code of users.
+        let state = operation.status
+        if state.isStopped {
+            return operation.needsSlotToLeave(state) && queue.snapshot { $0.isSuspended }
+        }
+        return !permitRequest.isGranted || queue.snapshot { $0.isSuspended }
+    }
+
+    func claimIsReturned() { permitRequest?.release(keepsTicket: true) }
+
+    func attemptBegan() -> Int { event { $0.attemptBegan() } }
+
+    /// Starts the timer for the timeout of the attempt.
+    func willStart(_ operation: Operation, attempt: Int) {
+        guard let timeout = plan.timeout else { return }
+        operation.setTimer(of: self, attempt, after: timeout)
+    }
+
+    func bodyReturned(_ operation: Operation) {
+        operation.perform(event { $0.bodyReturned() }, self)
+    }
+}
+
+extension OperationReporting {
+    /// The number of the current or last attempt of the work, from 1.
+    ///
+    /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and starts
+    /// again with each run of a periodic operation (``OperationTrait/every(_:)``). The body finds
+    /// it in `Operation.current?.attempt`.
+    public var attempt: Int { max(1, attemptController?.attempt ?? 1) }
 }
 
 extension OperationOptions {

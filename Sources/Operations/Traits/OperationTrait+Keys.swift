@@ -51,20 +51,22 @@ extension OperationTrait {
         return OperationTrait { $0.limits.append(limit) }
     }
 
-    /// The number of units of a budget that the operation uses while it runs; see
+    /// The number of permits of a budget that the operation uses while it runs; see
     /// ``ConcurrencyBudget``.
     ///
     /// Costs of several budgets, and several costs of one budget, add up.
     ///
     /// - Parameters:
-    ///   - units: not negative.
+    ///   - permits: not negative.
     ///   - budget: the budget, shared by operations of any number of queues.
-    /// - Precondition: when the operation is added, the budget has, or once had, so many units.
+    /// - Precondition: when the operation is added, the budget has, or once had, so many permits.
     ///   Otherwise the operation could never start: this stops the program.
-    public static func cost(_ units: Int, of budget: ConcurrencyBudget) -> OperationTrait {
-        if units < 0 {
-            misuse("an operation cannot cost \(units) of \(budget.label): use 0 or more")
+    public static func cost(_ permits: Int, of budget: ConcurrencyBudget) -> OperationTrait {
+        if permits < 0 {
+            misuse("an operation cannot cost \(permits) of \(budget.label): use 0 or more")
         }
-        return OperationTrait { $0.costs.append(PermitRequest.Cost(budget: budget, units: units)) }
+        return OperationTrait {
+            $0.costs.append(PermitRequest.Cost(budget: budget, permits: permits))
+        }
     }
 }

@@ -55,9 +55,9 @@ extension OperationTrait {
     ///
     /// All attempts belong to the same operation, which keeps its place in its queue and finishes
     /// only after the last attempt; the error of that attempt is the operation's own. Between
-    /// attempts the operation takes no slot, no thread and no units of budgets. If it is cancelled
-    /// then, it leaves at once. The body must be one that can run again. ``Operation/attempt``
-    /// tells the body which attempt it is.
+    /// attempts the operation takes no slot, no thread and no permits of budgets. If it is
+    /// cancelled then, it leaves at once. The body must be one that can run again.
+    /// ``Operation/attempt`` tells the body which attempt it is.
     ///
     /// - Parameters:
     ///   - limit: how many further attempts there are at most; not negative.

@@ -4,6 +4,8 @@
 /// queue.add("thumbnail", .priority(.high), .retry(3), .timeout(.seconds(5))) { … }
 /// ```
 ///
+/// A string literal is the trait ``name(_:)``.
+///
 /// Of two traits that contradict each other the later one counts. For operations that are made in
 /// another way, use ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and
 /// budgets have an effect only in a queue: an operation that is started by hand runs once, at once.
@@ -13,15 +15,32 @@ public struct OperationTrait: Sendable {
 
     init(_ apply: @escaping @Sendable (inout OperationOptions) -> Void) { self.apply = apply }
 
+    /// A name for people to read; see ``Operation/name``.
+    ///
+    /// A string literal, with interpolations or without, means the same:
+    ///
+    /// ```swift
+    /// queue.add("page \(number)") { … }
+    /// queue.add(.name(title)) { … }
+    /// ```
+    public static func name(_ name: String) -> OperationTrait {
+        OperationTrait { $0.properties.name = name }
+    }
+
     /// The operation's priority in its queue; see ``Operation/queuePriority``.
     public static func priority(_ priority: Operation.QueuePriority) -> OperationTrait {
-        OperationTrait { $0.priority = priority }
+        OperationTrait { $0.properties.priority = priority }
     }
 
     /// How much the work matters; see ``Operation/qualityOfService``.
     public static func qualityOfService(_ quality: QualityOfService) -> OperationTrait {
-        OperationTrait { $0.qualityOfService = quality }
+        OperationTrait { $0.properties.qualityOfService = quality }
     }
+}
+
+extension OperationTrait: ExpressibleByStringInterpolation {
+    /// Makes the trait ``name(_:)`` of a string literal.
+    public init(stringLiteral name: String) { self = .name(name) }
 }
 
 /// The combined settings of all traits of one operation.
@@ -38,8 +57,14 @@ struct OperationOptions: Sendable {
         let isExclusive: Bool
     }
 
-    var priority: Operation.QueuePriority?
-    var qualityOfService: QualityOfService?
+    /// The settings that become properties of the operation when they are applied.
+    struct Properties {
+        var name: String?
+        var priority: Operation.QueuePriority?
+        var qualityOfService: QualityOfService?
+    }
+
+    var properties = Properties()
 
     var delay: Duration?
     var timeout: Duration?
@@ -86,34 +111,26 @@ extension Operation {
         }
         var plan = attemptController?.plan ?? OperationOptions()
         for trait in traits { trait.apply(&plan) }
-        if let priority = plan.priority { queuePriority = priority }
-        if let quality = plan.qualityOfService { qualityOfService = quality }
+        if let name = plan.properties.name { self.name = name }
+        if let priority = plan.properties.priority { queuePriority = priority }
+        if let quality = plan.properties.qualityOfService { qualityOfService = quality }
         guard plan.needsController else { return }
+        // Later traits must not set these properties again.
+        plan.properties = OperationOptions.Properties()
         let controller = AttemptController(plan)
         let previous = withExtras { extras in
-            defer { extras.attemptController = controller }
-            return extras.attemptController
+            defer { extras.companion = controller }
+            return extras.companion
         }
         withExtendedLifetime(previous) {}
         lifecycle.insert(.hasEndObservers)
         lifecycle.remove(.fastPath)
     }
 
-    /// Applies the name and the traits with which the operation is made. No other thread sees it
-    /// yet.
-    final func adopt(_ name: String?, _ traits: [OperationTrait]) {
-        if let name { self.name = name }
-        if !traits.isEmpty { apply(traits) }
-    }
-
     /// The controller of the operation's options, if it has any; constant once the operation was
     /// added.
     var attemptController: AttemptController? {
-        @inline(__always) get { existingExtras?.attemptController }
-    }
-
-    /// Whether the body may be needed again after it has run.
-    var mayRunAgain: Bool {
-        @inline(__always) get { attemptController?.plan.mayRunAgain ?? false }
+        // No other class is a companion.
+        companion.map { unsafeDowncast($0, to: AttemptController.self) }
     }
 }

@@ -9,18 +9,18 @@ extension OperationQueue {
     /// ```
     ///
     /// - Parameters:
-    ///   - name: a name for people to read.
-    ///   - traits: further settings of the operation.
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
     ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
     ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
     ///     failure.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
+        _ traits: OperationTrait...,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        take(made(body), name, traits)
+        take(made(body), traits)
     }
 
     /// Adds an async function as an operation with a result.
@@ -29,10 +29,10 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
+        _ traits: OperationTrait...,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body), name, traits)
+        take(TypedOperation(body: body), traits)
     }
 
     /// Adds a function that runs after other operations, with their results, in their order.
@@ -46,34 +46,38 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
+        _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
-        take(made(after: first, repeat each rest, body: body), name, traits)
+        let operation = made { try body(first.result, repeat (each rest).result) }
+        operation.depend(on: first, repeat each rest)
+        return take(operation, traits)
     }
 
     /// Adds an async function that runs after other operations, with their results, in their order.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
+        _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
             Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: first, repeat each rest, body: body), name, traits)
+        take(TypedOperation(after: first, repeat each rest, body: body), traits)
     }
 
     /// Adds a function that runs after any number of operations of one type, with their results.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
-        take(made(after: inputs, body: body), name, traits)
+        let operation = made { try body(inputs.map { try $0.result }) }
+        operation.depend(on: inputs)
+        return take(operation, traits)
     }
 
     /// Adds an async function that runs after any number of operations of one type, with their
@@ -81,9 +85,55 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
         body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: inputs, body: body), name, traits)
+        take(TypedOperation(after: inputs, body: body), traits)
+    }
+}
+
+// MARK: Making the operations
+
+// Inlinable, as `add` is, so that the compiler knows the types of bodies and results where
+// operations are made.
+
+extension OperationQueue {
+    /// Whether all bodies run in tasks, because the queue belongs to a scope. The tasks have the
+    /// task-local values of the scope's task.
+    @usableFromInline
+    final var runsAllInTasks: Bool { companion != nil }
+
+    @inlinable
+    final func made<Output: Sendable>(
+        _ body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        guard runsAllInTasks else { return TypedOperation(body: body) }
+        let inTask: nonisolated(nonsending) @Sendable () async throws -> Output = body
+        return TypedOperation(body: inTask)
+    }
+
+    /// Adds the operation with the traits. If the operation has a key to join by, returns the
+    /// unfinished operation to use in its place.
+    @usableFromInline
+    final func take<Output>(
+        _ operation: TypedOperation<Output>, _ traits: [OperationTrait]
+    ) -> TypedOperation<Output> {
+        if !traits.isEmpty {
+            operation.apply(traits)
+            if let other = joined(by: operation) { return other }
+        }
+        applyQueueQuality(to: operation)
+        addOperation(operation)
+        return operation
+    }
+
+    /// Gives the operation the queue's quality of service, as added blocks have it, unless it has
+    /// its own.
+    @inline(__always)
+    final func applyQueueQuality(to operation: Operation) {
+        let quality = qualityOfService
+        if quality != .default, operation.status.quality.property == .default {
+            operation.qualityOfService = quality
+        }
     }
 }

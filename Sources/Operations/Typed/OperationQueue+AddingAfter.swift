@@ -12,57 +12,31 @@ extension OperationQueue {
     /// that as its ``Operation/cancellationReason``.
     ///
     /// - Parameters:
-    ///   - name: a name for people to read.
-    ///   - traits: further settings of the operation.
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
     ///   - first: the first operation to wait for, in any queue or in none.
     ///   - rest: further operations to wait for.
     ///   - body: the work, without parameters. A function with one parameter for each operation
     ///     selects the `add` method that passes their results.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
-        after first: Operation, _ rest: Operation...,
+        _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        take(made(body).depending(on: first, rest), name, traits)
+        let operation = made(body)
+        operation.depend(on: [first] + rest)
+        return take(operation, traits)
     }
 
     /// Adds an async function that runs after other operations have succeeded, whatever their
     /// results are.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
-        after first: Operation, _ rest: Operation...,
+        _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body).depending(on: first, rest), name, traits)
-    }
-
-    /// Adds a function, with traits, that runs after other operations have succeeded.
-    @discardableResult
-    public final func add<Output: Sendable>(
-        _ trait: OperationTrait, _ traits: OperationTrait...,
-        after first: Operation, _ rest: Operation...,
-        body: @escaping @Sendable () throws -> Output
-    ) -> TypedOperation<Output> {
-        take(made(body).depending(on: first, rest), nil, [trait] + traits)
-    }
-
-    /// Adds an async function, with traits, that runs after other operations have succeeded.
-    @discardableResult
-    public final func add<Output: Sendable>(
-        _ trait: OperationTrait, _ traits: OperationTrait...,
-        after first: Operation, _ rest: Operation...,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
-    ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body).depending(on: first, rest), nil, [trait] + traits)
-    }
-}
-
-extension TypedOperation {
-    fileprivate func depending(on first: Operation, _ rest: [Operation]) -> Self {
-        addDependency(first, on: .success)
-        for operation in rest { addDependency(operation, on: .success) }
-        return self
+        let operation = TypedOperation(body: body)
+        operation.depend(on: [first] + rest)
+        return take(operation, traits)
     }
 }

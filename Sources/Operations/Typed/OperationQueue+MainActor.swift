@@ -36,21 +36,11 @@ extension OperationQueue {
     /// The operation keeps its slot of the queue's width while its body waits for the main actor.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
+        _ traits: OperationTrait...,
         body: @escaping @MainActor @Sendable () throws -> Output,
         on actor: MainActor.Type = MainActor.self
     ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActor: body), name, traits)
-    }
-
-    /// Adds a function, with traits, that runs on the main actor, as an operation with a result.
-    @discardableResult
-    public final func add<Output: Sendable>(
-        _ trait: OperationTrait, _ traits: OperationTrait...,
-        body: @escaping @MainActor @Sendable () throws -> Output,
-        on actor: MainActor.Type = MainActor.self
-    ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActor: body), nil, [trait] + traits)
+        take(TypedOperation(onMainActor: body), traits)
     }
 
     /// Adds a function that runs on the main actor after other operations, with their results.
@@ -60,26 +50,12 @@ extension OperationQueue {
     /// ```
     @discardableResult
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ name: String? = nil, _ traits: OperationTrait...,
+        _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output,
         on actor: MainActor.Type = MainActor.self
     ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActorAfter: first, repeat each rest, body: body), name, traits)
-    }
-
-    /// Adds a function, with traits, that runs on the main actor after other operations, with their
-    /// results.
-    @discardableResult
-    public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ trait: OperationTrait, _ traits: OperationTrait...,
-        after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output,
-        on actor: MainActor.Type = MainActor.self
-    ) -> TypedOperation<Output> {
-        take(
-            TypedOperation(onMainActorAfter: first, repeat each rest, body: body), nil,
-            [trait] + traits)
+        take(TypedOperation(onMainActorAfter: first, repeat each rest, body: body), traits)
     }
 }
 
@@ -99,7 +75,6 @@ extension TypedOperation {
             try await body(first.result, repeat (each rest).result)
         }
         self.init(body: hop)
-        addDependency(first, on: .success)
-        repeat addDependency(each rest, on: .success)
+        depend(on: first, repeat each rest)
     }
 }

@@ -35,12 +35,12 @@ extension OperationQueue {
     ///
     /// - Parameters:
     ///   - work: the work to do, in a task on a worker thread.
-    ///   - name: a name for people to read; the name of the type unless given.
-    ///   - traits: further settings of the operation.
+    ///   - traits: the operation's name, unless it is to be the name of the type, and further
+    ///     settings.
     @discardableResult
     public final func add<Work: OperationWork>(
-        _ work: Work, named name: String? = nil, _ traits: OperationTrait...
+        _ work: Work, _ traits: OperationTrait...
     ) -> TypedOperation<Work.Output> {
-        take(TypedOperation(work), name, traits)
+        take(TypedOperation(work), traits)
     }
 }

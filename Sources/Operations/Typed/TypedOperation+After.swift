@@ -12,8 +12,7 @@ extension TypedOperation {
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) {
         self.init { try body(first.result, repeat (each rest).result) }
-        addDependency(first, on: .success)
-        repeat addDependency(each rest, on: .success)
+        depend(on: first, repeat each rest)
     }
 
     /// Makes an operation with an async body that runs after others, with their results, in their
@@ -26,8 +25,7 @@ extension TypedOperation {
             Output
     ) {
         self.init { try await body(first.result, repeat (each rest).result) }
-        addDependency(first, on: .success)
-        repeat addDependency(each rest, on: .success)
+        depend(on: first, repeat each rest)
     }
 
     /// Makes an operation that runs after any number of others of one type, with their results.
@@ -37,7 +35,7 @@ extension TypedOperation {
         body: @escaping @Sendable ([Input]) throws -> Output
     ) {
         self.init { try body(inputs.map { try $0.result }) }
-        for input in inputs { addDependency(input, on: .success) }
+        depend(on: inputs)
     }
 
     /// Makes an operation with an async body that runs after any number of others of one type.
@@ -49,7 +47,24 @@ extension TypedOperation {
         body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) {
         self.init { try await body(inputs.map { try $0.result }) }
-        for input in inputs { addDependency(input, on: .success) }
+        depend(on: inputs)
+    }
+}
+
+extension TypedOperation {
+    /// Makes the operation run only after the success of others.
+    @inlinable
+    final func depend<First, each Rest>(
+        on first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>
+    ) {
+        addDependency(first, on: .success)
+        repeat addDependency(each rest, on: .success)
+    }
+
+    /// Makes the operation run only after the success of others.
+    @inlinable
+    final func depend(on operations: [Operation]) {
+        for operation in operations { addDependency(operation, on: .success) }
     }
 }
 

@@ -34,7 +34,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     @exclusivity(unchecked)
     private var body: Body?
     /// The task of an async body.
-    let run: TaskRun?
+    private let run: TaskRun?
     @exclusivity(unchecked)
     private var returned: Output?
 
@@ -185,8 +185,6 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         run?.end()
     }
 
-    override func prepareBodyAgain() { run?.prepareAgain() }
-
     /// Starts the work; an async body runs in a task of its own and may go on after this method has
     /// returned.
     public override func start() {
@@ -199,15 +197,10 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         run?.start(for: self) { [self] in await runTask() }
     }
 
-    override var hasOwnTask: Bool { run?.isPrepared == true }
-
-    override func runInOwnTask(of batch: Batch, in queue: OperationQueue) -> Bool {
-        run?.runPrepared(self, of: batch, in: queue) ?? false
-    }
-
-    nonisolated(nonsending) override func runAsyncBlock(in task: AsyncBody) async {
+    nonisolated(nonsending) override func runAsyncBlock(in task: any RunningBody) async {
         guard let run, case .asyncFunction(let body) = body else { return }
-        run.begin(in: task, for: self)
+        // No other class is the body of a task.
+        run.begin(in: unsafeDowncast(task, to: AsyncBody.self), for: self)
         do {
             returned = try await body()
         } catch {
@@ -247,17 +240,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override var replacesStart: Bool { false }
 
-    override var runsOnItsThread: Bool { run == nil }
-
-    override func recordTaskStart(_ time: UInt64) { run?.startTime.store(time, ordering: .relaxed) }
-
-    override var ownStartTime: UInt64? { run?.startTime.load(ordering: .relaxed) }
-
-    override func promoteTask() {
-        run?.raise(self, to: urgency)
-        guard #available(macOS 26, *), let priority = taskPriority else { return }
-        run?.escalate(to: priority)
-    }
+    override final var taskRun: Unmanaged<OperationTask>? { run.map { .passUnretained($0) } }
 }
 
 /// An operation whose work is an `async` function without a result.

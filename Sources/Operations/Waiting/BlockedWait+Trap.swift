@@ -80,7 +80,7 @@ extension BlockedWait {
             if case .permits(let budget) = step.obstacle.kind {
                 remedies = [
                     budget.isOfKey
-                        ? "wait outside of what has that key" : "give \(budget.label) more units"
+                        ? "wait outside of what has that key" : "give \(budget.label) more permits"
                 ]
             }
         }
@@ -141,6 +141,41 @@ extension BlockedWait {
     }
 }
 
+extension Awaited {
+    func blockWorker(at latch: Latch) { latch.waitOnWorker() }
+}
+
+extension Operation: Awaited {
+    func blockThread(at latch: Latch) {
+        CancelRound.willBlock()
+        OperationsDiagnostics.waitBegins(for: label)
+        promoteForWait()
+        latch.waitOnWorker(for: .operation(self))
+    }
+
+    func recordWaitOfTask() -> (any RecordedWait)? { BlockedWait.task(.operation(self)) }
+}
+
+extension OperationQueue: Awaited {
+    func blockThread(at latch: Latch) {
+        CancelRound.willBlock()
+        OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
+        promoteAllForWait()
+        latch.waitOnWorker(for: .queue(self))
+    }
+
+    func recordWaitOfTask() -> (any RecordedWait)? { BlockedWait.task(.queue(self)) }
+}
+
+extension OperationsDiagnostics {
+    /// Reports a wait of the main thread that may hold up the main queue; waits call this before
+    /// they block.
+    static func waitBegins(for name: @autoclosure () -> String) {
+        guard MainThread.isCurrent, OperationQueue.main.operationCount > 0 else { return }
+        handler(.mainThreadWait(name()))
+    }
+}
+
 extension Latch {
     /// Waits like ``waitOnWorker()``. A wait that cannot end stops the program.
     ///
@@ -162,9 +197,4 @@ extension Latch {
             }
         }
     }
-}
-
-extension OperationQueue {
-    /// The name of the queue in messages.
-    package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
 }

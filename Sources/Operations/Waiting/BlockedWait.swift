@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The wait is registered while it lasts, so that a thread that closes a circle of waits finds it.
 /// Waits outside operations are not recorded: nothing waits for them.
-struct BlockedWait: Sendable {
+struct BlockedWait: RecordedWait, Sendable {
     enum Target: Sendable {
         case operation(Operation)
         /// - Parameter end: The end of the queue's places when the wait began. The wait lasts at
@@ -222,5 +222,27 @@ extension Operation {
     /// The identity of the operation's queue, only for comparison.
     fileprivate var queueIdentifier: UnsafeMutableRawPointer? {
         queueReference.load(ordering: .acquiring)?.toOpaque()
+    }
+}
+
+extension BlockedWait.Target {
+    /// What messages say that the wait is for.
+    var labels: [String] {
+        switch self {
+        case .operation(let operation): [operation.label]
+        case .operations(let operations):
+            operations.filter { $0.status.phase != .finished }.map(\.label)
+        case .queue(let queue, _): ["all operations of \(queue.label)"]
+        case .capacity(let queue, let limit): ["fewer than \(limit) operations in \(queue.label)"]
+        }
+    }
+}
+
+extension [String] {
+    /// The first few names, and how many more there are.
+    var listed: String {
+        count <= 5
+            ? joined(separator: ", ")
+            : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
     }
 }

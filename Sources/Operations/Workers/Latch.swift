@@ -89,32 +89,3 @@ package final class Latch: @unchecked Sendable {
         #endif
     }
 }
-
-// MARK: Waits that may happen on workers
-
-extension Latch {
-    /// Waits. If the caller is a worker, another worker takes its place meanwhile.
-    package func waitOnWorker() {
-        if wait(nanoseconds: 0) { return }
-        DrivenThread.refuseToBlock()
-        WorkerPool.shared.blocking { wait() }
-    }
-
-    /// Waits like ``waitOnWorker()``, for a limited time. Returns false if the time limit passed
-    /// first.
-    func waitOnWorker(atMost limit: Duration) -> Bool {
-        var isInTime = wait(nanoseconds: 0)
-        if isInTime { return true }
-        let end = continuousNanoseconds().addingSaturated(limit.wholeNanoseconds)
-        WorkerPool.shared.blocking {
-            while !isInTime {
-                let now = continuousNanoseconds()
-                guard now < end else { return }
-                // Wait in pieces of at most 1,000 seconds: the clock of `wait(nanoseconds:)` stops
-                // while the machine sleeps.
-                isInTime = wait(nanoseconds: min(end - now, 1_000_000_000_000))
-            }
-        }
-        return isInTime
-    }
-}

@@ -163,16 +163,6 @@ var isFirstThread: Bool {
     #endif
 }
 
-/// The kernel's number of the calling thread; nil on systems where threads have no niceness of
-/// their own.
-var currentThreadID: Int32? {
-    #if canImport(Darwin)
-    nil
-    #else
-    ThreadProbe()?.id
-    #endif
-}
-
 /// The niceness of the first thread of the process.
 var nicenessOfFirstThread: Int32 {
     #if canImport(Darwin)
@@ -194,14 +184,15 @@ func currentNiceness(ofThread thread: Int32 = 0) -> Int32 {
     #endif
 }
 
-/// Sets a thread's niceness, from -20 (favoured) to 19. Returns false if that is not permitted.
-func setNiceness(_ niceness: Int32, ofThread thread: Int32 = 0) -> Bool {
+/// Sets the niceness of the calling thread, from -20 (favoured) to 19. Returns false if that is not
+/// permitted.
+func setNiceness(_ niceness: Int32) -> Bool {
     #if canImport(Darwin)
     false
     #elseif canImport(Glibc)
-    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(thread), niceness) == 0
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) == 0
     #else
-    setpriority(PRIO_PROCESS, id_t(thread), niceness) == 0
+    setpriority(PRIO_PROCESS, 0, niceness) == 0
     #endif
 }
 

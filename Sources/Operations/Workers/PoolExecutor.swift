@@ -122,13 +122,3 @@ package final class PoolExecutor: TaskExecutor {
         return Task(executorPreference: executor, priority: priority, operation: work)
     }
 }
-
-extension PoolExecutor {
-    /// The executor to prefer for code that is to run on the workers. Nil inside a body or a child
-    /// task of a body: these run on the workers already, with the urgency of the operation.
-    static var unlessInBody: PoolExecutor? {
-        guard let own = TaskContext.body?.executor else { return .shared }
-        let current = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
-        return current == own.asUnownedTaskExecutor() ? nil : .shared
-    }
-}

@@ -36,7 +36,9 @@ extension ThreadContext {
     }
 
     /// Releases one or more operations.
-    static func release(_ first: Unmanaged<Operation>, and rest: [Unmanaged<Operation>]) {
+    static func release<Object: AnyObject & Sendable>(
+        _ first: Unmanaged<Object>, and rest: [Unmanaged<Object>]
+    ) {
         withCurrent { context in
             // (Skipping operations that seem to have another reference would be wrong: at this very
             // moment that reference may be released, or a weak reference may be upgraded.)

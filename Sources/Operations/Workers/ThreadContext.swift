@@ -6,10 +6,15 @@ import Synchronization
 package final class ThreadContext: @unchecked Sendable {
     private static let lastNumber = Atomic<Int>(0)
 
-    private struct Frame {
-        let operation: Unmanaged<Operation>?
-        let queue: Unmanaged<OperationQueue>?
-        let task: UInt?
+    /// What the thread is inside.
+    struct Frame {
+        /// The address of the operation that the thread runs. It stays alive because it is running.
+        var operation: UnsafeMutableRawPointer?
+        /// The address of the queue that runs the operation.
+        var queue: UnsafeMutableRawPointer?
+        /// The task that was the current task when the thread entered the operation, if there was
+        /// one.
+        var task: UInt?
     }
 
     private static let pointer = ThreadLocalPointer { context in
@@ -17,14 +22,10 @@ package final class ThreadContext: @unchecked Sendable {
         Unmanaged<ThreadContext>.fromOpaque(context).release()
     }
 
-    /// The operation that this thread runs. It stays alive because it is running.
-    var operation: Unmanaged<Operation>?
-    private var queue: Unmanaged<OperationQueue>?
-    /// The task that was the current task when the thread entered ``operation``, if there was one.
-    private var task: UInt?
+    var frame = Frame()
     /// The frames around the current one. A wait, or the work of a main queue, may run other
     /// operations inside an operation.
-    private var outer: [Frame] = []
+    var outer: [Frame] = []
     /// The worker of this thread, while the pool counts that worker as active.
     var activeWorker: Worker?
     /// The number of nested releases on this thread, see `releasing(_:later:)`, and the objects
@@ -43,10 +44,16 @@ package final class ThreadContext: @unchecked Sendable {
     var nestedCalls = 0
     var laterCalls = FIFO<() -> Void>()
     /// The idle runners that stay with this thread. Only workers have any.
-    var runners: [AsyncRunner] = []
+    var runners: [any IdleRunner] = []
     /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
     static let mostRunners = 32
     var hasCapacityForRunner: Bool { runners.count < Self.mostRunners }
+
+    /// Ends the idle runners, because the thread is about to end.
+    func dismissRunners() {
+        while let runner = runners.popLast() { runner.dismiss() }
+    }
+
     /// Set while the next job for the workers is kept in ``job``, see `PoolExecutor.firstJob(of:)`.
     var keepsJob = false
     var job: UnownedJob?
@@ -54,35 +61,29 @@ package final class ThreadContext: @unchecked Sendable {
     var checkedStart: CheckedStart?
     /// Set while the thread runs the work of a `QueueDriver`, one item after the other.
     var isDriven = false
-    /// Set when the thread is too nice for an operation that it was given and cannot lower its
-    /// niceness. The thread then ends.
-    var cannotRestorePriority = false
-    /// The niceness of the thread, as last set or read. Only workers keep it up to date.
-    var niceness: Int32 = ThreadNiceness.usual.load(ordering: .relaxed)
-    /// Whether ``niceness`` differs from the usual niceness. If so, the worker has to examine each
-    /// operation before running it.
-    var hasUnusualNiceness = false
-    /// Whether the system has refused a niceness lower than the usual one. The library does not ask
-    /// again.
-    var isPriorityRaiseRefused = false
     let isFirst = isFirstThread
     /// The number of edges that searches for cycles on this thread have visited.
     var orderSteps = 0
     /// The number of the thread among those that have used the library, from 1.
-    package let number = lastNumber.add(1, ordering: .relaxed).newValue
+    ///
+    /// A thread that acts as a worker has the number of the worker's own thread, so that records do
+    /// not tell the two apart.
+    package internal(set) var number = lastNumber.add(1, ordering: .relaxed).newValue
     /// The operation that the thread is about to add, if that may not be ready at once, with its
     /// mark.
     ///
     /// The mark is needed because a later operation may have the address of an earlier one.
-    var lastAdded: (operation: UInt, mark: PhaseTimestamp)?
+    var lastAdded: (operation: UInt, mark: UInt64)?
     /// An object that the timeline keeps for the thread, retained by the thread.
     package var traceBuffer: Unmanaged<AnyObject>?
-    /// The operation whose `cancel()` this thread calls only to stop the current attempt.
-    var stopsBodyOf: Unmanaged<Operation>?
-    /// The cancellations that this thread is performing, the outermost first.
-    var cancelRounds: [CancelRound] = []
-    /// The finished operations that this thread is about to remove from their queues.
-    var leaving: [Unmanaged<Operation>] = []
+    /// The address of the operation whose `cancel()` this thread calls only to stop the current
+    /// attempt.
+    var stopped: UnsafeMutableRawPointer?
+    /// The objects that act before this thread blocks, the outermost first.
+    var blockObservers: [any BlockObserver] = []
+    /// The addresses of the finished operations that this thread is about to remove from their
+    /// queues.
+    var leaving: [UnsafeMutableRawPointer] = []
 
     deinit { traceBuffer?.release() }
 
@@ -113,81 +114,20 @@ package final class ThreadContext: @unchecked Sendable {
         return Unmanaged<ThreadContext>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
     }
 
-    static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
-
-    /// Runs a part of an operation, on any thread.
-    ///
-    /// - Parameters:
-    ///   - operation: The operation; nil if `run` sets ``operation`` itself.
-    ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
-    func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
-        if queue == nil, let operation, self.operation?.toOpaque() == .some(operation.opaque) {
-            return run()
-        }
-        let before = Frame(operation: self.operation, queue: self.queue, task: task)
-        let isNested = before.operation != nil
-        if isNested { outer.append(before) }
-        self.operation = operation.map { .passUnretained($0) }
-        if let queue { self.queue = .passUnretained(queue) }
-        task = TaskContext.currentTask
-        run()
-        self.operation = before.operation
-        self.queue = before.queue
-        task = before.task
-        if isNested { outer.removeLast() }
-    }
-
-    /// The operation that this thread runs inside the current task. It was started there by hand,
-    /// so it is nested more deeply than the operation whose body that task is.
-    var operationOfTask: Operation? {
-        guard let task, task == TaskContext.currentTask else { return nil }
-        return operation?.takeUnretainedValue()
-    }
-
-    static func isInside(_ operation: Operation) -> Bool {
-        guard let existing else { return false }
-        return existing.operation?.toOpaque() == operation.opaque
-            || existing.outer.contains { $0.operation?.toOpaque() == operation.opaque }
-    }
-
-    static func isStoppingBody(of operation: Operation) -> Bool {
-        existing?.stopsBodyOf?.toOpaque() == .some(operation.opaque)
-    }
-
-    /// Calls a function that may really cancel the operation, while the body of the operation is
-    /// being stopped.
-    static func whileStoppingBody(of operation: Operation, _ body: () -> Void) {
-        guard let existing, isStoppingBody(of: operation) else { return body() }
-        let stopped = existing.stopsBodyOf
-        existing.stopsBodyOf = nil
-        body()
-        existing.stopsBodyOf = stopped
-    }
-
-    /// The operations that the calling thread is inside, the outermost first.
-    static var operationsInside: [Operation] {
-        guard let existing else { return [] }
-        let frames = existing.outer.map(\.operation) + [existing.operation]
-        return frames.compactMap { $0?.takeUnretainedValue() }
-    }
-
-    /// Returns the operations of `queue` that the calling thread is inside, the outermost first.
-    static func operations(of queue: OperationQueue) -> [Operation] {
-        guard let existing else { return [] }
-        let frames =
-            existing.outer
-            + [Frame(operation: existing.operation, queue: existing.queue, task: existing.task)]
-        let reference = Unmanaged.passUnretained(queue).toOpaque()
-        return frames.filter { $0.queue?.toOpaque() == reference }
-            .compactMap { $0.operation?.takeUnretainedValue() }
-    }
-
-    /// Returns whether the calling thread is about to remove the operation from its queue.
-    static func isLeaving(_ operation: Operation) -> Bool {
-        existing?.leaving.contains { $0.toOpaque() == operation.opaque } == true
+    /// Identifies the current task among the tasks that exist at the same time.
+    static var currentTask: UInt? {
+        withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UInt.self) } }
     }
 }
 
-extension Operation {
-    fileprivate var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+/// A task that waits on a thread for work.
+protocol IdleRunner: AnyObject, Sendable {
+    /// Ends the task.
+    func dismiss()
+}
+
+/// An object that acts before its thread blocks, perhaps until something ends that the object is
+/// about to end.
+protocol BlockObserver: AnyObject {
+    func threadWillBlock()
 }

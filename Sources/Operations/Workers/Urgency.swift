@@ -25,7 +25,24 @@ enum Urgency: Int, Comparable, CaseIterable {
         }
     }
 
+    /// All urgencies in falling order.
+    static var fromMostUrgent: ReversedCollection<[Urgency]> { allCases.reversed() }
+
     static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
+
+    /// The urgency that names the class of workers for items of this urgency. The usual workers
+    /// also run timers.
+    var workerClass: Urgency { self == .timer ? .usual : self }
+
+    /// The niceness of the class's threads relative to that of the process.
+    var nicenessOffset: Int32 {
+        switch self {
+        case .background: 10
+        case .utility: 5
+        case .usual, .timer: 0
+        case .interactive: -5
+        }
+    }
 }
 
 extension QualityOfServiceState {
@@ -35,13 +52,6 @@ extension QualityOfServiceState {
     /// The urgency follows from the rank in force, so a promotion to `background` does not make an
     /// operation wait that did not wait before.
     var urgency: Urgency { Urgency(rank: rankInForce) }
-}
-
-extension Operation {
-    /// The urgency of the operation's work items, according to its lifecycle state. For an
-    /// operation that is in a queue and has not been claimed, the queue has more information
-    /// (`QueueState.urgency(of:)`).
-    final var urgency: Urgency { QualityOfServiceUse.isOn ? status.quality.urgency : .usual }
 }
 
 /// The set of urgencies at which a queue has been submitted to the pool, each at most once.

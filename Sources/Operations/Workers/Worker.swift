@@ -2,149 +2,87 @@ import Synchronization
 
 /// A worker thread.
 ///
-/// Unchecked: `queue`, `single` and `wasReniced` are guarded by `lock`; everything else is
-/// constant.
+/// Unchecked: `runner` and `probe` are guarded by `lock`; everything else is constant.
 final class Worker: @unchecked Sendable {
     let id: WorkerID
-    /// The probe of the thread; nil if the system has none.
-    let probe: ThreadProbe?
     let parker = Parker()
+    /// See `ThreadContext.number`.
+    private let threadNumber = ThreadContext.current.number
 
-    /// Two batches, used in turn: the worker claims the next batch before it releases the
-    /// operations of the last one.
-    private let batches = (Batch(), Batch())
     private let lock = SpinLock()
-    /// The queue whose batches the worker is running.
-    private var queue: OperationQueue?
-    /// The operation that the worker runs outside batches, and whether another thread changed the
-    /// worker's niceness for that operation.
-    private var single: Unmanaged<Operation>?
-    private var wasReniced = false
+    /// What the worker keeps for the queues that it runs. Only the worker's thread sets it.
+    private var runner: (any WorkerRunner)?
+    /// The probe of the thread that acts as this worker; nil if the system has none.
+    private var probe: ThreadProbe?
 
     /// Creates a worker; called on the worker's own thread.
     init(id: WorkerID) {
         self.id = id
         probe = ThreadProbe()
-        batches.0.thread = ThreadID.current
-        batches.1.thread = ThreadID.current
     }
 
     func run(_ item: WorkItem, context: ThreadContext) {
         switch item {
-        case .block(let block, _):
-            if mayRunAsUsual(item, context: context) { block() }
-        case .job(let job, let executor, _):
-            if mayRunAsUsual(item, context: context) { executor.run(job) }
-        case .nextJob(let executor, _):
-            if mayRunAsUsual(item, context: context), let job = executor.takeJob() {
-                executor.run(job)
-            }
-        case .timer(let timer):
-            if mayRunAsUsual(item, context: context) { timer.fire() }
+        case .block(let block, _): block()
+        case .job(let job, let executor, _): executor.run(job)
+        case .nextJob(let executor, _): if let job = executor.takeJob() { executor.run(job) }
+        case .timer(let timer): timer.fire()
         case .queue(let queue, let urgency):
-            guard let tasks = queue.tasks else {
-                return run(queue, offered: urgency, context: context)
-            }
-            tasks.run(queue, offered: urgency)
+            queue.run(on: self, offered: urgency, context: context)
         }
     }
 
-    /// Runs the best operations of a queue inside a task that runs on a worker's thread.
-    static func runInTask(_ queue: OperationQueue, offered urgency: Urgency) {
-        let context = ThreadContext.current
-        guard let worker = context.activeWorker else { return queue.runNext(on: .workers) }
-        worker.run(queue, offered: urgency, context: context)
+    /// Returns what the worker keeps for the queues that it runs, which is made when the worker
+    /// first runs one. Called on the worker's thread.
+    func runner(orMake make: () -> any WorkerRunner) -> any WorkerRunner {
+        // No other thread changes the property.
+        if let runner { return runner }
+        let new = make()
+        lock.withLock { runner = new }
+        return new
     }
 
-    /// Returns whether the worker may run an item that belongs to no queue. A nice thread must not
-    /// run such an item unless the thread can return to the usual niceness; otherwise this method
-    /// submits the item again, for another worker.
-    private func mayRunAsUsual(_ item: WorkItem, context: ThreadContext) -> Bool {
-        if !context.hasUnusualNiceness || context.change(to: context.usualNiceness) { return true }
-        WorkerPool.shared.submit(item)
-        return false
-    }
-
-    private func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
-        var (batch, next) = batches
-        var work = queue.claim(batch, offered: urgency)
-        guard case .batch = work else { return run(work, of: queue, context: context) }
-        lock.withLock { self.queue = queue }
-        var start = monotonicNanoseconds()
-        while case .batch = work {
-            batch.start.store(start, ordering: .relaxed)
-            if batch.progress != nil { WorkerPool.shared.watchBatches() }
-            queue.run(batch, context: context)
-            let end = monotonicNanoseconds()
-            work = queue.exchange(
-                batch, for: next, offered: urgency, nanoseconds: end - start, context: context)
-            swap(&batch, &next)
-            start = end
-        }
-        lock.withLock { self.queue = nil }
-        run(work, of: queue, context: context)
-    }
-
-    private func run(_ work: QueueState.Work, of queue: OperationQueue, context: ThreadContext) {
-        if case .refused(let reference) = work { reference.takeRetainedValue().notifyObservers() }
-        guard case .single(let reference) = work else { return }
-        let operation = reference.takeRetainedValue()
-        lock.withLock { single = .passUnretained(operation) }
-        operation.runClaimed(in: queue)
-        let wasReniced = lock.withLock {
-            defer { self.wasReniced = false }
-            single = nil
-            return self.wasReniced
-        }
-        if wasReniced { context.refreshNiceness() }
+    /// Runs `body` on the calling thread, which acts as this worker meanwhile. The worker's own
+    /// thread waits.
+    func lendIdentity(to context: ThreadContext, _ body: () -> Void) {
+        let (own, other) = (lock.withLock { probe }, ThreadProbe())
+        lock.withLock { probe = other }
+        context.number = threadNumber
+        context.activeWorker = self
+        body()
+        context.activeWorker = nil
+        lock.withLock { probe = own }
     }
 
     // MARK: For other threads
 
-    /// Lowers the niceness of the thread if the thread runs the operation outside batches.
-    func renice(for operation: Operation, to niceness: Int32) {
-        lock.withLock {
-            guard single?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque(),
-                let thread = batches.0.thread
-            else { return }
-            if thread.lowerNiceness(to: niceness) { wasReniced = true }
-        }
-    }
-
     /// Returns the operations that this worker has not begun to their queue, because the worker is
     /// about to block.
-    func reclaimRest() {
-        guard let queue = lock.withLock({ queue }) else { return }
-        queue.reclaimRest(of: batches.0)
-        queue.reclaimRest(of: batches.1)
-    }
+    func reclaimRest() { lock.withLock { runner }?.reclaimRest() }
 
     /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
-    ///
-    /// The worker may finish with the queue meanwhile, so that the reference taken here is the last
-    /// one. A worker therefore releases the reference and runs the queue's `deinit`, which may be a
-    /// user's.
-    func reclaimRestForMonitor() {
-        let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
-        guard let reference else { return }
-        reference._withUnsafeGuaranteedRef { queue in
-            queue.reclaimRest(of: batches.0)
-            queue.reclaimRest(of: batches.1)
-        }
-        WorkerPool.shared.submit(.block { reference.release() })
-    }
+    func reclaimRestForMonitor() { lock.withLock { runner }?.reclaimRestForMonitor() }
 
     /// The properties of this worker that the monitor thread observes.
     var sample: WorkerWatch.Sample {
-        WorkerWatch.Sample(
+        let (probe, runner) = lock.withLock { (self.probe, self.runner) }
+        return WorkerWatch.Sample(
             id: id, processorTime: probe?.processorTime,
-            isSleeping: { [probe] in probe?.isSleeping }, position: positionInBatch)
+            isSleeping: { probe?.isSleeping }, position: runner?.position)
     }
+}
+
+/// What a worker keeps for the queues that it runs: the batches of operations. All methods may be
+/// called on any thread.
+protocol WorkerRunner: AnyObject, Sendable {
+    /// Returns the operations that the worker has not begun to their queue, because the worker is
+    /// about to block.
+    func reclaimRest()
+
+    /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
+    func reclaimRestForMonitor()
 
     /// The worker's progress in its batch; nil if no operation waits behind the current one and the
     /// batch keeps no finished operations, so that the time does not matter.
-    private var positionInBatch: Int? {
-        guard lock.withLock({ queue != nil }) else { return nil }
-        return batches.0.progress ?? batches.1.progress.map { -$0 - 1 }
-    }
+    var position: Int? { get }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// As many workers run at a time as there are processors, plus one for each worker that blocks, up
 /// to 512 threads. See WorkerThreads.md.
 ///
-/// Unchecked: `state` and `workers` are guarded by `lock`.
+/// Unchecked: `state`, `workers` and `ownThreads` are guarded by `lock`.
 final class WorkerPool: @unchecked Sendable {
     static let shared = WorkerPool(maximumThreads: 512)
 
@@ -19,6 +19,8 @@ final class WorkerPool: @unchecked Sendable {
     private var state: PoolState
     /// The workers, indexed by number.
     private var workers: [Worker?] = []
+    /// The threads that the monitor thread has to make for single operations.
+    private var ownThreads: [any RequestedThread] = []
     /// Open while the monitor thread has something new to look at.
     private let monitor = Latch()
     private let timekeeper = Timekeeper()
@@ -37,10 +39,9 @@ final class WorkerPool: @unchecked Sendable {
         processors = Atomic(cores)
         state = PoolState(cores: cores, maximumThreads: maximumThreads)
         let hasMonitor = startThread(named: "Operations-pool") { [processorCount] in
-            // The thread that happened to need the pool first may have an unusual niceness.
-            let niceness = nicenessOfFirstThread
-            _ = setNiceness(niceness)
-            ThreadNiceness.usual.store(niceness, ordering: .relaxed)
+            // The thread that happened to need the pool first may have an unusual niceness. All
+            // other threads of the pool are made by this one and inherit its niceness.
+            _ = setNiceness(nicenessOfFirstThread)
             self.superviseForever(processorCount)
         }
         if !hasMonitor { misuse("the system refuses the first thread: raise its limit of threads") }
@@ -52,7 +53,8 @@ final class WorkerPool: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         let result = body(&state)
-        pending.store(state.isOverLimit ? .max : state.pendingCount, ordering: .relaxed)
+        let load = state.load
+        pending.store(load.isOverLimit ? .max : load.pendingCount, ordering: .relaxed)
         return result
     }
 
@@ -65,13 +67,14 @@ final class WorkerPool: @unchecked Sendable {
 
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
     /// meanwhile.
-    func blocking(_ wait: () -> Void) {
-        guard let context = ThreadContext.existing else { return wait() }
-        guard let worker = context.activeWorker else { return context.recordWait(wait) }
+    func compensating(_ wait: () -> Void) {
+        guard let context = ThreadContext.existing, let worker = context.activeWorker else {
+            return wait()
+        }
         worker.reclaimRest()
         perform(event { $0.workerWillBlock(worker.id) })
         context.activeWorker = nil
-        context.recordWait(wait)
+        wait()
         context.activeWorker = worker
         perform(event { $0.workerDidUnblock(worker.id) })
     }
@@ -101,36 +104,30 @@ final class WorkerPool: @unchecked Sendable {
 
     // MARK: Workers
 
-    /// Lowers the niceness of the thread that runs an operation outside batches, if there is such a
-    /// thread.
-    func renice(for operation: Operation, to niceness: Int32) {
-        let workers = lock.withLock { self.workers.compactMap { $0 } }
-        for worker in workers { worker.renice(for: operation, to: niceness) }
+    /// Has the monitor thread make a thread for an operation.
+    func start(_ thread: any RequestedThread) {
+        lock.withLock { ownThreads.append(thread) }
+        monitor.open()
     }
 
-    private func work() {
+    private func work(in workerClass: Urgency) {
+        if workerClass.nicenessOffset != 0 {
+            _ = setNiceness(min(max(currentNiceness() + workerClass.nicenessOffset, -20), 19))
+        }
         let context = ThreadContext.current
-        let worker = Worker(id: event { $0.workerStarted() })
+        let worker = Worker(id: event { $0.workerStarted(in: workerClass) })
         nameThread("Operations-\(worker.id.number)")
         register(worker)
-        var isActive = false
-        var hasArrived = true
-        while !context.cannotRestorePriority {
-            let item = nextItem(for: worker, isActive: isActive, hasArrived: hasArrived)
-            isActive = item != nil
-            hasArrived = false
-            guard let item else { break }
+        var phase = Phase.arriving
+        while let item = nextItem(for: worker, after: phase) {
+            phase = .running
             context.activeWorker = worker
             worker.run(item, context: context)
             context.activeWorker = nil
         }
-        while let runner = context.runners.popLast() { runner.dismiss() }
+        context.dismissRunners()
         lock.withLock { workers[worker.id.number] = nil }
-        perform(
-            event { state in
-                if isActive { state.workerDone(worker.id) }
-                return state.workerEnded(worker.id)
-            })
+        perform(event { $0.workerEnded(worker.id) })
     }
 
     private func register(_ worker: Worker) {
@@ -140,40 +137,41 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
+    /// What a worker does before it requests an item.
+    private enum Phase { case arriving, running, searching }
+
     private enum Found {
-        case work(WorkItem, PoolState.Action)
+        case work(WorkItem)
         case search
         case park
     }
 
     /// Waits for work. Returns nil when the worker should end.
-    private func nextItem(for worker: Worker, isActive: Bool, hasArrived: Bool) -> WorkItem? {
-        var wasActive = isActive
-        var hasArrived = hasArrived
-        var hasSearched = false
+    private func nextItem(for worker: Worker, after phase: Phase) -> WorkItem? {
+        var phase = phase
         while true {
-            let found: Found = event { state in
-                if wasActive { state.workerDone(worker.id) }
-                if hasArrived { state.workerArrives() }
-                if hasSearched { state.workerEndsSearch() }
-                if let (item, action) = state.workerRequestedItem(worker.id) {
-                    return .work(item, action)
+            let (found, action): (Found, PoolState.Action) = event { state in
+                switch phase {
+                case .arriving: state.workerArrives(worker.id)
+                case .running: state.workerDone(worker.id)
+                case .searching: state.workerEndsSearch()
                 }
-                if !hasSearched, state.workerSearches() { return .search }
-                state.workerParks(worker.id)
-                return .park
+                if let (item, action) = state.workerRequestedItem(worker.id) {
+                    return (.work(item), action)
+                }
+                let (searches, action) = state.workerFoundNothing(
+                    worker.id, hasSearched: phase == .searching)
+                return (searches ? .search : .park, action)
             }
-            (wasActive, hasArrived, hasSearched) = (false, false, false)
+            perform(action)
             switch found {
-            case .work(let item, let action):
-                perform(action)
-                return item
+            case .work(let item): return item
             case .search:
                 search()
-                hasSearched = true
+                phase = .searching
             case .park:
                 guard park(worker) else { return nil }
-                hasArrived = true
+                phase = .arriving
             }
         }
     }
@@ -222,8 +220,9 @@ final class WorkerPool: @unchecked Sendable {
         var lastCount: UInt64 = 0
         var watch: (memory: WorkerWatch, lastCheck: UInt64)?
         while true {
-            let threadRequests = event { $0.monitorTakesThreadRequests() }
-            for _ in 0..<threadRequests where !startThread({ self.work() }) { threadWasRefused() }
+            for workerClass in event({ $0.monitorTakesThreadRequests() })
+            where !startThread({ self.work(in: workerClass) }) { threadWasRefused(workerClass) }
+            for thread in takeOwnThreads() { thread.start() }
             let pause = event { $0.monitorBeginsToWatch() }
             let now = continuousNanoseconds()
             // Two checks are always a whole pause apart, even if the monitor thread is woken in
@@ -262,6 +261,13 @@ final class WorkerPool: @unchecked Sendable {
         }
     }
 
+    private func takeOwnThreads() -> [any RequestedThread] {
+        lock.withLock {
+            defer { ownThreads = [] }
+            return ownThreads
+        }
+    }
+
     private func checkWorkers(_ watch: inout WorkerWatch, at now: UInt64) {
         // Clear the flag before the check: a batch that starts after the check has to wake the
         // monitor thread again.
@@ -281,11 +287,17 @@ final class WorkerPool: @unchecked Sendable {
     }
 
     /// Handles a refused thread. The existing threads continue; there has to be at least one.
-    private func threadWasRefused() {
-        let (remaining, action) = event { $0.threadRefused() }
+    private func threadWasRefused(_ workerClass: Urgency) {
+        let (remaining, action) = event { $0.threadRefused(workerClass) }
         if remaining == 0 {
             misuse("the system refuses to make a thread: raise its limit of threads or of memory")
         }
         perform(action)
     }
+}
+
+/// A thread that the monitor thread has to make.
+protocol RequestedThread: Sendable {
+    /// Makes the thread.
+    func start()
 }

@@ -20,8 +20,8 @@ final class QueueMetrics: Sendable {
 
     init(queue: String, options: TelemetryOptions, in factory: any MetricsFactory) {
         (self.queue, self.factory) = (queue, factory)
-        nameLimit = options.namesOperations ? max(0, options.operationNameLimit) : nil
-        let name = options.namesOperations ? [("operation", "other")] : []
+        nameLimit = options.includesOperationNames ? max(0, options.operationNameLimit) : nil
+        let name = options.includesOperationNames ? [("operation", "other")] : []
         common = OperationMetrics([("queue", queue)] + name, in: factory)
         stalls = Counter(
             label: "operations.stalls", dimensions: [("queue", queue)], factory: factory)

@@ -12,7 +12,7 @@ struct Attempt {
             try body(scheduler)
             let left = scheduler.core.unfinished.count
             if left > 0, !scheduler.core.hasBeenRun {
-                error = TestSchedulerError.neverRun(operationCount: left)
+                error = TestSchedulerError.schedulerNotRun(operationCount: left)
             }
         } catch let thrown {
             error = thrown

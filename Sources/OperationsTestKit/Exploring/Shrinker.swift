@@ -87,7 +87,7 @@ struct Shrinker {
     /// Tries the same events in another order.
     private mutating func move() -> Bool {
         // Every operation begins when it is taken.
-        let log = best.log.filter { $0.kind != .take }.map { guide in
+        let log = best.log.filter { $0.kind != .claim }.map { guide in
             guide.kind == .begin ? Guide(.start, guide.name, queue: guide.queue) : guide
         }
         if log.count < best.log.count, accepts(Chooser(guides: log)) { return true }

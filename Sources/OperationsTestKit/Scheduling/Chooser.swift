@@ -9,7 +9,7 @@ struct Decision: Sendable, Equatable {
 /// A possible event, described by what it is rather than by its number, so that it can be
 /// recognised in a schedule with another order.
 struct Guide: Sendable {
-    enum Kind { case piece, begin, start, timer, take }
+    enum Kind { case piece, begin, start, timer, claim }
 
     var kind: Kind
     /// The name of the operation. Which operation a queue starts is known only once it has started.
@@ -22,7 +22,7 @@ struct Guide: Sendable {
 
     func isSame(as other: Guide) -> Bool {
         guard kind == other.kind, queue == other.queue else { return false }
-        return kind == .start || kind == .take || name == other.name
+        return kind == .start || kind == .claim || name == other.name
     }
 }
 

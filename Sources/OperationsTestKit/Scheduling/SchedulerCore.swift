@@ -26,9 +26,9 @@ final class SchedulerCore: QueueDriver {
         return "\(number) of '\(queue)'"
     }
 
-    func begins(_ body: BodyExecutor) { state.withLock { $0.begins(body) } }
+    func begins(_ body: any DrivenBody) { state.withLock { $0.begins(body) } }
 
-    func enqueue(_ job: UnownedJob, of body: BodyExecutor, isFirst: Bool) {
+    func enqueue(_ job: UnownedJob, of body: any DrivenBody, isFirst: Bool) {
         let task = DrivenThread.isCurrent ? CurrentTask() : nil
         state.withLock { state in
             if isFirst || state.isRelayed(by: task, to: body) {
@@ -139,7 +139,7 @@ final class SchedulerCore: QueueDriver {
     // MARK: Running
 
     /// Makes one step. Returns false if there is none to make.
-    func runOne() -> Bool {
+    func runNextStep() -> Bool {
         driving { [self] in
             runRest()
             while let event = state.withLock({ $0.next(.none) }) {
@@ -167,7 +167,7 @@ final class SchedulerCore: QueueDriver {
             return count == stepLimit
         }
         if isEndless {
-            throw .endless(
+            throw .stepLimitReached(
                 stepCount: stepLimit, last: state.withLock { Array($0.steps.suffix(5)) })
         }
     }
@@ -214,7 +214,7 @@ final class SchedulerCore: QueueDriver {
             let name = name(of: operation.operation, in: queue)
             state.withLock { state in
                 state.took(operation, name)
-                state.happened(.take, name)
+                state.happened(.claim, name)
             }
             return false
         case .piece(let piece):

@@ -7,7 +7,7 @@ struct SchedulerState {
     /// A job of an async body, or a completion block.
     struct Piece {
         enum Work {
-            case job(UnownedJob, BodyExecutor)
+            case job(UnownedJob, any DrivenBody)
             case block(@Sendable () -> Void, name: String)
         }
         let work: Work
@@ -19,7 +19,7 @@ struct SchedulerState {
             }
         }
 
-        func belongs(to body: BodyExecutor) -> Bool {
+        func belongs(to body: any DrivenBody) -> Bool {
             if case .job(_, let own) = work { own === body } else { false }
         }
     }
@@ -75,7 +75,7 @@ struct SchedulerState {
     private var queueCount = 0
 
     /// The body that ran last: while it can continue, it is choice 0.
-    private(set) var current: BodyExecutor?
+    private(set) var current: (any DrivenBody)?
     /// The name of what is running.
     private(set) var currentName: String?
     private(set) var isRunning = false
@@ -251,7 +251,7 @@ struct SchedulerState {
             Guide(.begin, taken[place].name, queue: taken[place].operation.queue.name)
         case .start(let place): Guide(.start, "", queue: offers[place].name)
         case .timer(let place): Guide(.timer, timers[place].name)
-        case .take(let place): Guide(.take, "", queue: offers[place].name)
+        case .take(let place): Guide(.claim, "", queue: offers[place].name)
         }
     }
 
@@ -268,16 +268,16 @@ struct SchedulerState {
 
     // MARK: Past events
 
-    mutating func happened(_ kind: Step.Kind, _ name: String, in body: BodyExecutor? = nil) {
+    mutating func happened(_ kind: Step.Kind, _ name: String, in body: (any DrivenBody)? = nil) {
         current = body
         currentName = name
         guard isRecording else { return }
         steps.append(Step(kind: kind, name: name))
-        if kind == .start || kind == .take, let last = log.indices.last { log[last].name = name }
+        if kind == .start || kind == .claim, let last = log.indices.last { log[last].name = name }
     }
 
     /// Makes the body of the operation that is being started the current body.
-    mutating func begins(_ body: BodyExecutor) { current = body }
+    mutating func begins(_ body: any DrivenBody) { current = body }
 
     mutating func stepEnded() {
         currentName = nil
@@ -288,7 +288,7 @@ struct SchedulerState {
     /// task, and only passes on that the task may continue.
     ///
     /// `Task.yield()` makes such jobs. The job that was enqueued is not a step of its own.
-    func isRelayed(by task: CurrentTask?, to body: BodyExecutor) -> Bool {
+    func isRelayed(by task: CurrentTask?, to body: any DrivenBody) -> Bool {
         guard let task, let outside, body === current else { return false }
         return task == outside
     }

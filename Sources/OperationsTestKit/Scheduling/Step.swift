@@ -4,9 +4,9 @@ public struct Step: Sendable, Hashable, CustomStringConvertible {
     public enum Kind: String, Sendable {
         /// An operation began. Of an async body, the part up to its first wait ran.
         case start
-        /// A slot of a queue took an operation, and other events happened before the operation
+        /// A slot of a queue claimed an operation, and other events happened before the operation
         /// began.
-        case take
+        case claim
         /// A cancelled operation left its queue without running its body.
         case leave
         /// An async body continued, up to its next wait or to its end.

@@ -41,7 +41,7 @@ public final class Recorder<Event: Sendable>: Sendable {
     ///
     /// - Returns: the events recorded by then.
     @discardableResult
-    public func waits(for count: Int) async -> [Event] {
+    public func wait(for count: Int) async -> [Event] {
         let number = state.withLock { state in
             state.nextNumber += 1
             return state.nextNumber

@@ -22,7 +22,7 @@ struct BudgetTests {
     }
 
     @Test func queuesSharePermits() async {
-        let budget = ConcurrencyBudget(5, name: "units")
+        let budget = ConcurrencyBudget(5, name: "permits")
         let queues = [OperationQueue(), OperationQueue(), serialQueue()]
         let used = Locked((now: 0, highest: 0))
         for index in 0..<600 {
@@ -190,22 +190,22 @@ struct BudgetTests {
         await queue.drain()
     }
 
-    @Test func unitsOfBudgetCanBeChanged() async {
+    @Test func permitsOfBudgetCanBeChanged() async {
         let budget = ConcurrencyBudget(2)
         let holder = hold(2, of: budget)
         let queue = OperationQueue()
         let large = queue.add("large", .cost(2, of: budget)) {}
         #expect(await comesTrue { !large.isReady })
-        budget.units = 1
-        // A cost above the units of the budget does not hold back other operations.
+        budget.permits = 1
+        // A cost above the permits of the budget does not hold back other operations.
         let small = queue.add("small", .cost(1, of: budget)) {}
         #expect(await comesTrue { !small.isReady })
         holder.end.send()
         await small.waitUntilFinished()
         #expect(!large.isFinished)
-        budget.units = 3
+        budget.permits = 3
         await queue.drain()
-        #expect(large.isFinished && budget.inUse == 0 && budget.units == 3)
+        #expect(large.isFinished && budget.inUse == 0 && budget.permits == 3)
     }
 
     @Test func permitsAreReturnedBetweenAttempts() async throws {
@@ -274,17 +274,17 @@ struct BudgetTests {
         let misuse = #expect(throws: OperationMisuse.self) {
             try queue.addOperationChecked(operation)
         }
-        #expect(misuse?.kind == .costTooHigh(cost: 600, units: 512))
+        #expect(misuse?.kind == .costTooHigh(cost: 600, permits: 512))
         #expect(
             misuse?.description
                 == "'render' costs 600 of 'megabytes', which has only 512: it could never start; lower "
-                + "the cost, or raise the units of the budget first")
+                + "the cost, or raise the permits of the budget first")
         #expect(throws: OperationMisuse.self) { try queue.addOperationsChecked([operation]) }
-        budget.units = 600
-        // The budget has had enough units before, so fewer units now are no mistake.
-        budget.units = 0
+        budget.permits = 600
+        // The budget has had enough permits before, so fewer permits now are no mistake.
+        budget.permits = 0
         try queue.addOperationChecked(operation)
-        budget.units = 600
+        budget.permits = 600
         await queue.drain()
         #expect(operation.isFinished)
 

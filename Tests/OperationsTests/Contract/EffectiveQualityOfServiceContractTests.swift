@@ -4,10 +4,11 @@ import OperationsTestKit
 import OperationsTestSupport
 import Testing
 
-/// What is in force: the largest of the property, what was inferred, and all promotions (section
-/// 2.4, M9).
+/// The effective quality of service: the largest of the property, the inferred quality and all
+/// promotions (section 2.4, M9).
 ///
-/// Operations are made on a plain thread, where nothing is inferred, unless the rule is about that.
+/// Operations are made on a plain thread, where nothing is inferred, unless the rule is about
+/// inferring.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct EffectiveQualityOfServiceContractTests {
     private func made(_ service: QualityOfService? = nil) async -> Operation {
@@ -31,16 +32,16 @@ struct EffectiveQualityOfServiceContractTests {
 
     // MARK: Property and inference
 
-    @Test("2.4: nothing said anywhere is default; the property alone is itself")
-    func thePropertyAlone() async {
+    @Test("2.4: the effective quality is default, or the property if only that is set")
+    func propertyAloneIsInForce() async {
         #expect(await made().effectiveQualityOfService == .default)
         for service in QualityOfService.allCases {
             #expect(await made(service).effectiveQualityOfService == service)
         }
     }
 
-    @Test("2.4: made on the main thread it is userInitiated, unless set, even to default")
-    func madeOnTheMainThread() async {
+    @Test("2.4: an operation made on the main thread is userInitiated, unless set, even to default")
+    func mainThreadInfersUserInitiated() async {
         // Where another thread than the process's first one serves the main actor, the library
         // looks for the main actor only once the process uses a quality that changes a thread.
         Operation().qualityOfService = .background
@@ -56,8 +57,8 @@ struct EffectiveQualityOfServiceContractTests {
         #expect(setToDefault.effectiveQualityOfService == .default)
     }
 
-    @Test("2.4: made inside an operation it infers what is in force there, promotions included")
-    func madeInsideAnOperation() async {
+    @Test("2.4: an operation made inside another infers its effective quality, with promotions")
+    func operationInsideAnotherInfersItsQuality() async {
         let outerQueue = OperationQueue()
         outerQueue.qualityOfService = .userInitiated
         let seen = Recorder<QualityOfService>()
@@ -74,8 +75,8 @@ struct EffectiveQualityOfServiceContractTests {
 
     // MARK: Promotion by queues
 
-    @Test("2.4: a queue raises what is added to it, and never lowers")
-    func aQueueRaises() async {
+    @Test("2.4: a queue raises the operations added to it, and lowers none")
+    func queueRaisesAddedOperations() async {
         let queue = queue(.userInitiated)
         let (unset, lower, higher) = (
             await made(), await made(.background), await made(.userInteractive)
@@ -89,7 +90,7 @@ struct EffectiveQualityOfServiceContractTests {
     }
 
     @Test("2.4: a queue of default raises nothing")
-    func aQueueOfDefaultRaisesNothing() async {
+    func defaultQueueRaisesNothing() async {
         let queue = suspendedQueue()
         let operation = await made(.background)
         queue.addOperation(operation)
@@ -97,8 +98,8 @@ struct EffectiveQualityOfServiceContractTests {
         await drain(queue)
     }
 
-    @Test("2.4: a queue raised later raises what is in it, running or not")
-    func aQueueRaisedLater() async {
+    @Test("2.4: raising a queue raises the operations in it, running or not")
+    func raisingAQueueRaisesItsOperations() async {
         let queue = serialQueue()
         queue.qualityOfService = .background
         let (began, goOn) = (Signal(), Signal())
@@ -119,8 +120,8 @@ struct EffectiveQualityOfServiceContractTests {
         await queue.drain()
     }
 
-    @Test("2.4: a queue lowered later lowers nothing that is in it, only what is added after")
-    func aQueueLoweredLater() async {
+    @Test("2.4: lowering a queue affects only operations that are added later")
+    func loweringAQueueLowersNothing() async {
         let queue = queue(.userInitiated)
         let (early, late) = (await made(.background), await made(.background))
         queue.addOperation(early)
@@ -131,8 +132,8 @@ struct EffectiveQualityOfServiceContractTests {
         await drain(queue)
     }
 
-    @Test("2.4: one added behind raises all ahead of it in the queue, and none behind it")
-    func oneBehindRaisesAllAhead() async {
+    @Test("2.4: an added operation raises all ahead of it in the queue, and none behind it")
+    func addedOperationRaisesAllAhead() async {
         let queue = suspendedQueue()
         let ahead = [await made(), await made(.background), await made(.utility)]
         for operation in ahead { queue.addOperation(operation) }
@@ -146,8 +147,8 @@ struct EffectiveQualityOfServiceContractTests {
         await drain(queue)
     }
 
-    @Test("2.4: one behind whose property is raised after it was added raises all ahead")
-    func oneBehindThatIsRaisedLater() async {
+    @Test("2.4: an operation whose property is raised in the queue raises all ahead of it")
+    func raisedOperationRaisesAllAhead() async {
         let queue = suspendedQueue()
         let (ahead, behind) = (await made(.background), await made(.background))
         queue.addOperation(ahead)
@@ -159,8 +160,8 @@ struct EffectiveQualityOfServiceContractTests {
 
     // MARK: Promotion by dependees and waits
 
-    @Test("2.4: a dependee raises its dependencies, at any distance, in any queue or none")
-    func aDependeeRaisesItsDependencies() async {
+    @Test("2.4: a dependent raises its dependencies, at any distance, in any queue or none")
+    func dependentRaisesItsDependencies() async {
         let (left, right) = (suspendedQueue(), suspendedQueue())
         let (a, b, c) = (await made(), await made(.background), await made(.userInitiated))
         left.addOperation(a)
@@ -172,8 +173,8 @@ struct EffectiveQualityOfServiceContractTests {
         await drain(left, right)
     }
 
-    @Test("2.4: a dependee raised later, by its property or its queue, raises its dependencies")
-    func aDependeeRaisedLater() async {
+    @Test("2.4: a dependent that is raised, by its property or its queue, raises its dependencies")
+    func raisedDependentRaisesItsDependencies() async {
         let (left, right) = (suspendedQueue(), suspendedQueue())
         let (a, b) = (await made(.background), await made(.background))
         b.addDependency(a)
@@ -186,8 +187,8 @@ struct EffectiveQualityOfServiceContractTests {
         await drain(left, right)
     }
 
-    @Test("2.4: a million dependencies deep, raising does not overflow the stack")
-    func raisingALongChain() async {
+    @Test("2.4: raising a chain of a million dependencies does not overflow the stack")
+    func longChainDoesNotOverflowTheStack() async {
         let length = 1_000_000 / slowness
         let service = await onThread(stackSize: 256 * 1024) {
             let first = Operation()
@@ -203,8 +204,8 @@ struct EffectiveQualityOfServiceContractTests {
         #expect(service == .userInitiated)
     }
 
-    @Test("2.4: a cycle of dependencies does not make raising go on for ever")
-    func raisingACycle() async {
+    @Test("2.4: raising a cycle of dependencies ends")
+    func raisingACycleEnds() async {
         await #expect(processExitsWith: .success) {
             OperationsDiagnostics.handler = { _ in }
             let (a, b) = await onThread { (Operation(), Operation()) }
@@ -218,8 +219,8 @@ struct EffectiveQualityOfServiceContractTests {
         }
     }
 
-    @Test("2.4: an operation that waits raises what it waits for to what is in force for itself")
-    func anOperationThatWaitsRaises() async {
+    @Test("2.4: an operation that waits raises its target to its own effective quality")
+    func waitingOperationRaisesItsTarget() async {
         let (inner, outer) = (suspendedQueue(), OperationQueue())
         let awaited = await made(.background)
         inner.addOperation(awaited)
@@ -231,7 +232,7 @@ struct EffectiveQualityOfServiceContractTests {
     }
 
     @Test("2.4: a plain thread that waits raises nothing")
-    func aPlainThreadThatWaits() async {
+    func waitingPlainThreadRaisesNothing() async {
         let queue = OperationQueue()
         let (began, goOn) = (Signal(), Signal())
         let operation = await onThread {
@@ -250,8 +251,8 @@ struct EffectiveQualityOfServiceContractTests {
         #expect(operation.effectiveQualityOfService == .background)
     }
 
-    @Test("2.4: the main thread that waits raises to userInteractive")
-    func theMainThreadThatWaits() async {
+    @Test("2.4: a wait of the main thread raises to userInteractive")
+    func waitingMainThreadRaisesToUserInteractive() async {
         // In a process of its own: other tests need the main thread.
         await #expect(processExitsWith: .success) {
             let queue = suspendedQueue()
@@ -265,8 +266,8 @@ struct EffectiveQualityOfServiceContractTests {
         }
     }
 
-    @Test("2.4: with an underlying queue nothing of this applies")
-    func anUnderlyingQueueTurnsItOff() async {
+    @Test("2.4: in a queue with an underlying queue none of this applies")
+    func underlyingQueueDisablesQuality() async {
         let queue = suspendedQueue()
         queue.underlyingQueue = DispatchQueue(label: "underlying")
         queue.qualityOfService = .userInteractive

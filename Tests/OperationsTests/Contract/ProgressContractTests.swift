@@ -6,8 +6,8 @@ import Testing
 /// A queue's progress: rows Q20, B16.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ProgressContractTests {
-    @Test("Q20: inactive until its total is set")
-    func inactiveUntilTheTotalIsSet() async {
+    @Test("Q20: the progress is inactive until its total is set")
+    func progressIsInactiveWithoutATotal() async {
         let queue = OperationQueue()
         for _ in 0..<10 { queue.addOperation {} }
         await queue.drain()
@@ -19,8 +19,8 @@ struct ProgressContractTests {
         #expect(queue.progress.completedUnitCount == 2)
     }
 
-    @Test("Q20: each operation that finished is one unit; whoever waited sees it counted")
-    func eachOperationIsOneUnit() async {
+    @Test("Q20: each finished operation completes one unit, before waits for it end")
+    func finishedOperationCompletesOneUnit() async {
         let queue = serialQueue()
         queue.progress.totalUnitCount = 8
         for round in 1...8 {
@@ -32,8 +32,8 @@ struct ProgressContractTests {
         }
     }
 
-    @Test("Q20: what was cancelled before its main does not count; what was cancelled in it does")
-    func theCancelledDoNotCount() async {
+    @Test("Q20: an operation cancelled before its main() does not count; one cancelled in it does")
+    func operationCancelledBeforeMainDoesNotCount() async {
         let queue = suspendedQueue()
         queue.progress.totalUnitCount = 3
         let cancelled = Operation()
@@ -50,7 +50,7 @@ struct ProgressContractTests {
     }
 
     @Test("Q20: an asynchronous operation counts when it finishes, not when start() returns")
-    func asynchronousOperationsCountAtTheEnd() async {
+    func asynchronousOperationCountsWhenItFinishes() async {
         let queue = OperationQueue()
         queue.progress.totalUnitCount = 2
         let gate = AsyncOperationTests.AsyncGate()
@@ -64,8 +64,8 @@ struct ProgressContractTests {
         #expect(queue.progress.completedUnitCount == 1)
     }
 
-    @Test("Q20: what an operation starts by hand is no operation of the queue")
-    func startedByHand() async {
+    @Test("Q20: an operation that another one starts by hand does not count")
+    func operationStartedByHandDoesNotCount() async {
         let queue = serialQueue()
         queue.progress.totalUnitCount = 2
         queue.addOperation {
@@ -81,7 +81,7 @@ struct ProgressContractTests {
     }
 
     @Test("Q20: operations of many threads are all counted, once each")
-    func everythingIsCounted() async {
+    func operationsOfManyThreadsCountOnce() async {
         let queue = OperationQueue()
         queue.progress.totalUnitCount = 8_000
         await withTaskGroup(of: Void.self) { group in
@@ -94,8 +94,8 @@ struct ProgressContractTests {
         #expect(queue.progress.fractionCompleted == 1)
     }
 
-    @Test("Q20: during main the operation's unit is set aside for the progress that main makes")
-    func progressesInsideMainNest() async {
+    @Test("Q20: the first progress made in main() is a child for the operation's unit")
+    func progressMadeInMainIsAChild() async {
         let queue = serialQueue()
         queue.progress.totalUnitCount = 2
         let fractions = Recorder<Double>()
@@ -112,8 +112,8 @@ struct ProgressContractTests {
         #expect(queue.progress.completedUnitCount == 2)
     }
 
-    @Test("B16: it outlives its queue, and can be set and read afterwards")
-    func itOutlivesItsQueue() async {
+    @Test("B16: the progress outlives its queue, and can be set and read afterwards")
+    func progressOutlivesItsQueue() async {
         weak var weakQueue: OperationQueue?
         let progress: Progress
         do {
@@ -131,7 +131,7 @@ struct ProgressContractTests {
     }
 
     @Test("Q20: the total may be raised inside a barrier, while nothing of the queue runs")
-    func theTotalInsideABarrier() async {
+    func totalCanRiseInsideABarrier() async {
         let queue = OperationQueue()
         queue.progress.totalUnitCount = 2
         for _ in 0..<2 { queue.addOperation {} }
@@ -147,7 +147,7 @@ struct ProgressContractTests {
     }
 
     @Test("Q14: progress can be overridden")
-    func itIsOpen() {
+    func progressCanBeOverridden() {
         final class Watching: OperationQueue, @unchecked Sendable {
             let reads = Tally()
             override var progress: Progress {

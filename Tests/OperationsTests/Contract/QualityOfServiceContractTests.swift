@@ -2,13 +2,13 @@ import Operations
 import OperationsTestSupport
 import Testing
 
-/// The property itself: what queues do with it and what they leave alone (section 2.4, Q14).
+/// The property itself, which queues read and never write (section 2.4, Q14).
 ///
-/// The rules about what is in force are in `EffectiveQualityOfServiceContractTests`.
+/// The rules about the effective quality are in `EffectiveQualityOfServiceContractTests`.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QualityOfServiceContractTests {
     @Test("2.4: default unless set, for operations and queues")
-    func theDefaults() {
+    func qualityIsDefaultUnlessSet() {
         #expect(Operation().qualityOfService == .default)
         #expect(BlockOperation {}.qualityOfService == .default)
         #expect(OperationQueue().qualityOfService == .default)
@@ -32,8 +32,8 @@ struct QualityOfServiceContractTests {
         await queue.drain()
     }
 
-    @Test("2.4: promotions never write the property: not by a queue, a dependee or one behind")
-    func promotionsLeaveThePropertyAlone() async {
+    @Test("2.4: no promotion writes the property: not by a queue, a dependent or a later operation")
+    func promotionsDoNotChangeTheProperty() async {
         let queue = suspendedQueue()
         let (unset, set, urgent) = (Operation(), Operation(), Operation())
         set.qualityOfService = .background
@@ -49,8 +49,8 @@ struct QualityOfServiceContractTests {
         await queue.drain()
     }
 
-    @Test("2.4, Q14: a block gets the queue's value of that moment; a later one does not reach it")
-    func aBlockGetsTheQueuesValue() async {
+    @Test("2.4, Q14: a block gets the queue's value when it is added, and keeps it")
+    func blockGetsTheQueuesPresentQuality() async {
         let queue = suspendedQueue()
         queue.qualityOfService = .background
         queue.addOperation {}

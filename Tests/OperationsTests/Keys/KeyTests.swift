@@ -157,7 +157,7 @@ struct KeyTests {
         let last = AsyncGate()
         let searches = ["a", "ab", "abc"].map { text in
             let gate = text == "abc" ? last : AsyncGate()
-            let search = queue.add(text, .coalesced(by: "search")) {
+            let search = queue.add(.name(text), .coalesced(by: "search")) {
                 started.send()
                 try await gate.wait()
                 return text

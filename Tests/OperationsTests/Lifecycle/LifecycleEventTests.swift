@@ -33,7 +33,10 @@ struct LifecycleEventTests {
         ("begunOnFastPath", { $0.has(.fastPath) ? $0.begunOnFastPath() : nil }),
         ("startingFromQueue", { $0.has(.fastPath) ? nil : $0.startingFromQueue() }),
         ("startRequested", { $0.has(.fastPath) ? nil : $0.startRequested(isCancelled: false) }),
-        ("priorityChanged", { $0.priorityChanged(to: .high, inQueue: $0.isInQueue) }),
+        (
+            "priorityChanged",
+            { $0.priorityChanged(toLane: Operation.QueuePriority.high.lane, inQueue: $0.isInQueue) }
+        ),
         ("cancelRequested", { $0.cancelRequested() }),
         ("failed", { $0.failed() }),
         ("expired", { $0.expired() }),

@@ -34,7 +34,7 @@ struct AgeingTests {
 
     /// The clock starts at a multiple of the span.
     @Test(arguments: [0, 4, 9] as [Int64])
-    func itCountsOnePriorityHigherAfterEachMultipleOfTheSpan(readyAt: Int64) {
+    func priorityRisesAtEachMultipleOfTheSpan(readyAt: Int64) {
         let line = Line()
         line.steps.clock.advance(by: readyAt)
         line.add("low", .low)
@@ -65,7 +65,7 @@ struct AgeingTests {
         #expect(line.next() == "second normal")
     }
 
-    @Test func thereIsNoUpperEnd() {
+    @Test func agedPriorityHasNoUpperBound() {
         let line = Line(order: .lifo)
         line.add("old", .veryLow)
         line.steps.clock.advance(by: 40)
@@ -79,7 +79,7 @@ struct AgeingTests {
     }
 
     @Test(arguments: [OperationQueueOrder.priority, .lifo])
-    func nothingStarves(order: OperationQueueOrder) {
+    func lowPriorityDoesNotStarve(order: OperationQueueOrder) {
         let line = Line(order: order)
         line.add("patient", .veryLow)
         var steps = 0
@@ -102,7 +102,7 @@ struct AgeingTests {
         without.steps.step()
     }
 
-    @Test func deadlinesStarveNothingEither() {
+    @Test func deadlinesDoNotStarveOtherOperations() {
         let line = Line()
         line.add("patient", .normal)
         var steps = 0
@@ -115,7 +115,7 @@ struct AgeingTests {
         while line.steps.queue.operationCount > 0 { line.steps.step() }
     }
 
-    @Test func timeCountsFromReadinessAndBehindBarriers() {
+    @Test func ageingBeginsWithReadinessEvenBehindBarriers() {
         let line = Line()
         let first = line.add("first", .veryHigh)
         line.steps.queue.addBarrierBlock { [recorder = line.recorder] in recorder.record("barrier")
@@ -138,7 +138,7 @@ struct AgeingTests {
         #expect(line.next() == "waits")
     }
 
-    @Test func aTimeThatGoesBackStandsStill() {
+    @Test func clockThatGoesBackCountsAsStopped() {
         let line = Line()
         line.add("low", .low)
         line.steps.clock.advance(by: -500)
@@ -150,7 +150,7 @@ struct AgeingTests {
         #expect(line.next() == "late")
     }
 
-    @Test func itWorksWithRealTimeAndWorkers() async {
+    @Test func ageingWorksWithRealTimeAndWorkers() async {
         let queue = OperationQueue()
         queue.ageing = .nanoseconds(1)
         let (runs, count) = (Tally(), 20_000 / slowness)
@@ -165,7 +165,7 @@ struct AgeingTests {
     }
 
     /// A long queue: each claim costs a few steps and not one for each operation.
-    @Test func manyReadyOperationsAreNoBurden() async {
+    @Test func claimIsFastWithManyReadyOperations() async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.ageing = .microseconds(50)

@@ -12,7 +12,7 @@ struct QualityMarksTests {
     }
 
     @Test(arguments: 0..<20)
-    func theyPromoteAsIfEachOperationHadBeenTold(seed: UInt64) {
+    func marksPromoteAsSeparatePromotionsWould(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var marks = QualityMarks()
         var items: [Item] = []
@@ -56,7 +56,7 @@ struct QualityMarksTests {
         }
     }
 
-    @Test func noPlaceIsLookedAtTwiceForTheSameRank() {
+    @Test func placeIsVisitedOnceForEachRank() {
         var marks = QualityMarks()
         #expect(marks.raise(before: 10, to: 2) == 0..<10)
         #expect(marks.raise(before: 12, to: 2) == 10..<12)

@@ -65,7 +65,7 @@ struct QualityOfServiceStateTests {
     ]
 
     @Test(arguments: rows)
-    func whatItComesTo(row: Row) {
+    func rankInForceIsTheLargest(row: Row) {
         var state = QualityOfServiceState(inferred: row.inferred.rank)
         for event in row.events {
             let before = state
@@ -83,7 +83,7 @@ struct QualityOfServiceStateTests {
         #expect(state.isUnusual == !usual.contains(row.inForce))
     }
 
-    @Test func thePropertyIsWhatWasSetAndNotWhatWasInferred() {
+    @Test func propertyIgnoresTheInferredQuality() {
         var state = QualityOfServiceState(inferred: 3)
         #expect(state.property == .default)
         _ = state.promote(to: 4)
@@ -92,7 +92,7 @@ struct QualityOfServiceStateTests {
         #expect(state.property == .utility)
     }
 
-    @Test func aStateIsPromotedAtMostFourTimes() {
+    @Test func stateIsPromotedAtMostFourTimes() {
         for first in 1...4 {
             for second in 1...4 {
                 var state = QualityOfServiceState()
@@ -106,31 +106,30 @@ struct QualityOfServiceStateTests {
         }
     }
 
-    @Test func ranksStandForQualitiesInTheirOrder() {
+    @Test func ranksAreInTheOrderOfQualities() {
         let rising: [QualityOfService] = [
             .default, .background, .utility, .userInitiated, .userInteractive,
         ]
         #expect(rising.map(\.rank) == [0, 1, 2, 3, 4])
         #expect(rising.map { QualityOfService(rank: $0.rank) } == rising)
-        #expect(
-            (0...4).map { QualityOfServiceState.nicenessOffset(ofRank: $0) } == [0, 10, 5, 0, -5])
+        #expect((0...4).map { Urgency(rank: $0).nicenessOffset } == [0, 10, 5, 0, -5])
     }
 
-    @Test func theWordKeepsItBesideEverythingElse() {
-        var word = LifecycleState()
-        word.priority = .veryHigh
-        word.insert([.barrier, .observed])
-        _ = word.dependencyAdded()
-        let before = word
-        _ = word.qualityEvent { $0.set(.userInitiated) }
-        #expect(!word.has(.needsSetup))
-        _ = word.qualityEvent { $0.promote(to: 4) }
-        #expect(word.has(.needsSetup))
-        #expect(word.priority == .veryHigh)
-        #expect(word.has(.barrier) && word.has(.observed))
-        #expect(word.unfinishedDependencies == 1)
-        word.quality = QualityOfServiceState()
-        word.remove(.needsSetup)
-        #expect(word == before)
+    @Test func lifecycleStateKeepsQualityAndOtherFields() {
+        var state = LifecycleState()
+        state.lane = Operation.QueuePriority.veryHigh.lane
+        state.insert([.barrier, .observed])
+        _ = state.dependencyAdded()
+        let before = state
+        _ = state.qualityEvent { $0.set(.userInitiated) }
+        #expect(!state.has(.needsSetup))
+        _ = state.qualityEvent { $0.promote(to: 4) }
+        #expect(state.has(.needsSetup))
+        #expect(state.priority == .veryHigh)
+        #expect(state.has(.barrier) && state.has(.observed))
+        #expect(state.unfinishedDependencies == 1)
+        state.quality = QualityOfServiceState()
+        state.remove(.needsSetup)
+        #expect(state == before)
     }
 }

@@ -1,10 +1,11 @@
+import Dispatch
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
 
 @testable import Operations
 
-/// The rules of promotion, as they are seen from outside.
+/// The rules of promotion, as callers see them.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QualityOfServiceTests {
     private func operation(_ quality: QualityOfService? = nil) -> BlockOperation {
@@ -15,7 +16,7 @@ struct QualityOfServiceTests {
 
     // MARK: Where it was made
 
-    @Test func anOperationTakesOverWhatTheOneThatMadeItHas() async {
+    @Test func operationInfersItsCreatorsQuality() async {
         let seen = Recorder<QualityOfService>()
         for quality in [QualityOfService.background, .default, .userInteractive] {
             let outer = BlockOperation { seen.record(Operation().effectiveQualityOfService) }
@@ -25,7 +26,7 @@ struct QualityOfServiceTests {
         #expect(seen.events == [.background, .default, .userInteractive])
     }
 
-    @Test func anOperationMadeInAnAsyncBodyTakesOverWhatTheBodyHas() async {
+    @Test func operationMadeInAnAsyncBodyInfersItsQuality() async {
         let seen = Recorder<QualityOfService>()
         let outer = AsyncOperation {
             await Task.yield()
@@ -36,7 +37,7 @@ struct QualityOfServiceTests {
         #expect(seen.events == [.utility])
     }
 
-    @Test func onTheMainThreadItIsUserInitiatedUntilSet() async {
+    @Test func mainThreadInfersUserInitiatedUntilSet() async {
         QualityOfServiceUse.begins(rank: 1)
         await MainActor.run {
             let operation = Operation()
@@ -62,7 +63,7 @@ struct QualityOfServiceTests {
         queue.cancelAllOperations()
     }
 
-    @Test func raisingTheQueuePromotesAllAndLoweringItOnlyLaterOnes() {
+    @Test func raisedQueuePromotesAllAndLoweredNone() {
         let queue = suspendedQueue()
         let operations = (0..<5).map { _ in operation(.background) }
         queue.addOperation(operations[0])
@@ -79,7 +80,7 @@ struct QualityOfServiceTests {
         queue.cancelAllOperations()
     }
 
-    @Test func anOperationThatIsAddedBehindPromotesAllAheadButNoneBehind() {
+    @Test func addedOperationPromotesOnlyThoseAhead() {
         let queue = suspendedQueue()
         let ahead = (0..<200).map { _ in operation(.background) }
         let behind = operation(.background)
@@ -91,7 +92,7 @@ struct QualityOfServiceTests {
         queue.cancelAllOperations()
     }
 
-    @Test func onePromotedInTheMiddlePromotesThoseAheadOfIt() {
+    @Test func promotedOperationPromotesThoseAhead() {
         let queue = suspendedQueue()
         let operations = (0..<9).map { _ in operation(.background) }
         for operation in operations { queue.addOperation(operation) }
@@ -102,7 +103,7 @@ struct QualityOfServiceTests {
         queue.cancelAllOperations()
     }
 
-    @Test func promotionsStayWithTheirOperationsWhenTheRingGrowsOrIsCompacted() {
+    @Test func promotionsSurviveGrowthAndCompactionOfTheRing() {
         let queue = suspendedQueue()
         let kept = (0..<4).map { _ in operation(.background) }
         let others = (0..<400).map { _ in operation(.background) }
@@ -117,10 +118,10 @@ struct QualityOfServiceTests {
         queue.cancelAllOperations()
     }
 
-    @Test func aQueueThatLeavesItsThreadsToAnotherPromotesNothing() {
+    @Test func queueWithUnderlyingQueuePromotesNothing() {
         let queue = suspendedQueue()
         queue.qualityOfService = .utility
-        queue.event { $0.ignoresQuality = true }
+        queue.underlyingQueue = DispatchQueue(label: "other")
         let (first, last) = (operation(.background), operation(.userInteractive))
         queue.addOperation(first)
         queue.addOperation(last)
@@ -131,7 +132,7 @@ struct QualityOfServiceTests {
 
     // MARK: Dependencies
 
-    @Test func aDependentPromotesItsDependenciesToTheEnd() {
+    @Test func dependentPromotesAllItsDependencies() {
         let chain = (0..<10_000).map { _ in operation(.background) }
         for (dependency, dependent) in zip(chain, chain.dropFirst()) {
             dependent.addDependency(dependency)
@@ -158,7 +159,7 @@ struct QualityOfServiceTests {
         }
     }
 
-    @Test func aPromotionGoesThroughQueuesAndDependencies() {
+    @Test func promotionCrossesQueuesAndDependencies() {
         // urgent is behind middle, which waits for inner, which is behind innermost in another
         // queue, which waits for one in no queue.
         let (a, b) = (suspendedQueue(), suspendedQueue())
@@ -182,7 +183,7 @@ struct QualityOfServiceTests {
         b.cancelAllOperations()
     }
 
-    @Test func theQueuesQualityPromotesDependenciesToo() {
+    @Test func queuesQualityPromotesDependencies() {
         let queue = suspendedQueue()
         queue.qualityOfService = .utility
         let (dependency, dependent) = (operation(.background), operation(.background))
@@ -196,7 +197,7 @@ struct QualityOfServiceTests {
 
     // MARK: Waits
 
-    @Test func aWaitInsideOfAnOperationPromotesWhatItWaitsFor() async {
+    @Test func waitInsideAnOperationPromotesItsTarget() async {
         let (inner, outerQueue) = (suspendedQueue(), OperationQueue())
         let (ahead, awaited) = (operation(.background), operation(.background))
         let dependency = operation(.background)
@@ -215,7 +216,7 @@ struct QualityOfServiceTests {
         await outerQueue.drain()
     }
 
-    @Test func anAsyncBodyPromotesWhatItWaitsFor() async {
+    @Test func asyncBodyPromotesItsTarget() async {
         let (inner, outerQueue) = (suspendedQueue(), OperationQueue())
         let awaited = operation(.background)
         inner.addOperation(awaited)
@@ -228,7 +229,7 @@ struct QualityOfServiceTests {
         await outerQueue.drain()
     }
 
-    @Test func theMainThreadsWaitIsUserInteractive() async {
+    @Test func waitOfTheMainThreadIsUserInteractive() async {
         let queue = suspendedQueue()
         let (first, second) = (operation(.background), operation(.background))
         queue.addOperation(first)
@@ -252,7 +253,7 @@ struct QualityOfServiceTests {
         (QualityOfService.background, TaskPriority.background), (.utility, .utility),
         (.userInitiated, .userInitiated), (.userInteractive, .userInitiated),
     ])
-    func anAsyncOperationsTaskHasItsPriority(
+    func taskHasThePriorityOfItsOperation(
         quality: QualityOfService, expected: TaskPriority
     ) async {
         let seen = Recorder<TaskPriority>()

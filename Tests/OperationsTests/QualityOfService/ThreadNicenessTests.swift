@@ -10,8 +10,8 @@ import Glibc
 #endif
 
 #if os(Linux)
-/// What threads really get. Raising niceness is allowed to everybody, lowering it to root; each
-/// test says who it is.
+/// The niceness of the threads that run operations. Every process may raise niceness; only root may
+/// lower it, so some tests need root and some give up its rights.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ThreadNicenessTests {
     static var isRoot: Bool { geteuid() == 0 }
@@ -154,6 +154,129 @@ struct ThreadNicenessTests {
         #expect(seen.events.sorted() == [0, 0, 10])
     }
 
+    @Test(arguments: [true, false], [true, false])
+    func anOperationThatIsPromotedWhileItRunsKeepsItsThread(
+        usesFastPath: Bool, isObserved: Bool
+    ) async {
+        let (begun, promoted, seen) = (Signal(), Signal(), Recorder<Int32>())
+        let queue = serialQueue()
+        queue.qualityOfService = .background
+        let work: @Sendable () -> Void = {
+            seen.record(Self.niceness())
+            begun.send()
+            promoted.wait()
+            seen.record(Self.niceness())
+        }
+        let operation = usesFastPath ? BlockOperation(block: work) : ClaimedAloneOperation(work)
+        // Workers claim each operation alone while the count is observed.
+        let observation = isObserved ? queue.observe(\.operationCount) { _, _ in } : nil
+        defer { observation?.invalidate() }
+        queue.addOperation(operation)
+        await begun.asyncWait()
+        queue.qualityOfService = .utility
+        #expect(operation.effectiveQualityOfService == .utility)
+        queue.addOperation { seen.record(Self.niceness()) }
+        promoted.send()
+        await operation.waitUntilFinished()
+        await queue.drain()
+        queue.qualityOfService = .default
+        queue.addOperation { seen.record(Self.niceness()) }
+        await queue.drain()
+        #expect(seen.events == [10, 10, 5, 0])
+    }
+
+    /// In a process of its own, where no test scheduler has ever existed: its tasks begin on any
+    /// worker.
+    @Test func anAsyncBodyHasTheNicenessOfItsQuality() async {
+        await #expect(processExitsWith: .success) {
+            let (begun, promoted, seen) = (Signal(), Signal(), Recorder<Int32>())
+            let operation = TypedOperation<Void> {
+                seen.record(ThreadNicenessTests.niceness())
+                await Task.yield()
+                seen.record(ThreadNicenessTests.niceness())
+                begun.send()
+                _ = await promoted.arrives()
+                // If the signal had arrived already, the body was not suspended.
+                await Task.yield()
+                seen.record(ThreadNicenessTests.niceness())
+            }
+            operation.qualityOfService = .background
+            OperationQueue().addOperation(operation)
+            await begun.asyncWait()
+            operation.qualityOfService = .utility
+            promoted.send()
+            await operation.waitUntilFinished()
+            #expect(seen.events == [10, 10, 5])
+        }
+    }
+
+    @Test func workersOfEveryNicenessAreReused() async {
+        let seen = Recorder<Int32>()
+        let threads = Recorder<Int32>()
+        let queue = serialQueue()
+        var expected: [Int32] = []
+        for index in 0..<60 {
+            let work: @Sendable () -> Void = {
+                seen.record(Self.niceness())
+                threads.record(ThreadProbe()?.id ?? 0)
+            }
+            let operation =
+                index % 3 == 0 ? ClaimedAloneOperation(work) : BlockOperation(block: work)
+            operation.qualityOfService = index % 2 == 0 ? .background : .default
+            expected.append(index % 2 == 0 ? 10 : 0)
+            await queue.addOperations([operation], waitUntilFinished: true)
+        }
+        #expect(seen.events == expected)
+        // Other tests use workers at the same time.
+        #expect(Set(threads.events).count < 30)
+        // A completion block has no quality of its own.
+        let called = Signal()
+        let last = BlockOperation {}
+        last.qualityOfService = .utility
+        last.completionBlock = {
+            seen.record(Self.niceness())
+            called.send()
+        }
+        queue.addOperation(last)
+        await called.asyncWait()
+        #expect(seen.events.last == 0)
+    }
+
+    @Test func batchesHaveOperationsOfOneNiceness() async {
+        let (count, wrong) = (Tally(), Tally())
+        let queue = OperationQueue()
+        for round in 0..<200 {
+            var operations: [Operation] = []
+            for index in 0..<200 {
+                let expected: Int32 = index >= 190 && round % 2 == 0 ? 10 : 0
+                let operation = BlockOperation {
+                    if Self.niceness() != expected { wrong.increment() }
+                    count.increment()
+                }
+                if expected == 10 { operation.qualityOfService = .background }
+                operations.append(operation)
+            }
+            await queue.addOperations(operations, waitUntilFinished: round % 20 == 19)
+        }
+        await queue.drain()
+        #expect(count.value == 40_000)
+        #expect(wrong.value == 0)
+    }
+
+    /// Each worker of the class takes the next operation; no thread is made for each one.
+    @Test func threadsAreNotSpentOnWorkThatIsAllNice() async {
+        await #expect(processExitsWith: .success) {
+            let threads = Recorder<Int32>()
+            let queue = serialQueue()
+            queue.qualityOfService = .background
+            for _ in 0..<1_000 { queue.addOperation { threads.record(ThreadProbe()?.id ?? 0) } }
+            await queue.drain()
+            let count = Set(threads.events).count
+            #expect(count <= WorkerPool.shared.cores + 1)
+            exit(count <= WorkerPool.shared.cores + 1 ? 0 : 1)
+        }
+    }
+
     // MARK: With the right to lower niceness
 
     @Test(.enabled(if: isRoot)) func userInteractiveWorkIsFavoured() async {
@@ -161,52 +284,6 @@ struct ThreadNicenessTests {
         let operation = BlockOperation { seen.record(Self.niceness()) }
         operation.qualityOfService = .userInteractive
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
-        #expect(seen.events == [-5])
-    }
-
-    @Test(.enabled(if: isRoot), arguments: [true, false], [true, false])
-    func aRunningOperationIsRaisedWithItsQueue(usesFastPath: Bool, isObserved: Bool) async {
-        let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
-        let queue = serialQueue()
-        queue.qualityOfService = .background
-        let work: @Sendable () -> Void = {
-            seen.record(Self.niceness())
-            begun.send()
-            raised.wait()
-            seen.record(Self.niceness())
-        }
-        let operation = usesFastPath ? BlockOperation(block: work) : ClaimedAloneOperation(work)
-        // Where the count is observed, plain ones are claimed alone, too.
-        let observation = isObserved ? queue.observe(\.operationCount) { _, _ in } : nil
-        defer { observation?.invalidate() }
-        queue.addOperation(operation)
-        await begun.asyncWait()
-        queue.qualityOfService = .utility
-        raised.send()
-        await operation.waitUntilFinished()
-        // What comes next on that thread gets its own again.
-        queue.qualityOfService = .default
-        queue.addOperation { seen.record(Self.niceness()) }
-        await queue.drain()
-        #expect(seen.events == [10, 5, 0])
-    }
-
-    @Test(.enabled(if: isRoot)) func aRunningOperationIsRaisedByWhatIsAddedBehindIt() async {
-        let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
-        let queue = OperationQueue()
-        let operation = BlockOperation {
-            begun.send()
-            raised.wait()
-            seen.record(Self.niceness())
-        }
-        operation.qualityOfService = .background
-        queue.addOperation(operation)
-        await begun.asyncWait()
-        let urgent = BlockOperation {}
-        urgent.qualityOfService = .userInteractive
-        queue.addOperation(urgent)
-        raised.send()
-        await queue.drain()
         #expect(seen.events == [-5])
     }
 
@@ -243,100 +320,28 @@ struct ThreadNicenessTests {
         }
     }
 
-    @Test(.enabled(if: isRoot)) func aThreadThatMayNotGoBackMakesRoomForAnother() async {
+    /// The system refuses every further thread. The workers that exist run the operations, at the
+    /// niceness that they have.
+    @Test(.enabled(if: isRoot)) func operationsRunWithoutThreadsOfTheirNiceness() async {
         await #expect(processExitsWith: .success) {
-            guard setuid(65_534) == 0 else { exit(9) }
-            let seen = Recorder<Int32>()
-            let queue = serialQueue()
-            // Alternately: each one that is nice is followed by one for which that thread is no
-            // good.
-            var expected: [Int32] = []
-            for index in 0..<60 {
-                let isSingle = index % 3 == 0
-                let work: @Sendable () -> Void = {
-                    seen.record(ThreadNicenessTests.niceness())
+            startTestThread {
+                let queue = OperationQueue()
+                let seen = Recorder<Int32>()
+                queue.addOperations([BlockOperation {}], waitUntilFinished: true)
+                guard setuid(65_534) == 0 else { exit(9) }
+                var limit = rlimit(rlim_cur: 1, rlim_max: 1)
+                guard setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) == 0 else {
+                    exit(8)
                 }
-                let operation = isSingle ? ClaimedAloneOperation(work) : BlockOperation(block: work)
-                operation.qualityOfService = index % 2 == 0 ? .background : .default
-                expected.append(index % 2 == 0 ? 10 : 0)
-                await queue.addOperations([operation], waitUntilFinished: true)
+                let background = BlockOperation { seen.record(ThreadNicenessTests.niceness()) }
+                background.qualityOfService = .background
+                let own = BlockOperation { seen.record(ThreadNicenessTests.niceness()) }
+                own.threadPriority = 0
+                queue.addOperations([background], waitUntilFinished: true)
+                queue.addOperations([own], waitUntilFinished: true)
+                exit(seen.events == [0, 0] ? EXIT_SUCCESS : EXIT_FAILURE)
             }
-            // And the completion block is not run by a nice thread either.
-            let notified = Signal()
-            let last = BlockOperation { seen.record(ThreadNicenessTests.niceness()) }
-            last.qualityOfService = .utility
-            last.completionBlock = {
-                seen.record(ThreadNicenessTests.niceness())
-                notified.send()
-            }
-            queue.addOperation(last)
-            await notified.asyncWait()
-            #expect(seen.events == expected + [5, 0])
-            exit(seen.events == expected + [5, 0] ? 0 : 1)
-        }
-    }
-
-    @Test(.enabled(if: isRoot)) func aBatchIsGivenBackByAThreadThatIsTooNiceForIt() async {
-        await #expect(processExitsWith: .success) {
-            guard setuid(65_534) == 0 else { exit(9) }
-            let (count, wrong) = (Tally(), Tally())
-            let queue = OperationQueue()
-            for round in 0..<200 {
-                var operations: [Operation] = []
-                for index in 0..<200 {
-                    let expected: Int32 = index >= 190 && round % 2 == 0 ? 10 : 0
-                    let operation = BlockOperation {
-                        if ThreadNicenessTests.niceness() != expected { wrong.increment() }
-                        count.increment()
-                    }
-                    if expected == 10 { operation.qualityOfService = .background }
-                    operations.append(operation)
-                }
-                await queue.addOperations(operations, waitUntilFinished: round % 20 == 19)
-            }
-            await queue.drain()
-            #expect(count.value == 40_000)
-            #expect(wrong.value == 0)
-            exit(count.value == 40_000 && wrong.value == 0 ? 0 : 1)
-        }
-    }
-
-    @Test(.enabled(if: isRoot)) func threadsAreNotSpentOnWorkThatIsAllNice() async {
-        await #expect(processExitsWith: .success) {
-            guard setuid(65_534) == 0 else { exit(9) }
-            let threads = Recorder<Int32>()
-            let queue = serialQueue()
-            queue.qualityOfService = .background
-            for _ in 0..<1_000 {
-                queue.addOperation { threads.record(currentThreadID ?? 0) }
-            }
-            await queue.drain()
-            // One after the other, by the workers there are.
-            let count = Set(threads.events).count
-            #expect(count <= WorkerPool.shared.cores + 1)
-            exit(count <= WorkerPool.shared.cores + 1 ? 0 : 1)
-        }
-    }
-
-    @Test(.enabled(if: isRoot)) func aRunningOperationOfAnUnprivilegedProcessGoesOnAsItBegan() async
-    {
-        await #expect(processExitsWith: .success) {
-            guard setuid(65_534) == 0 else { exit(9) }
-            let (begun, raised, seen) = (Signal(), Signal(), Recorder<Int32>())
-            let queue = serialQueue()
-            queue.qualityOfService = .background
-            queue.addOperation {
-                begun.send()
-                raised.wait()
-                seen.record(ThreadNicenessTests.niceness())
-            }
-            await begun.asyncWait()
-            queue.qualityOfService = .userInitiated
-            raised.send()
-            queue.addOperation { seen.record(ThreadNicenessTests.niceness()) }
-            await queue.drain()
-            #expect(seen.events == [10, 0])
-            exit(seen.events == [10, 0] ? 0 : 1)
+            while true { pause() }
         }
     }
 }

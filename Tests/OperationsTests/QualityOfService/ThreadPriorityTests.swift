@@ -1,14 +1,15 @@
-import Operations
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
+
+@testable import Operations
 
 #if canImport(Glibc)
 import Glibc
 #endif
 
 #if os(Linux)
-/// The thread's niceness inside `main()`. Raising it is allowed to everybody.
+/// The niceness of the thread inside `main()`. Every process may raise a niceness.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ThreadPriorityTests {
     private static func niceness() -> Int32 {
@@ -45,5 +46,109 @@ struct ThreadPriorityTests {
         }
         #expect(seen.events == Array(repeating: 0, count: 11))
     }
+
+    // MARK: Threads made for one operation
+
+    /// For operations of a batch and operations that are claimed alone, with one block and with
+    /// several.
+    @Test(arguments: [true, false], [1, 3])
+    func theThreadEndsWithTheOperation(usesFastPath: Bool, blocks: Int) async {
+        let seen = Recorder<(niceness: Int32, thread: Int32)>()
+        let work: @Sendable () -> Void = {
+            seen.record((Self.niceness(), ThreadProbe()?.id ?? 0))
+        }
+        let operation =
+            usesFastPath ? BlockOperation(block: work) : SubclassedOperation(block: work)
+        for _ in 1..<blocks { operation.addExecutionBlock(work) }
+        operation.threadPriority = 0
+        operation.qualityOfService = .utility
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(seen.events.map(\.niceness) == Array(repeating: 19, count: blocks))
+        let threads = Set(seen.events.map { Int($0.thread) })
+        let haveEnded = await comesTrue { threads.isDisjoint(with: poolThreads().map(\.id)) }
+        #expect(haveEnded)
+    }
+
+    @Test func aCancelledOperationNeedsNoThread() async {
+        let ran = Tally()
+        let operation = BlockOperation { ran.increment() }
+        operation.threadPriority = 0
+        operation.cancel()
+        await OperationQueue().addOperations([operation], waitUntilFinished: true)
+        #expect(ran.value == 0)
+    }
+
+    /// Each operation blocks until the last one runs, so the pool has to replace all others.
+    @Test func aThreadThatBlocksIsReplaced() async {
+        let count = 2 * WorkerPool.shared.cores + 2
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = count
+        let last = Signal()
+        for index in 0..<count {
+            let operation = BlockOperation {
+                if index == count - 1 {
+                    for _ in 1..<count { last.send() }
+                } else {
+                    last.wait()
+                }
+            }
+            operation.threadPriority = 0.4
+            queue.addOperation(operation)
+        }
+        await queue.drain()
+    }
+
+    /// Each operation waits in the library for an operation of another queue.
+    @Test func aThreadThatWaitsIsReplaced() async {
+        let (outer, inner) = (OperationQueue(), OperationQueue())
+        outer.maxConcurrentOperationCount = 20
+        let ran = Tally()
+        for _ in 0..<20 {
+            let operation = BlockOperation {
+                let awaited = BlockOperation { ran.increment() }
+                inner.addOperation(awaited)
+                awaited.waitUntilFinished()
+            }
+            operation.threadPriority = 0.3
+            outer.addOperation(operation)
+        }
+        await outer.drain()
+        #expect(ran.value == 20)
+    }
+
+    @TaskLocal private static var number = 0
+
+    @Test func theThreadHasTheTaskLocalValuesOfAScope() async throws {
+        let seen = Recorder<Int>()
+        try await Self.$number.withValue(7) {
+            try await withOperationQueue { queue in
+                let operation = BlockOperation { seen.record(Self.number) }
+                operation.threadPriority = 0.2
+                queue.addOperation(operation)
+            }
+        }
+        #expect(seen.events == [7])
+    }
+
+    @Test func anOperationStartedByHandDoesNotChangeItsWorker() async {
+        let seen = Recorder<Int32>()
+        let queue = serialQueue()
+        queue.addOperation {
+            let inner = BlockOperation { seen.record(Self.niceness()) }
+            inner.threadPriority = 0
+            inner.start()
+            seen.record(Self.niceness())
+        }
+        await queue.drain()
+        await onThread {
+            let inner = BlockOperation { seen.record(Self.niceness()) }
+            inner.threadPriority = 0
+            inner.start()
+        }
+        #expect(seen.events == [0, 0, 19])
+    }
 }
+
+/// A worker claims the operation alone and calls `start()`.
+private final class SubclassedOperation: BlockOperation, @unchecked Sendable {}
 #endif

@@ -58,12 +58,12 @@ private func inTask<Made: Sendable>(
     await Task.detached(priority: priority) { make() }.value
 }
 
-/// What is urgent does not wait for work that is less so, on whatever way it comes to a worker.
-/// Each test in a process of its own, all processors of which compute something of default quality;
-/// that ends when the test has seen what is urgent.
+/// Urgent work does not wait for less urgent work, in whichever way it comes to a worker. Each test
+/// runs in a process of its own, in which work of default quality keeps all processors busy until
+/// the urgent work has run.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct UrgencyTests {
-    @Test func whatHasWaitedForAUnitIsStillUrgent() async {
+    @Test func operationStaysUrgentWhileItWaitsForAPermit() async {
         await #expect(processExitsWith: .success) {
             let (computing, queue, budget) = (Computing(), OperationQueue(), ConcurrencyBudget(1))
             let (started, end, began) = (Signal(), Signal(), Signal())
@@ -84,24 +84,24 @@ struct UrgencyTests {
         }
     }
 
-    /// A holder that was granted its units, and has not begun, is promoted by what waits for it.
-    @Test func whatIsPromotedAfterItWasGivenItsUnitsBecomesUrgent() async {
+    /// A holder that was granted its permits, and has not begun, is promoted by a waiter.
+    @Test func promotionAfterTheGrantMakesUrgent() async {
         await #expect(processExitsWith: .success) {
             let (computing, queue, budget) = (Computing(), OperationQueue(), ConcurrencyBudget(1))
-            budget.units = 0
+            budget.permits = 0
             let began = Signal()
             let granted = queue.add(.cost(1, of: budget)) { began.send() }
             while granted.isReady { yieldProcessor() }
             QualityOfServiceUse.begins(rank: 4)
             computing.begin()
-            budget.units = 1
+            budget.permits = 1
             granted.qualityOfService = .userInteractive
             #expect(began.wait())
             computing.end()
         }
     }
 
-    @Test func anAsyncBodyGoesOnAsUrgentAsItBegan() async {
+    @Test func asyncBodyResumesWithItsUrgency() async {
         await #expect(processExitsWith: .success) {
             let (computing, queue) = (Computing(), OperationQueue())
             let done = Signal()
@@ -131,9 +131,9 @@ struct UrgencyTests {
         }
     }
 
-    /// Before its pieces wait for a worker, or while one does.
+    /// The promotion comes before a job of the body waits for a worker, or while one waits.
     @Test(arguments: [true, false])
-    func anAsyncBodyIsPromotedWhileItWaits(isResumedBefore: Bool) async {
+    func waitingAsyncBodyIsPromoted(isResumedBefore: Bool) async {
         await #expect(processExitsWith: .success) { [isResumedBefore] in
             QualityOfServiceUse.begins(rank: 4)
             let (queue, computing, done) = (OperationQueue(), Computing(), Signal())
@@ -193,9 +193,9 @@ struct UrgencyTests {
         }
     }
 
-    /// Two workers came for what is urgent and find what is not in the same queue. They must not
-    /// count as busy with something urgent.
-    @Test func whatComesAfterSomethingUrgentInTheSameQueueDoesNotCountAsUrgent() async {
+    /// Two workers came for urgent work and find other work in the same queue. They must not count
+    /// as busy with urgent work.
+    @Test func operationBehindAnUrgentOneIsNotUrgent() async {
         await #expect(processExitsWith: .success) {
             let computing = Computing()
             let (mixed, other) = (computing.queue, OperationQueue())
@@ -213,7 +213,7 @@ struct UrgencyTests {
         }
     }
 
-    @Test func whatIsCancelledLeavesAsUrgently() async {
+    @Test func cancelledOperationLeavesWithItsUrgency() async {
         await #expect(processExitsWith: .success) {
             let (computing, queue) = (Computing(), suspendedQueue())
             let began = Signal()
@@ -232,9 +232,9 @@ struct UrgencyTests {
 
     // MARK: Ageing
 
-    /// Each urgent operation is followed by another one for as long as the rest has not begun.
+    /// Each urgent operation adds another one until the other operations have begun.
     @Test(arguments: [true, false])
-    func aFloodOfUrgentWorkLetsTheRestHaveItsTurn(isAsync: Bool) async {
+    func urgentFloodDoesNotStarveOtherWork(isAsync: Bool) async {
         await #expect(processExitsWith: .success) { [isAsync] in
             let isOver = Atomic(false)
             let began = Tally()
@@ -264,8 +264,8 @@ struct UrgencyTests {
 
     // MARK: The rules alone
 
-    /// It was promoted, and not asked for anything less than usual: a promotion makes nothing wait.
-    @Test func aPromotionToBackgroundMakesNothingLessUrgent() {
+    /// A promotion, even to a low quality, makes no operation wait longer.
+    @Test func promotionToBackgroundDoesNotLowerUrgency() {
         QualityOfServiceUse.begins(rank: 1)
         let queue = OperationQueue()
         var state = QueueState()
@@ -282,7 +282,35 @@ struct UrgencyTests {
         for operation in [first, last] { Unmanaged.passUnretained(operation).release() }
     }
 
-    @Test func theMostUrgentOfThoseThatWereGrantedUnitsGoesFirst() throws {
+    @Test func workerClaimsOnlyTheUrgencyOfItsReference() {
+        QualityOfServiceUse.begins(rank: 4)
+        let queue = OperationQueue()
+        var state = QueueState()
+        let (usual, urgent) = (BlockOperation {}, BlockOperation {})
+        usual.qualityOfService = .default
+        urgent.qualityOfService = .userInteractive
+        urgent.queuePriority = .high
+        // The urgent operation was added first, so it promotes nothing.
+        for operation in [urgent, usual] { _ = state.add(operation, to: queue) }
+        #expect(state.offer() == .interactive)
+        // A worker whose reference is not urgent enough leaves the operation to the other worker.
+        let early = state.claimedCount(offered: .usual)
+        #expect(early == 0)
+        #expect(state.offer() == nil)
+        let first = state.claimedCount(offered: .interactive)
+        #expect(first == 1)
+        #expect(state.offer() == .usual)
+        // A worker whose reference is too urgent has the queue offered with the right urgency.
+        _ = usual.exchange { $0.qualityEvent { $0.set(.background) } }
+        let late = state.claimedCount(offered: .usual)
+        #expect(late == 0)
+        #expect(state.offer() == .background)
+        let second = state.claimedCount(offered: .background)
+        #expect(second == 1)
+        for operation in [usual, urgent] { Unmanaged.passUnretained(operation).release() }
+    }
+
+    @Test func mostUrgentAdmittedOperationStartsFirst() throws {
         for seed in 1...50 as ClosedRange<UInt64> {
             var random = SplitMix64(seed: seed)
             var granted = AdmittedOperations()
@@ -300,10 +328,11 @@ struct UrgencyTests {
                         model.append((model.remove(at: index).operation, urgency))
                     }
                 } else {
-                    let highest = model.map(\.urgency).max()
-                    let first = model.firstIndex { $0.urgency == highest && $0.urgency >= urgency }
+                    let wanted = random.happens(1, in: 2) ? urgency : nil
+                    let line = wanted ?? model.map(\.urgency).max()
+                    let first = model.firstIndex { $0.urgency == line }
                     let expected = first.map { model.remove(at: $0).operation }
-                    let popped = granted.popFirst(atLeast: urgency)
+                    let popped = granted.popFirst(wanted)
                     let isRight =
                         popped?.toOpaque()
                         == expected.map { Unmanaged.passUnretained($0).toOpaque() }
@@ -316,7 +345,7 @@ struct UrgencyTests {
     }
 
     @Test(arguments: [TaskPriority.high, .medium, .low])
-    func whereItWasMadeDoesNotChangeTheQualityOfABody(maker: TaskPriority) async throws {
+    func creatorsTaskPriorityDoesNotChangeTheBodysQuality(maker: TaskPriority) async throws {
         let seen = await inTask(maker) {
             // In one queue those behind would promote those ahead of them.
             [QualityOfService.background, .utility, .userInitiated].map { quality in
@@ -332,5 +361,18 @@ struct UrgencyTests {
             await operation.waitUntilFinished()
             #expect(try operation.result == [priority, priority, priority])
         }
+    }
+}
+
+extension QueueState {
+    /// Claims a batch with such a reference and returns its size.
+    fileprivate mutating func claimedCount(offered urgency: Urgency) -> Int {
+        let batch = Batch()
+        guard case .batch = executorRequestedWork(batch, offered: urgency, cores: 1) else {
+            return 0
+        }
+        var count = 0
+        while batch.takeNext() != nil { count += 1 }
+        return count
     }
 }

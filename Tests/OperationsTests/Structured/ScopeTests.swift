@@ -91,7 +91,7 @@ struct ScopeTests {
             #expect(operation.isCancelled && operation.isFinished)
             #expect(
                 operation.cancellationReason?.description
-                    == "'upload' beside it failed: no connection")
+                    == "'upload' of the same scope failed: no connection")
         }
     }
 
@@ -198,7 +198,7 @@ struct ScopeTests {
         #expect(seen.events.first?.isFinished == true)
         #expect(
             seen.events.first?.cancellationReason?.description
-                == "what it belonged to failed: no connection")
+                == "its scope failed: no connection")
     }
 
     @Test func scopeEndsIfOperationsFailWhileOthersAreAdded() async {

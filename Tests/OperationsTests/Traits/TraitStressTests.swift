@@ -44,7 +44,7 @@ private final class TraitStress: Sendable {
     private let seed: UInt64
     private let clock = ManualClock()
     private let queues: [OperationQueue]
-    private let uses = [Use(4, most: 5, name: "units"), Use(3, most: 3, name: "pipes")]
+    private let uses = [Use(4, most: 5, name: "permits"), Use(3, most: 3, name: "pipes")]
     private let exclusive: [[Occupancy]]
     private let limited: [[Occupancy]]
     private let violations = Recorder<String>()
@@ -79,7 +79,7 @@ private final class TraitStress: Sendable {
             if random.happens(1, in: 4) { await Task.yield() }
         }
         for queue in queues { queue.isSuspended = false }
-        uses[0].budget.units = 5
+        uses[0].budget.permits = 5
         let end = ContinuousClock.now + .seconds(120)
         while operations.contains(where: { !$0.isFinished }) {
             clock.advance(by: .milliseconds(random.below(20)))
@@ -127,7 +127,7 @@ private final class TraitStress: Sendable {
         case 2: queues[random.below(queues.count)].isSuspended = true
         case 3...6: queues[random.below(queues.count)].isSuspended = false
         case 7...12: clock.advance(by: .milliseconds(random.below(10)))
-        case 13: uses[0].budget.units = 2 + random.below(4)
+        case 13: uses[0].budget.permits = 2 + random.below(4)
         case 14: victim.queuePriority = .high
         case 15 where random.happens(1, in: 10): queues[random.below(4)].cancelAllOperations()
         default: break

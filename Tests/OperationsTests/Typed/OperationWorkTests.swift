@@ -31,7 +31,7 @@ struct OperationWorkTests {
 
     @Test func typeNameIsTheDefaultName() async {
         let queue = OperationQueue()
-        let named = queue.add(Sum(numbers: []), named: "nothing", .priority(.high))
+        let named = queue.add(Sum(numbers: []), "nothing", .priority(.high))
         #expect(TypedOperation(Sum(numbers: [])).name == "Sum")
         #expect(named.name == "nothing" && named.queuePriority == .high)
         await queue.drain()

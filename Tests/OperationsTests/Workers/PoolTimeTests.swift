@@ -89,6 +89,11 @@ struct PoolTimeTests {
             else { return nil }
             let words = text.split(separator: " ")
             guard words.count > 5, words[0] == futex, words[4] != "0x0" else { return nil }
+            // A new thread has the name of the monitor thread, which made it, until it gets its
+            // own. That may have happened since the threads were listed.
+            guard readText("/proc/self/task/\(thread.id)/comm") == "Operations-pool\n" else {
+                return nil
+            }
             return Int(words[2].dropFirst(2), radix: 16)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 struct WorkerWatchTests {
     private static let pause: UInt64 = 5_000_000
 
-    /// Looks a pause apart; each gives the processor time of the workers.
+    /// Samples that are a pause apart; each gives the processor time of the workers.
     private func asleep(
         cores: Int = 2, _ looks: [[UInt64]], isSleeping: @escaping @Sendable (Int) -> Bool?
     ) -> [Int] {
@@ -24,28 +24,28 @@ struct WorkerWatchTests {
 
     private let full = Self.pause
 
-    @Test func whoSleepsAndHasUsedNextToNothingIsAsleep() {
+    @Test func sleepingWorkerWithoutProcessorTimeIsAsleep() {
         let counts = asleep([[0, 0], [100_000, full], [200_000, 2 * full]]) { _ in true }
         #expect(counts == [0, 1, 1])
     }
 
-    @Test func whoWaitsForAProcessorIsNotAsleep() {
+    @Test func workerThatWaitsForAProcessorIsNotAsleep() {
         #expect(asleep([[0, 0], [0, 0], [0, 0]]) { $0 == 0 } == [0, 1, 1])
     }
 
-    @Test func whereNobodyCanSayWhoSleepsThoseAreAsleepWhoUseNothing() {
+    @Test func withoutSleepStateIdleWorkersAreAsleep() {
         let looks: [[UInt64]] = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 1_000], [0, 1_000]]
         #expect(asleep(looks) { _ in nil } == [0, 0, 2, 2, 1, 1])
     }
 
-    @Test func whereNobodyCanSayWhoSleepsBusyProcessorsAreNotGivenMore() {
-        // Two compute on two processors, and a third one may sleep or wait for a processor.
+    @Test func withoutSleepStateBusyProcessorsGetNoMoreWork() {
+        // Two workers compute on two processors, and a third may sleep or wait for a processor.
         let busy = (0..<5).map { [UInt64($0) * full, UInt64($0) * full, 0] }
         #expect(asleep(busy) { _ in nil } == [0, 0, 0, 0, 0])
-        // As soon as one has ended there is a processor to spare.
+        // As soon as one has ended, a processor is free.
         let free = busy.prefix(3) + (3..<6).map { [UInt64($0) * full, 2 * full, 0] }
         #expect(asleep(Array(free)) { _ in nil } == [0, 0, 0, 1, 2, 2])
-        // Who was asleep stays so when others use the processors again.
+        // A worker that was asleep stays so when others use the processors again.
         let again: [[UInt64]] = [
             [0, 0, 0], [0, full, 0], [0, 2 * full, 0], [full, 3 * full, 0],
             [2 * full, 4 * full, 0],
@@ -53,11 +53,11 @@ struct WorkerWatchTests {
         #expect(asleep(again) { _ in nil } == [0, 0, 2, 1, 1])
     }
 
-    @Test func aNumberThatWasAnotherThreadsTellsNothing() {
+    @Test func reusedThreadNumberIsIgnored() {
         #expect(asleep([[900], [0], [0]]) { _ in true } == [0, 0, 1])
     }
 
-    @Test func aBatchIsStuckThatHasNotMoved() {
+    @Test func unmovedBatchIsStuck() {
         var watch = WorkerWatch(from: 0)
         func look(_ position: Int?, _ now: UInt64) -> (Bool, Bool) {
             let sample = WorkerWatch.Sample(

@@ -38,16 +38,14 @@ extension OperationsPeer {
     }
 
     private func linked(_ graph: Graph, made places: [Int], byThreads count: Int) -> Duration {
-        // Each thread reads arrays of its own. With shared arrays, the threads would contend for
-        // the reference counts of these arrays.
-        let inputs = (0..<count).map { _ in
+        // Each thread makes its own graph and its own operations, as threads that build graphs do.
+        // Operations that another thread has made are in the cache of that thread's processor. With
+        // shared arrays, the threads would contend for the reference counts of these arrays.
+        Threads.race(count) {
             (graph: graph.copy(), operations: operations(for: graph, made: places))
-        }
-        let start = Threads.race(count) { thread in
-            let (graph, operations) = inputs[thread]
+        } _: { graph, operations in
             for node in 0..<graph.count { link(node, of: graph, operations) }
         }
-        return ContinuousClock.now - start
     }
 
     private func operations(for graph: Graph, made places: [Int]) -> [Operation] {

@@ -71,7 +71,7 @@ public struct PhotoBatch: Sendable {
         pixelQueue.name = "Image Filtration queue"
         // The width equals the number of processors, so that priorities decide: photos in progress
         // finish before new ones start.
-        pixelQueue.maxConcurrentOperationCount = options.capacity.processors.units
+        pixelQueue.maxConcurrentOperationCount = options.capacity.processors.permits
         for (queue, name) in [(fileQueue, "Files in memory"), (memoryQueue, "Pixels in memory")] {
             queue.name = name
             queue.maxConcurrentOperationCount = Self.photosInMemory

@@ -61,7 +61,7 @@ public actor PhotoListSession {
         self.controller = PhotoListController(records: records)
         self.pending = PendingOperations(
             downloads: options.downloads,
-            filtrations: options.filtrations ?? options.capacity.processors.units)
+            filtrations: options.filtrations ?? options.capacity.processors.permits)
         for queue in [pending.downloadQueue, pending.filtrationQueue] {
             options.timeline?.record(queue)
         }

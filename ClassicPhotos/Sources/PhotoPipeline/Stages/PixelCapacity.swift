@@ -82,11 +82,11 @@ public struct PixelCapacity: Sendable {
 
     /// The trait for an operation that needs the given bytes of ``memory``, or all of it.
     public func memory(_ bytes: Int) -> OperationTrait {
-        .cost(max(0, min(bytes, memory.units)), of: memory)
+        .cost(max(0, min(bytes, memory.permits)), of: memory)
     }
 
     /// The trait for an operation that holds the given bytes of a file, or the whole budget.
     func file(_ bytes: Int) -> OperationTrait {
-        .cost(max(0, min(bytes, files.units)), of: files)
+        .cost(max(0, min(bytes, files.permits)), of: files)
     }
 }

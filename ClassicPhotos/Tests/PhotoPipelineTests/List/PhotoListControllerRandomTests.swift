@@ -1,4 +1,3 @@
-import Operations
 import OperationsTestSupport
 import PhotoPipeline
 import Testing
@@ -30,7 +29,7 @@ private struct RandomHistory {
 
     struct Attempt { let row: Int, generation: Generation }
 
-    private var random: SplitMix64
+    private var random: SeededGenerator
     private let list: ControllerHarness
 
     // The model: the phase, the viewport, and the state of each row.
@@ -47,7 +46,7 @@ private struct RandomHistory {
     private(set) var startCount = 0
 
     init(seed: UInt64) {
-        random = SplitMix64(seed: seed)
+        random = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...300, using: &random)
         list = ControllerHarness(photoCount: count)
         states = Array(repeating: .new, count: count)

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Operations
 import OperationsTestSupport
 import PhotoPipeline
 import Testing
@@ -14,7 +13,7 @@ import Testing
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
     func listsFromSystemEncodersRoundTrip(seed: UInt64) throws {
         print("List readers: random lists with seed \(seed)")
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<200 {
             let entries = (0..<Int.random(in: 1...20, using: &random)).map { number in
                 Entry(
@@ -31,7 +30,7 @@ import Testing
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2, 3])
     func corruptedListsNeverTrap(seed: UInt64) throws {
         print("List readers: corrupted lists with seed \(seed)")
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let entries = [Entry(name: "a\"&é", url: "http://h/1"), Entry(name: "b", url: "2")]
         var refusals = 0
         for original in try [xml(entries), binary(entries), json(entries)] {
@@ -46,7 +45,7 @@ import Testing
         #expect(refusals > 100, "seed \(seed)")
     }
 
-    private func corrupt(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
+    private func corrupt(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         guard let index = bytes.indices.randomElement(using: &random) else { return }
         switch Int.random(in: 0..<3, using: &random) {
         case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
@@ -55,7 +54,7 @@ import Testing
         }
     }
 
-    private func randomText(_ random: inout SplitMix64) -> String {
+    private func randomText(_ random: inout SeededGenerator) -> String {
         let alphabet = Array("ab\"\\/<>&'; \n\té😀中]]>#{[\u{301}")
         return String(
             (0..<Int.random(in: 0..<30, using: &random)).map { _ in

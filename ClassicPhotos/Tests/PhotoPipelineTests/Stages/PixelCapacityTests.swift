@@ -94,7 +94,7 @@ struct PixelCapacityTests {
         // All memory is taken, but the decoding needs none.
         let held = OperationQueue()
         let (begun, end) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        held.add("hold", .cost(capacity.memory.units, of: capacity.memory)) {
+        held.add("hold", .cost(capacity.memory.permits, of: capacity.memory)) {
             begun.continuation.yield()
             for await _ in end.stream { break }
         }

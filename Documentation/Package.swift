@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Builds the libraries' documentation, with `make docs`. A package of its own, so that users of the
+// libraries do not fetch the plugin. Its sources are links to the libraries' own.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .define("Telemetry"),
+    .define("DurableJobs"),
+    .define("DurableJobsPostgres"),
+]
+
+let package = Package(
+    // The documentation names each snippet by the name of its package.
+    name: "swift-operations",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
+    ],
+    targets: [
+        .target(name: "Operations", swiftSettings: settings),
+        .target(
+            name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
+        .target(
+            name: "OperationsInsight", dependencies: ["Operations"], swiftSettings: settings),
+        .target(
+            name: "OperationsTelemetry",
+            dependencies: [
+                "Operations", "OperationsInsight",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobs",
+            dependencies: ["Operations", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "DurableJobsPostgres", dependencies: ["DurableJobs", "Operations", "CLibPQ"],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobsTestKit",
+            dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
+            swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,359 @@
+/// One dependency: an operation that waits for another one.
+///
+/// An edge lies in the dependent's memory. `dependency` is guarded by the dependent's lock, `next`
+/// and `previous` by the dependency's lock.
+struct Edge {
+    /// The dependent's address and, in its last bits, which are 0 in an address, two bits for the
+    /// condition and one that marks an unchecked edge. While the edge is linked, the bit for
+    /// unchecked edges changes only under both locks.
+    fileprivate var bits: UInt
+    /// The address of the dependency, retained; nil once the edge has been removed.
+    var dependencyAddress: UnsafeMutableRawPointer?
+    var next: UnsafeMutablePointer<Edge>?
+    /// The pointer to this edge in the dependency's list; nil while the edge is in no list.
+    var previous: UnsafeMutablePointer<UnsafeMutablePointer<Edge>?>?
+
+    init(dependent: UnsafeMutableRawPointer) { bits = UInt(bitPattern: dependent) }
+
+    fileprivate static var conditionMask: UInt { 0b11 }
+    fileprivate static var uncheckedBit: UInt { 0b100 }
+    fileprivate static var markMask: UInt { 0b111 }
+
+    var isLinked: Bool {
+        @inline(__always) get { previous != nil }
+    }
+}
+
+// These are not properties of `Edge`: reading one would read the whole edge, including the fields
+// that another lock guards.
+extension UnsafeMutablePointer<Edge> {
+    var dependentAddress: UnsafeMutableRawPointer {
+        @inline(__always) get {
+            let address = UnsafeMutableRawPointer(bitPattern: pointee.bits & ~Edge.markMask)
+            return address.unsafelyUnwrapped
+        }
+    }
+
+    var condition: DependencyCondition {
+        @inline(__always) get {
+            DependencyCondition(rawValue: pointee.bits & Edge.conditionMask) ?? .always
+        }
+        nonmutating set { pointee.bits = pointee.bits & ~Edge.conditionMask | newValue.rawValue }
+    }
+
+    /// Whether the edge's place in the order of the graph is still to be found. No search may
+    /// follow an unchecked edge.
+    var isUnchecked: Bool {
+        @inline(__always) get { pointee.bits & Edge.uncheckedBit != 0 }
+        nonmutating set {
+            pointee.bits = pointee.bits & ~Edge.uncheckedBit | (newValue ? Edge.uncheckedBit : 0)
+        }
+    }
+
+    /// Makes the edge a checked one without a condition.
+    fileprivate func clearMarks() { pointee.bits &= ~Edge.markMask }
+}
+
+/// The edges of one operation, in both directions, allocated with the first edge of either
+/// direction.
+///
+/// Dependencies lie in blocks of growing size. The first block lies right behind this header and
+/// has capacity for two edges without another allocation. Edges do not move, because they are
+/// linked by address.
+struct Edges {
+    typealias Pointer = UnsafeMutablePointer<Edges>
+    typealias EdgePointer = UnsafeMutablePointer<Edge>
+
+    private static let inlineCapacity = 2
+
+    /// The edges of this operation's dependents, the latest first.
+    private var successors: EdgePointer?
+    private var latestBlock: UnsafeMutablePointer<Block>?
+    /// The first free edge, in a list linked by `next`. If the last bit is set, the address of an
+    /// `EdgeOrder`, which then has the free edges.
+    private var vacancy: UInt = 0
+
+    private struct Block {
+        let older: UnsafeMutablePointer<Block>?
+        let capacity: Int
+        var count = 0
+    }
+
+    static func allocate(for dependent: UnsafeMutableRawPointer) -> Pointer {
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: MemoryLayout<Edges>.stride + inlineCapacity * MemoryLayout<Edge>.stride,
+            alignment: MemoryLayout<Edges>.alignment)
+        let edges = memory.bindMemory(to: Edges.self, capacity: 1)
+        edges.initialize(to: Edges())
+        let first = inlineEdges(edges)
+        let edge = Edge(dependent: dependent)
+        first.initialize(repeating: edge, count: inlineCapacity)
+        setVacant(inlineIn: edges)
+        return edges
+    }
+
+    private static func setVacant(inlineIn edges: Pointer) {
+        let first = inlineEdges(edges)
+        first.pointee.next = first + 1
+        first[1].next = nil
+        edges.pointee.vacancy = UInt(bitPattern: first)
+    }
+
+    static func deallocate(_ edges: Pointer) {
+        takeOrder(of: edges)
+        deallocateBlocks(of: edges)
+        UnsafeMutableRawPointer(edges).deallocate()
+    }
+
+    private static func deallocateBlocks(of edges: Pointer) {
+        var block = edges.pointee.latestBlock
+        while let current = block {
+            block = current.pointee.older
+            UnsafeMutableRawPointer(current).deallocate()
+        }
+        edges.pointee.latestBlock = nil
+    }
+
+    // MARK: Dependencies, under the dependent's lock
+
+    private static func inlineEdges(_ edges: Pointer) -> EdgePointer {
+        (UnsafeMutableRawPointer(edges) + MemoryLayout<Edges>.stride)
+            .assumingMemoryBound(to: Edge.self)
+    }
+
+    private static func edges(of block: UnsafeMutablePointer<Block>) -> EdgePointer {
+        (UnsafeMutableRawPointer(block) + MemoryLayout<Block>.stride)
+            .assumingMemoryBound(to: Edge.self)
+    }
+
+    /// Returns a free edge of `edges`, for the caller to point at a dependency.
+    @inline(__always)
+    static func add(to edges: Pointer) -> EdgePointer {
+        let vacancy = edges.pointee.vacancy
+        guard vacancy & orderMark == 0, let edge = EdgePointer(bitPattern: vacancy) else {
+            return addFurther(to: edges)
+        }
+        edges.pointee.vacancy = UInt(bitPattern: edge.pointee.next)
+        edge.pointee.next = nil
+        return edge
+    }
+
+    /// Removes the dependency from each edge for which `isRemoved` returns true, and returns the
+    /// number of these edges. `isRemoved` also takes the edge off its list. It is called for the
+    /// latest addition first.
+    ///
+    /// The other edges keep their order, and edges that are added later come behind them.
+    static func remove(from edges: Pointer, where isRemoved: (EdgePointer) -> Bool) -> Int {
+        let places = places(edges)
+        let order = order(of: edges)
+        var count = 0
+        for edge in (order?.edges ?? places).reversed()
+        where edge.pointee.dependencyAddress != nil && isRemoved(edge) {
+            edge.pointee.dependencyAddress = nil
+            edge.clearMarks()
+            count += 1
+        }
+        guard count > 0 else { return 0 }
+        let vacant = places.filter { $0.pointee.dependencyAddress == nil }
+        let kept = (order?.edges ?? places).filter { $0.pointee.dependencyAddress != nil }
+        if let order, !kept.isEmpty {
+            (order.edges, order.vacant) = (kept, vacant.reversed())
+            return count
+        }
+        takeOrder(of: edges)
+        if places.prefix(kept.count).allSatisfy({ $0.pointee.dependencyAddress != nil }) {
+            // The next addition takes the first vacant place, which lies behind all edges that are
+            // kept.
+            for (edge, next) in zip(vacant, vacant.dropFirst()) { edge.pointee.next = next }
+            vacant.last?.pointee.next = nil
+            edges.pointee.vacancy = UInt(bitPattern: vacant.first)
+        } else {
+            let order = EdgeOrder(kept, vacant: vacant.reversed())
+            let address = UInt(bitPattern: Unmanaged.passRetained(order).toOpaque())
+            edges.pointee.vacancy = address | orderMark
+        }
+        return count
+    }
+
+    /// The order in which edges were added, where it differs from the order of their places.
+    private final class EdgeOrder {
+        var edges: [EdgePointer]
+        var vacant: [EdgePointer]
+
+        init(_ edges: [EdgePointer], vacant: [EdgePointer]) {
+            (self.edges, self.vacant) = (edges, vacant)
+        }
+    }
+
+    // Computed, like the flags of `LifecycleState`.
+    private static var orderMark: UInt { 1 }
+
+    private static func order(of edges: Pointer) -> EdgeOrder? {
+        let vacancy = edges.pointee.vacancy
+        guard vacancy & orderMark != 0,
+            let address = UnsafeRawPointer(bitPattern: vacancy & ~orderMark)
+        else { return nil }
+        return Unmanaged<EdgeOrder>.fromOpaque(address).takeUnretainedValue()
+    }
+
+    /// Drops the order, and with it the list of vacant places.
+    private static func takeOrder(of edges: Pointer) {
+        guard let order = order(of: edges) else { return }
+        edges.pointee.vacancy = 0
+        Unmanaged.passUnretained(order).release()
+    }
+
+    private static func addFurther(to edges: Pointer) -> EdgePointer {
+        guard let order = order(of: edges) else { return addToBlock(of: edges) }
+        let edge = order.vacant.popLast() ?? addToBlock(of: edges)
+        order.edges.append(edge)
+        return edge
+    }
+
+    private static func addToBlock(of edges: Pointer) -> EdgePointer {
+        var block = edges.pointee.latestBlock
+        if block.map({ $0.pointee.count == $0.pointee.capacity }) ?? true {
+            let capacity = block.map { min($0.pointee.capacity * 2, 1024) } ?? inlineCapacity
+            let memory = UnsafeMutableRawPointer.allocate(
+                byteCount: MemoryLayout<Block>.stride + capacity * MemoryLayout<Edge>.stride,
+                alignment: MemoryLayout<Block>.alignment)
+            let new = memory.bindMemory(to: Block.self, capacity: 1)
+            new.initialize(to: Block(older: block, capacity: capacity))
+            edges.pointee.latestBlock = new
+            block = new
+        }
+        guard let block else { fatalError("unreachable: a block was just made") }
+        let place = Self.edges(of: block) + block.pointee.count
+        block.pointee.count += 1
+        place.initialize(to: Edge(dependent: inlineEdges(edges).dependentAddress))
+        return place
+    }
+
+    /// Calls `body` with every edge, including vacant ones, from the latest block to the first.
+    @inline(__always)
+    static func forEach(_ edges: Pointer, _ body: (EdgePointer) -> Void) {
+        var block = edges.pointee.latestBlock
+        while let current = block {
+            for index in 0..<current.pointee.count { body(Self.edges(of: current) + index) }
+            block = current.pointee.older
+        }
+        for index in 0..<inlineCapacity { body(inlineEdges(edges) + index) }
+    }
+
+    /// Calls `body` with every edge, including vacant ones, for as long as `body` returns true.
+    /// Returns whether it always did.
+    static func allDependencies(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
+        for index in 0..<inlineCapacity {
+            guard body(inlineEdges(edges) + index) else { return false }
+        }
+        var block = edges.pointee.latestBlock
+        while let current = block {
+            for index in 0..<current.pointee.count {
+                guard body(Self.edges(of: current) + index) else { return false }
+            }
+            block = current.pointee.older
+        }
+        return true
+    }
+
+    /// Returns all places of edges, including vacant ones, from the first block to the latest.
+    private static func places(_ edges: Pointer) -> [EdgePointer] {
+        var blocks: [UnsafeMutablePointer<Block>] = []
+        var block = edges.pointee.latestBlock
+        while let current = block {
+            blocks.append(current)
+            block = current.pointee.older
+        }
+        var places = (0..<inlineCapacity).map { inlineEdges(edges) + $0 }
+        for block in blocks.reversed() {
+            places += (0..<block.pointee.count).map { Self.edges(of: block) + $0 }
+        }
+        return places
+    }
+
+    /// Returns the edges, including vacant ones, in the order in which they were added.
+    static func inOrder(_ edges: Pointer) -> [EdgePointer] {
+        order(of: edges)?.edges ?? places(edges)
+    }
+
+    /// Removes all edges, none of which is linked, and passes their references to `body`.
+    @inline(__always)
+    static func takeDependencies(
+        _ edges: Pointer, _ body: (UnsafeMutableRawPointer) -> Void
+    ) {
+        forEach(edges) { edge in
+            if let dependency = edge.pointee.dependencyAddress {
+                edge.pointee.dependencyAddress = nil
+                edge.clearMarks()
+                body(dependency)
+            }
+        }
+        takeOrder(of: edges)
+        deallocateBlocks(of: edges)
+        setVacant(inlineIn: edges)
+    }
+
+    // MARK: Successors, under this operation's lock
+
+    static func hasSuccessors(_ edges: Pointer) -> Bool { edges.pointee.successors != nil }
+
+    private static func list(of edges: Pointer) -> UnsafeMutablePointer<EdgePointer?> {
+        // The list's head is the first field of the header.
+        UnsafeMutableRawPointer(edges).assumingMemoryBound(to: EdgePointer?.self)
+    }
+
+    @inline(__always)
+    static func link(_ edge: EdgePointer, into edges: Pointer) {
+        let head = list(of: edges)
+        edge.pointee.next = head.pointee
+        edge.pointee.previous = head
+        if let next = head.pointee { next.pointee.previous = Self.link(of: edge) }
+        head.pointee = edge
+    }
+
+    @inline(__always)
+    static func unlink(_ edge: EdgePointer) {
+        edge.pointee.previous?.pointee = edge.pointee.next
+        edge.pointee.next?.pointee.previous = edge.pointee.previous
+        edge.pointee.next = nil
+        edge.pointee.previous = nil
+    }
+
+    private static func link(of edge: EdgePointer) -> UnsafeMutablePointer<EdgePointer?> {
+        guard let offset = MemoryLayout<Edge>.offset(of: \.next) else {
+            fatalError("unreachable: a stored property has a place")
+        }
+        return (UnsafeMutableRawPointer(edge) + offset).assumingMemoryBound(to: EdgePointer?.self)
+    }
+
+    /// Unlinks and returns the edge of the latest successor.
+    ///
+    /// The edge lies in the dependent's memory, so the caller does not touch the edge once it has
+    /// released the dependent.
+    @inline(__always)
+    static func popSuccessor(_ edges: Pointer) -> EdgePointer? {
+        guard let edge = list(of: edges).pointee else { return nil }
+        unlink(edge)
+        return edge
+    }
+
+    /// Calls `body` with each edge in the list for as long as `body` returns true. Returns whether
+    /// it always did.
+    static func allSuccessors(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
+        var edge = list(of: edges).pointee
+        while let current = edge {
+            guard body(current) else { return false }
+            edge = current.pointee.next
+        }
+        return true
+    }
+
+    /// Calls `body` with each edge in the list.
+    static func forEachSuccessor(_ edges: Pointer, _ body: (EdgePointer) -> Void) {
+        var edge = list(of: edges).pointee
+        while let current = edge {
+            edge = current.pointee.next
+            body(current)
+        }
+    }
+}

@@ -1,0 +1,363 @@
+import Synchronization
+
+extension Operation {
+    /// Returns the edges, which are allocated on first use. The operation's lock is held.
+    @inline(__always)
+    private func lockedEdges() -> Edges.Pointer {
+        if let edges = edges.load(ordering: .relaxed) { return edges }
+        let new = Edges.allocate(for: opaque)
+        edges.store(new, ordering: .relaxed)
+        return new
+    }
+
+    // MARK: Adding and removing
+
+    /// Makes the operation wait for `dependency`.
+    ///
+    /// - Parameter isOfGraph: whether the dependency belongs to a graph whose check already knows
+    ///   about it.
+    /// - Returns: the edge, if a search (``TopologicalOrder``) has to find the edge's place in the
+    ///   order of the graph.
+    func connect(
+        to dependency: Operation, on condition: DependencyCondition = .always,
+        isOfGraph: Bool = false
+    ) -> Edges.EdgePointer? {
+        defer { if !isOfGraph { EdgeCount.recordEdge() } }
+        lock(and: dependency)
+        let edge = Edges.add(to: lockedEdges())
+        edge.dependency = .passRetained(dependency)
+        if condition != .always { edge.condition = condition }
+        recordDependencies()
+        // A finished operation waits for nothing, and a finished dependency holds nothing back: the
+        // edge is not linked.
+        guard status.phase != .finished, dependency.status.phase != .finished else {
+            dependency.lifecycle.unlock()
+            lifecycle.unlock(inserting: .hasDependencies)
+            notifyObservers()
+            let state = dependency.status
+            if state.phase == .finished {
+                if !condition.isMet(by: state.outcome) {
+                    cancel(becauseOf: dependency, state: state, on: condition)
+                } else if condition == .failure {
+                    dependency.withLock { dependency.observeFailure() }
+                }
+            }
+            return nil
+        }
+        Edges.link(edge, into: dependency.lockedEdges())
+        let isChecked = Rank.agree(dependency, before: self)
+        if !isChecked { edge.isUnchecked = true }
+        if condition != .always {
+            dependency.lifecycle.insert(.hasConditions)
+        }
+        // The dependency is counted before another thread can find the edge in the dependency's
+        // list.
+        let change = exchange { state in
+            state.remove(.locked)
+            return state.dependencyAdded()
+        }
+        // The flag changes under the lock only.
+        dependency.lifecycle.unlock(inserting: .hasSuccessors)
+        let unchecked = isChecked ? nil : edge
+        guard let change else { return unchecked }
+        perform(change)
+        promote(dependency: dependency, at: change.after)
+        return unchecked
+    }
+
+    /// Removes every edge to `dependency`.
+    ///
+    /// - Parameter refused: if not nil, only this edge is removed, and only while it is unchecked:
+    ///   it would close a cycle.
+    func disconnect(from dependency: Operation, refused: Edges.EdgePointer? = nil) {
+        // The lock of one operation cannot be taken twice.
+        guard dependency !== self else { return }
+        var removed = 0
+        var becameReady: Change?
+        withLock(and: dependency) {
+            guard let edges = edges.load(ordering: .relaxed) else { return }
+            removed = Edges.remove(from: edges) { edge in
+                guard
+                    edge.dependency?.toOpaque()
+                        == Unmanaged.passUnretained(dependency).toOpaque(),
+                    refused == nil || (refused == edge && edge.isUnchecked)
+                else { return false }
+                if edge.pointee.isLinked {
+                    Edges.unlink(edge)
+                    becameReady = exchange { $0.dependencyFinished() }
+                }
+                return true
+            }
+            if removed > 0 { recordDependencies() }
+        }
+        for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
+        if let becameReady { perform(becameReady) }
+        notifyObservers()
+        // A refused edge is part of no standing cycle.
+        if removed > 0, refused == nil { recheckStandingCycles() }
+    }
+
+    /// Records the present list of dependencies. The lock is held.
+    private func recordDependencies() {
+        guard status.has(.observed) else { return }
+        recorder.record(
+            .dependencies(
+                Self.withoutRepetition(edges.load(ordering: .relaxed).map(Edges.dependencies) ?? [])
+            ))
+    }
+
+    /// The dependencies in the order in which they were added, without duplicates.
+    package final var listedDependencies: [Operation] {
+        guard status.has(.hasDependencies) else { return [] }
+        let all: [Operation] = withLock {
+            edges.load(ordering: .relaxed).map(Edges.dependencies) ?? []
+        }
+        return Self.withoutRepetition(all)
+    }
+
+    static func withoutRepetition(_ all: [Operation]) -> [Operation] {
+        guard all.count > 1 else { return all }
+        // Duplicates are removed here, when the list is read: a check at each addition would make
+        // the addition of many dependencies slow.
+        var seen = Set<ObjectIdentifier>(minimumCapacity: all.count)
+        return all.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    // MARK: Finishing
+
+    /// Releases the dependents of this operation, which has finished and whose lock is held.
+    ///
+    /// `ready` gets each dependent that the caller has to make ready. No other thread can do so any
+    /// more: a dependent on the fast path is already *queued*, and any other dependent is
+    /// *checkingReadiness*. The caller tells the two apart by ``LifecycleState/Flags/fastPath``. A
+    /// dependent that is not on the fast path is retained for the caller.
+    ///
+    /// - Returns: the changes of observed dependents and the unmet conditions, to be handled once
+    ///   no lock is held; nil if there are none.
+    @inline(__always)
+    func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> DeferredNotifications? {
+        guard let edges = edges.load(ordering: .relaxed) else { return nil }
+        var deferred: DeferredNotifications?
+        let hasConditions = status.has(.hasConditions)
+        while let edge = Edges.popSuccessor(edges) {
+            let dependent = edge.dependent
+            if hasConditions, !edge.condition.isMet(by: status.outcome) {
+                reject(edge, &deferred)
+                continue
+            }
+            // The dependent handles the failure.
+            if hasConditions, edge.condition == .failure { observeFailure() }
+            if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&deferred) }) {
+                ready(dependent)
+            }
+        }
+        return deferred
+    }
+
+    /// Defers the cancellation of a dependent whose condition is not met.
+    ///
+    /// The dependent is cancelled once no lock is held, and its count of dependencies is lowered
+    /// only then. So no other event makes the dependent ready before.
+    @inline(never)
+    private func reject(_ edge: Edges.EdgePointer, _ deferred: inout DeferredNotifications?) {
+        let condition = edge.condition
+        guard let dependent = Self.reference(toDependent: edge.dependent) else { return }
+        let list = deferred ?? DeferredNotifications()
+        deferred = list
+        list.rejections.append(UnmetCondition(dependent: dependent, by: self, on: condition))
+    }
+
+    /// Marks the failure of this operation, or the failure that it was cancelled for, as observed,
+    /// because a dependent handles it. The operation's lock is held.
+    private func observeFailure() {
+        existingExtras?.failure?.observe()
+        existingExtras?.upstreamFailure?.observe()
+    }
+
+    /// Returns a reference to a dependent whose edge was in the list of an operation that is still
+    /// locked; nil if the dependent is being deinitialised.
+    ///
+    /// The dependent's memory is valid: its deinitialisation takes the lock that is held here,
+    /// because its count of dependencies is not zero.
+    static func reference(toDependent dependent: Unmanaged<Operation>) -> Operation? {
+        if dependent._withUnsafeGuaranteedRef({ $0.status.isInQueue }) {
+            return dependent.takeUnretainedValue()
+        }
+        // An operation that is in no queue may have no other owner. If its deinitialisation has
+        // begun, the strong reference that is taken here keeps nothing alive, and only the weak
+        // reference tells. Until the weak reference has been read, the strong one must stay:
+        // otherwise its release could run `deinit` with the lock held.
+        let operation = dependent.takeUnretainedValue()
+        return withExtendedLifetime(operation) { WeakReference(operation).target }
+    }
+
+    /// Lowers the count of unfinished dependencies by one. Returns whether the caller has to make
+    /// the operation ready. The lock of the finished dependency is held.
+    @inline(__always)
+    private func dependencyGone(_ deferred: inout DeferredNotifications?) -> Bool {
+        // Only an operation on the fast path cannot be finished by another thread once it is ready.
+        // Any other operation is retained before that. An operation that was never enqueued may be
+        // about to go away, and is not touched after the exchange.
+        var isRetained = false
+        let change = exchange { state in
+            if state.has(.observed) { deferNotification(&deferred) }
+            let actions = state.dependencyFinished()
+            if actions == .checkReadiness, !isRetained {
+                _ = Unmanaged.passUnretained(self).retain()
+                isRetained = true
+            }
+            return actions
+        }
+        guard let actions = change?.actions, !actions.isEmpty else {
+            if isRetained { Unmanaged.passUnretained(self).release() }
+            return false
+        }
+        return true
+    }
+
+    /// Has observers notified once the lock of the finished dependency is released.
+    @inline(never)
+    private func deferNotification(_ deferred: inout DeferredNotifications?) {
+        let list = deferred ?? DeferredNotifications()
+        deferred = list
+        list.recorders.append(recorder)
+    }
+
+    /// Removes this operation, which has finished early or is being deinitialised, from the lists
+    /// of its unfinished dependencies.
+    func detachFromDependencies() {
+        var pending: [(edge: Edges.EdgePointer, dependency: Operation)] = []
+        withLock {
+            guard let edges = edges.load(ordering: .relaxed) else { return }
+            Edges.forEach(edges) { edge in
+                guard let dependency = edge.dependency else { return }
+                pending.append((edge, dependency.takeUnretainedValue()))
+            }
+        }
+        for (edge, dependency) in pending {
+            withLock(and: dependency) {
+                // Once the last dependency has finished, another thread may take the edges
+                // (`takeDependencies`), and no new edge is linked. While an unfinished dependency
+                // is left, the edges stay where they are.
+                guard status.unfinishedDependencies > 0, edge.pointee.isLinked else { return }
+                Edges.unlink(edge)
+                _ = exchange { $0.dependencyFinished() }
+            }
+        }
+    }
+
+    // MARK: Releasing
+
+    /// Makes the dependencies of this operation drop their own dependencies, so that an endless
+    /// chain does not grow. This operation has finished, and its lock is held.
+    @inline(__always)
+    func forgetOldDependencies(_ forgotten: inout References) {
+        guard let edges = edges.load(ordering: .relaxed) else { return }
+        Edges.forEach(edges) { edge in
+            edge.dependency?._withUnsafeGuaranteedRef { dependency in
+                dependency.forgetDependencies(&forgotten)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func forgetDependencies(_ forgotten: inout References) {
+        let state = status
+        // An observed operation keeps its dependencies: otherwise its observers would have to be
+        // notified.
+        guard state.has(.hasDependencies), state.phase == .finished,
+            state.unfinishedDependencies == 0,
+            !state.has(.observed)
+        else { return }
+        // If another thread holds the lock, waiting is not worth it: skipping the operation only
+        // keeps memory for longer.
+        guard lifecycle.tryLock() else { return }
+        // An observer that is added from here on reads the list once the lock is free.
+        guard !status.has(.observed) else { return lifecycle.unlock() }
+        if let edges = edges.load(ordering: .relaxed) {
+            Edges.takeDependencies(edges) { forgotten.append(.fromOpaque($0)) }
+        }
+        lifecycle.unlock(removing: .hasDependencies)
+    }
+
+    /// Releases the edges in `deinit`.
+    func releaseEdges() {
+        guard let pointer = edges.load(ordering: .acquiring) else { return }
+        if status.unfinishedDependencies > 0 { detachFromDependencies() }
+        // From here on no search finds the operation, but a search that has already found it still
+        // uses its memory.
+        if Rank(bits: rank.load(ordering: .acquiring)).isMarked { waitForSearch() }
+        var references = References()
+        Edges.takeDependencies(pointer) { references.append(.fromOpaque($0)) }
+        Edges.deallocate(pointer)
+        references.release()
+    }
+
+    @inline(never)
+    private func waitForSearch() {
+        var backoff = Backoff()
+        while Rank(bits: rank.load(ordering: .acquiring)).isMarked { backoff.pause() }
+    }
+}
+
+// The operations at the ends of an edge. The edge itself holds addresses, and never looks behind
+// them.
+extension Edges.EdgePointer {
+    /// The dependency, retained; nil once the edge has been removed.
+    var dependency: Unmanaged<Operation>? {
+        @inline(__always) get { pointee.dependencyAddress.map { Unmanaged.fromOpaque($0) } }
+        @inline(__always) nonmutating set { pointee.dependencyAddress = newValue?.toOpaque() }
+    }
+
+    var dependent: Unmanaged<Operation> {
+        @inline(__always) get { Unmanaged.fromOpaque(dependentAddress) }
+    }
+}
+
+extension Edges {
+    /// Returns the dependencies in the order in which they were added.
+    static func dependencies(_ edges: Pointer) -> [Operation] {
+        inOrder(edges).compactMap { $0.dependency?.takeUnretainedValue() }
+    }
+}
+
+/// Notifications and cancellations that have to wait until a lock is released.
+final class DeferredNotifications {
+    var recorders: [any OperationRecorder] = []
+    var rejections: [UnmetCondition] = []
+
+    func send() {
+        for recorder in recorders { recorder.notifyObservers() }
+        for rejection in rejections { rejection.cancelDependent() }
+    }
+}
+
+/// References that are about to be released. The first reference needs no array.
+struct References {
+    private var first: Unmanaged<Operation>?
+    private var rest: [Unmanaged<Operation>] = []
+
+    @inline(__always)
+    mutating func append(_ operation: Unmanaged<Operation>) {
+        if first == nil { first = operation } else { rest.append(operation) }
+    }
+
+    /// Releases the references one after the other, without recursion.
+    @inline(__always)
+    consuming func release() {
+        if let first { ThreadContext.release(first, and: rest) }
+    }
+}
+
+/// A weak reference that the optimiser cannot see through.
+private final class WeakReference {
+    private weak var object: Operation?
+
+    @inline(never)
+    init(_ object: Operation) { self.object = object }
+
+    /// The object; nil if its deinitialisation has begun.
+    var target: Operation? {
+        @inline(never) get { object }
+    }
+}

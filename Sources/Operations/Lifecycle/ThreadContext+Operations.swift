@@ -1,0 +1,84 @@
+// Which operations and queues a thread is inside.
+
+extension ThreadContext {
+    /// The operation that this thread runs. It stays alive because it is running.
+    var operation: Unmanaged<Operation>? {
+        @inline(__always) get { frame.operation.map { Unmanaged.fromOpaque($0) } }
+        @inline(__always) set { frame.operation = newValue?.toOpaque() }
+    }
+
+    private var queue: Unmanaged<OperationQueue>? { frame.queue.map { Unmanaged.fromOpaque($0) } }
+
+    static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
+
+    /// Runs a part of an operation, on any thread.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation; nil if `run` sets ``operation`` itself.
+    ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
+    func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
+        if queue == nil, let operation, frame.operation == .some(operation.opaque) { return run() }
+        let before = frame
+        let isNested = before.operation != nil
+        if isNested { outer.append(before) }
+        frame = Frame(
+            operation: operation?.opaque,
+            queue: queue.map { Unmanaged.passUnretained($0).toOpaque() } ?? before.queue,
+            task: Self.currentTask)
+        run()
+        frame = before
+        if isNested { outer.removeLast() }
+    }
+
+    /// The operation that this thread runs inside the current task. It was started there by hand,
+    /// so it is nested more deeply than the operation whose body that task is.
+    var operationOfTask: Operation? {
+        guard let task = frame.task, task == Self.currentTask else { return nil }
+        return operation?.takeUnretainedValue()
+    }
+
+    static func isInside(_ operation: Operation) -> Bool {
+        guard let existing else { return false }
+        return existing.frame.operation == operation.opaque
+            || existing.outer.contains { $0.operation == operation.opaque }
+    }
+
+    static func isStoppingBody(of operation: Operation) -> Bool {
+        existing?.stopped == .some(operation.opaque)
+    }
+
+    /// Calls a function that may really cancel the operation, while the body of the operation is
+    /// being stopped.
+    static func whileStoppingBody(of operation: Operation, _ body: () -> Void) {
+        guard let existing, isStoppingBody(of: operation) else { return body() }
+        let stopped = existing.stopped
+        existing.stopped = nil
+        body()
+        existing.stopped = stopped
+    }
+
+    /// The operations that the calling thread is inside, the outermost first.
+    static var operationsInside: [Operation] { frames.compactMap(\.operation).map(operation(at:)) }
+
+    /// Returns the operations of `queue` that the calling thread is inside, the outermost first.
+    static func operations(of queue: OperationQueue) -> [Operation] {
+        let address = Unmanaged.passUnretained(queue).toOpaque()
+        return frames.filter { $0.queue == address }.compactMap(\.operation).map(operation(at:))
+    }
+
+    private static var frames: [Frame] { existing.map { $0.outer + [$0.frame] } ?? [] }
+
+    private static func operation(at address: UnsafeMutableRawPointer) -> Operation {
+        Unmanaged<Operation>.fromOpaque(address).takeUnretainedValue()
+    }
+
+    /// Returns whether the calling thread is about to remove the operation from its queue.
+    static func isLeaving(_ operation: Operation) -> Bool {
+        existing?.leaving.contains(operation.opaque) == true
+    }
+}
+
+extension Operation {
+    /// The address of the operation.
+    final var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+}

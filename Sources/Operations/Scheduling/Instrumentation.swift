@@ -1,0 +1,42 @@
+import Synchronization
+
+/// The work that a queue needs around each operation, beyond running it.
+///
+/// Workers read this byte before each operation. While it is 0, reading it is all that observation
+/// costs.
+struct Instrumentation: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    // These are computed, like the flags of `LifecycleState`.
+
+    /// ``OperationQueue/progress`` was read.
+    static var progress: Instrumentation { Instrumentation(rawValue: 1) }
+    /// An observer receives the queue's events.
+    static var observed: Instrumentation { Instrumentation(rawValue: ~1) }
+
+    /// The kinds of observers, as bits numbered by the raw values of the kinds.
+    var kinds: UInt8 { rawValue >> 1 }
+}
+
+extension OperationQueue {
+    @inline(__always)
+    func has(_ instrumentation: Instrumentation) -> Bool {
+        self.instrumentation.load(ordering: .acquiring) & instrumentation.rawValue != 0
+    }
+
+    /// Whether any observer receives the queue's events, so that the times of operations are
+    /// recorded.
+    package final var isObserved: Bool {
+        @inline(__always) get {
+            instrumentation.load(ordering: .relaxed) & Instrumentation.observed.rawValue != 0
+        }
+    }
+
+    func begin(_ instrumentation: Instrumentation) {
+        self.instrumentation.bitwiseOr(instrumentation.rawValue, ordering: .acquiringAndReleasing)
+    }
+
+    func end(_ instrumentation: Instrumentation) {
+        self.instrumentation.bitwiseAnd(~instrumentation.rawValue, ordering: .acquiringAndReleasing)
+    }
+}

@@ -1,0 +1,21 @@
+/// A feature that accompanies one queue: the scope that the queue belongs to.
+///
+/// The queue calls these methods with no lock held, and knows nothing else of the feature. Doors.md
+/// says when.
+protocol QueueCompanion: AnyObject, Sendable {
+    /// Called before the operations are added; throws if the queue takes no more operations.
+    func willAdd(_ operations: [Operation]) throws(OperationMisuse)
+
+    /// Called after the operations were added, or were refused.
+    func didAdd(_ operations: [Operation], to queue: OperationQueue)
+
+    /// Called when the work of an operation has met an error and no further attempt follows. The
+    /// operation is still in the queue.
+    func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)
+}
+
+/// Tasks in which the operations of a queue run, because these inherit from another task.
+protocol QueueTasks: AnyObject, Sendable {
+    /// Runs the best operations of the queue in one of the tasks, on the calling worker.
+    func run(_ queue: OperationQueue, offered urgency: Urgency)
+}

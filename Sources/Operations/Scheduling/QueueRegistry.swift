@@ -1,0 +1,37 @@
+/// All existing queues of the process.
+///
+/// The registry retains no queue: a queue removes itself when its `deinit` begins. The registry
+/// costs a lock when a queue is made and when it is deinitialized, and nothing in between.
+package enum QueueRegistry {
+    struct Entries: @unchecked Sendable {
+        /// The number of queues made before, by queue.
+        var queues: [UnsafeMutableRawPointer: Int] = [:]
+        var made = 0
+    }
+
+    static let entries = Locked(Entries())
+
+    /// Registers the report at process exit; evaluated when the first queue is made.
+    private static let exitReport: Void = {
+        atProcessExit { (OperationsDiagnostics.self as any ExitReporting.Type).reportAtExit() }
+    }()
+
+    /// Registers a queue, given by its address.
+    static func insert(_ reference: UnsafeMutableRawPointer) {
+        exitReport
+        entries.withLock { entries in
+            entries.queues[reference] = entries.made
+            entries.made += 1
+        }
+    }
+
+    static func remove(_ reference: UnsafeMutableRawPointer) {
+        entries.withLock { _ = $0.queues.removeValue(forKey: reference) }
+    }
+}
+
+/// The report at process exit about queues that hold operations. It lies above the core, in
+/// `Explaining/`.
+protocol ExitReporting {
+    static func reportAtExit()
+}

@@ -1,0 +1,22 @@
+extension OperationQueue {
+    /// Returns the unfinished operation to use in place of `operation`, if that has a key to join
+    /// by.
+    ///
+    /// - Parameter isAdded: whether later operations join `operation` from now on, if there is none
+    ///   to join.
+    @inline(__always)
+    final func joined<Output>(
+        by operation: TypedOperation<Output>, isAdded: Bool = true
+    ) -> TypedOperation<Output>? {
+        guard let key = operation.attemptController?.plan.joinedKey,
+            let other = isAdded ? keys.join(key, with: operation) : keys.joinable(key)
+        else { return nil }
+        guard let joined = other as? TypedOperation<Output> else {
+            misuse(
+                "\(other.label) with the key \(key) is under way in \(label) and is a "
+                    + "\(type(of: other)), not a \(type(of: operation)): use different keys for "
+                    + "operations with different results")
+        }
+        return joined
+    }
+}

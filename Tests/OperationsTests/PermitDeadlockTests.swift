@@ -1,0 +1,165 @@
+import OperationsTestSupport
+import Testing
+
+@testable import Operations
+
+/// A wait that would never end because of permits of budgets, keys or the capacity of a queue stops
+/// the program; one that may end does not.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct PermitDeadlockTests {
+    private typealias Make = DeadlockTests.Make
+
+    @Test func waitForOperationNeedingHeldPermitsTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let licences = ConcurrencyBudget(3, name: "licences")
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let link = Make.operation("link") {}
+            link.apply(.cost(2, of: licences))
+            net.add("build", .cost(2, of: licences)) {
+                disk.addOperation(link)
+                link.waitUntilFinished()
+            }
+            await net.drain()
+        }
+        expect(
+            result,
+            says:
+                "'build' (executing on queue 'net') waits for 'link', and 'link' cannot start while "
+                + "'build' holds what it needs of 'licences', so none of them would ever finish: give "
+                + "'licences' more permits, or remove this wait")
+    }
+
+    @Test func waitForOperationQueuedBehindPermitHoldersTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let licences = ConcurrencyBudget(2, name: "licences")
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (large, small) = (Make.operation("large") {}, Make.operation("small") {})
+            large.apply(.cost(2, of: licences))
+            small.apply(.cost(1, of: licences))
+            let (began, proceed) = (Signal(), Signal())
+            for _ in 0..<2 {
+                net.add("build", .cost(1, of: licences)) {
+                    began.send()
+                    proceed.wait()
+                    await small.waitUntilFinished()
+                }
+            }
+            for _ in 0..<2 { #expect(await began.arrives()) }
+            disk.addOperation(large)
+            #expect(await comesTrue { !large.isReady })
+            disk.addOperation(small)
+            #expect(await comesTrue { !small.isReady })
+            for _ in 0..<2 { proceed.send() }
+            await net.drain()
+        }
+        expect(result, says: "waits for 'small', ")
+        expect(result, says: "cannot start while 'build'")
+        expect(result, says: "so none of them would ever finish")
+    }
+
+    @Test func waitForOperationWithHeldKeyTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Make.queue("net")
+            queue.add("outer", .exclusive(by: "cache")) {
+                try await queue.add("inner", .exclusive(by: "cache")) {}.value
+            }
+            await queue.drain()
+        }
+        expect(result, says: "waits for 'inner', and 'inner' cannot start while 'outer' holds")
+        expect(result, says: "wait outside of what has that key, or remove this wait")
+    }
+
+    @Test func waitForCapacityOfOwnQueueTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Make.queue("net")
+            queue.add("crawl") { _ = try await queue.add(within: 1) {} }
+            await queue.drain()
+        }
+        expect(
+            result,
+            says:
+                "waits for fewer than 1 operations in its own queue 'net', where no fewer than that "
+                + "wait for this, itself included, and would never finish: let the operations of queue "
+                + "'net' add to another queue, or remove this wait")
+    }
+
+    /// The other operations cannot start while the waiting operation holds the slot.
+    @Test func capacityWaitWhileHoldingOnlySlotTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Make.queue("net", width: 1)
+            queue.add("crawl") {
+                for _ in 0..<4 { _ = try await queue.add(within: 3) {} }
+            }
+            await queue.drain()
+        }
+        expect(result, says: "waits for fewer than 3 operations in its own queue 'net'")
+    }
+
+    @Test func mutualCapacityWaitsTrap() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (began, proceed) = (Signal(), Signal())
+            net.add("download") {
+                began.send()
+                proceed.wait()
+                _ = try await disk.add(within: 1) {}
+            }
+            disk.add("write") {
+                began.send()
+                proceed.wait()
+                _ = try await net.add(within: 1) {}
+            }
+            for _ in 0..<2 { #expect(await began.arrives()) }
+            for _ in 0..<2 { proceed.send() }
+            await net.drain()
+        }
+        expect(result, says: "waits for fewer than 1 operations in queue '")
+        expect(result, says: "so none of them would ever finish: let the operations of queue '")
+    }
+
+    /// Each of these waits ends: another operation returns its permits, the queue gains capacity,
+    /// or a deadline passes.
+    @Test func waitsForAvailablePermitsAndCapacityEnd() async throws {
+        let licences = ConcurrencyBudget(2, name: "licences")
+        let (net, disk) = (Make.queue("net"), Make.queue("disk", width: 2))
+        let (began, proceed) = (Signal(), Signal())
+        disk.add(.cost(1, of: licences)) {
+            began.send()
+            proceed.wait()
+        }
+        #expect(await began.arrives())
+        let inner = Make.operation("inner") {}
+        inner.apply(.cost(1, of: licences))
+        let outer = net.add(.cost(1, of: licences)) {
+            net.addOperation(inner)
+            began.send()
+            await inner.waitUntilFinished()
+        }
+        #expect(await began.arrives())
+        proceed.send()
+        await outer.waitUntilFinished()
+
+        let crawl = disk.add {
+            for _ in 0..<50 { _ = try await disk.add(within: 2) { await Task.yield() } }
+            for _ in 0..<50 { _ = try await net.add(within: 1) { await Task.yield() } }
+        }
+        try await crawl.value
+        let late = net.add(.timeout(.milliseconds(20))) { _ = try await net.add(within: 1) {} }
+        await late.waitUntilFinished()
+        #expect(late.error is OperationTimeout)
+
+        let narrow = Make.queue("narrow", width: 1)
+        let first = narrow.add {
+            let second = narrow.add(.deadline(in: .milliseconds(20))) {}
+            await second.waitUntilFinished()
+        }
+        await first.waitUntilFinished()
+        #expect(!first.isCancelled)
+    }
+}
