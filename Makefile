@@ -14,10 +14,12 @@ ARGS ?=
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
-# The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry, which needs
-# other packages. Each set of options has a folder of its own, so that no build replaces another one.
-COMPLETE = --traits Telemetry --scratch-path .build-complete
-OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry --scratch-path .build-release-tests
+# The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
+# which need other packages. Each set of options has a folder of its own, so that no build replaces
+# another one.
+COMPLETE = --traits Telemetry,DurableJobsPostgres --scratch-path .build-complete
+OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry,DurableJobsPostgres \
+	--scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
 
@@ -68,7 +70,7 @@ lint:
 model-check: install-test
 	Models/check
 
-unit-tests:
+unit-tests: install-test
 	swift build --build-tests $(COMPLETE)
 	Scripts/run-tests $(COMPLETE)
 
@@ -79,9 +81,10 @@ app-tests: install-test
 # Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
 # http://localhost:8000/documentation/operations
-LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry
+LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry DurableJobs \
+	DurableJobsPostgres DurableJobsTestKit
 
-docs: install-run
+docs: install-test
 	mkdir -p Documentation/Snippets
 	ln -sf "$(CURDIR)"/Snippets/*.swift Documentation/Snippets
 	swift package --package-path Documentation generate-documentation $(LIBRARIES:%=--target %) \
@@ -93,12 +96,12 @@ consumer:
 	Scripts/check-consumer
 
 # The tests of the libraries again: optimised, as users run them, and with thread sanitizer.
-release-tests:
+release-tests: install-test
 	swift build --build-tests $(OPTIMISED)
 	Scripts/run-tests $(OPTIMISED)
 
 # Runs the documentation's programs and compares their output.
-snippets:
+snippets: install-test
 	swift build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
 
@@ -124,7 +127,8 @@ install-run:
 	@Scripts/install-packages libvips-dev pkg-config
 
 install-test:
-	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc
+	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc \
+		postgresql libpq-dev libsqlite3-dev
 
 clean:
 	rm -rf .build .build-* */.build Documentation/Snippets

@@ -11,8 +11,10 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// A dependency with this condition is fetched and built only if the trait is enabled.
+// A dependency with one of these conditions is fetched and built only if the trait is enabled.
 let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
+let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
+let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
 
 let package = Package(
     name: "swift-operations",
@@ -22,6 +24,9 @@ let package = Package(
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
+        .library(name: "DurableJobs", targets: ["DurableJobs"]),
+        .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
+        .library(name: "DurableJobsTestKit", targets: ["DurableJobsTestKit"]),
         // Only for the tests of ClassicPhotos/, in this repository. Its target needs a name that no
         // user's target has, because the names of all products' targets are unique in a build.
         .library(name: "_OperationsTestSupport", targets: ["OperationsTestSupport"]),
@@ -29,12 +34,20 @@ let package = Package(
     traits: [
         .trait(
             name: "Telemetry",
-            description: "Enables OperationsTelemetry, and fetches what it needs.")
+            description: "Enables OperationsTelemetry, and fetches what it needs."),
+        .trait(
+            name: "DurableJobs",
+            description: "Enables DurableJobs with its SQLite store, and fetches what it needs."),
+        .trait(
+            name: "DurableJobsPostgres",
+            description: "Enables DurableJobsPostgres, which needs libpq.",
+            enabledTraits: ["DurableJobs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
@@ -56,6 +69,27 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "DurableJobs",
+            dependencies: [
+                "Operations",
+                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+            ],
+            swiftSettings: settings
+        ),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "DurableJobsPostgres",
+            dependencies: [
+                "DurableJobs", "Operations",
+                .target(name: "CLibPQ", condition: withDurableJobsPostgres),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobsTestKit",
+            dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
+            swiftSettings: settings),
+        .target(
             name: "OperationsTestSupport", dependencies: ["Operations"],
             path: "Tests/OperationsTestSupport", swiftSettings: settings),
         .testTarget(
@@ -73,6 +107,15 @@ let package = Package(
         .testTarget(
             name: "OperationsTestKitTests",
             dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DurableJobsTests",
+            dependencies: [
+                "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
+                "OperationsTestKit", "OperationsTestSupport",
+                .target(name: "CLibPQ", condition: withDurableJobsPostgres),
+                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "OperationsTelemetryTests",

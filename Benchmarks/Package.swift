@@ -5,11 +5,39 @@ import PackageDescription
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
+    traits: [
+        .trait(name: "Jobs", description: "Enables jobs, which needs GRDB and libpq.")
+    ],
     dependencies: [
-        .package(name: "swift-operations", path: ".."),
+        .package(
+            name: "swift-operations", path: "..",
+            traits: [
+                .trait(name: "DurableJobs", condition: .when(traits: ["Jobs"])),
+                .trait(name: "DurableJobsPostgres", condition: .when(traits: ["Jobs"])),
+            ]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
+        .executableTarget(
+            name: "jobs",
+            dependencies: [
+                .product(name: "Operations", package: "swift-operations"),
+                .product(
+                    name: "DurableJobs", package: "swift-operations",
+                    condition: .when(traits: ["Jobs"])),
+                .product(
+                    name: "DurableJobsPostgres", package: "swift-operations",
+                    condition: .when(traits: ["Jobs"])),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: [
+                .swiftLanguageMode(.v6),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .treatAllWarnings(as: .error),
+            ]
+        ),
         .executableTarget(
             name: "queues",
             dependencies: [

@@ -9,6 +9,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .define("Telemetry"),
+    .define("DurableJobs"),
+    .define("DurableJobsPostgres"),
 ]
 
 let package = Package(
@@ -19,6 +21,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
     ],
     targets: [
@@ -35,6 +38,19 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobs",
+            dependencies: ["Operations", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "DurableJobsPostgres", dependencies: ["DurableJobs", "Operations", "CLibPQ"],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobsTestKit",
+            dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
             swiftSettings: settings),
     ]
 )

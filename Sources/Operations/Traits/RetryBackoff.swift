@@ -1,14 +1,14 @@
 /// How long to wait before work that has failed is tried again.
-public struct RetryBackoff: Sendable, Hashable {
+public struct RetryBackoff: Sendable, Hashable, Codable {
     /// How waits are spread, so that operations that failed together do not retry together.
-    public enum Jitter: Sendable, Hashable {
+    public enum Jitter: Sendable, Hashable, Codable {
         /// Waits are not spread.
         case none
         /// Each wait is spread evenly between zero and the whole wait.
         case full
     }
 
-    private enum Kind: Hashable {
+    private enum Kind: Hashable, Codable {
         case constant(Duration)
         case exponential(first: Duration, factor: Double, max: Duration)
     }
@@ -49,6 +49,13 @@ public struct RetryBackoff: Sendable, Hashable {
             kind: .exponential(
                 first: first.limitedToLongestTime, factor: factor, max: max.limitedToLongestTime),
             jitter: jitter)
+    }
+
+    /// Returns the wait before a retry, with random numbers of the system.
+    ///
+    /// - Parameter number: 1 for the first retry.
+    package func wait(beforeRetry number: Int) -> Duration {
+        wait(beforeRetry: number, using: .system)
     }
 
     /// Returns the wait before a retry.

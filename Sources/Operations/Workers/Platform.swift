@@ -28,7 +28,7 @@ package func monotonicNanoseconds() -> UInt64 {
 
 /// Returns the nanoseconds of a monotonic clock that, like `ContinuousClock`, also counts the time
 /// during which the machine sleeps.
-func continuousNanoseconds() -> UInt64 {
+package func continuousNanoseconds() -> UInt64 {
     var time = timespec()
     #if canImport(Darwin)
     clock_gettime(CLOCK_MONOTONIC_RAW, &time)

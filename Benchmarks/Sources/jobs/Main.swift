@@ -1,0 +1,207 @@
+// jobs measures durable jobs: how fast they are stored, run and started.
+
+import ArgumentParser
+
+#if Jobs
+import DurableJobs
+import DurableJobsPostgres
+import Foundation
+import Synchronization
+
+import class Operations.OperationQueue
+
+@main
+struct Jobs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "jobs", abstract: "Measures durable jobs in one store.")
+
+    @Option(help: "The folder for a new SQLite file, and for measuring fdatasync.")
+    var folder = "/var/tmp"
+    @Option(help: "The URL of an empty PostgreSQL database, in place of a SQLite file.")
+    var url: String?
+    @Option(help: "The number of jobs.")
+    var n = 100_000
+    @Option(help: "The number of queued jobs behind which claims are measured again.")
+    var queued = 1_000_000
+
+    func run() async throws {
+        line("fdatasync of 8 KiB", Fsync.median(in: folder), "ms")
+        let path = "\(folder)/jobs-\(getpid()).sqlite"
+        defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+        let storage = url.map { JobStorage.postgres($0) } ?? .file(path)
+        let jobs = try await JobQueue("first", in: storage)
+        try await enqueue(in: jobs)
+        try await drain(jobs, "claim and commit, \(n) jobs", count: n)
+        try await latencies(jobs, jobs, "same process")
+        try await latencies(jobs, JobQueue("first", in: storage), "other connection")
+        try await behindMany(try jobs.queue("second"))
+        await jobs.close()
+    }
+
+    private func line(_ name: String, _ value: Double, _ unit: String) {
+        print(name.padding(toLength: 52, withPad: " ", startingAt: 0), terminator: "")
+        print(String(format: "%12.2f %@", value, unit))
+    }
+
+    private func seconds(_ body: () async throws -> Void) async throws -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return (ContinuousClock.now - start) / .seconds(1)
+    }
+
+    // MARK: Enqueuing
+
+    private func enqueue(in jobs: JobQueue) async throws {
+        let count = n
+        let time = try await seconds {
+            try await jobs.enqueue(each: 0..<count, within: .max) { Nothing(number: $0) }
+        }
+        line("enqueue, chunks of 1,000", Double(n) / time, "jobs/s")
+        let other = try jobs.queue("one by one")
+        let single = 2_000
+        let singleTime = try await seconds {
+            for number in 0..<single { try await other.enqueue(Nothing(number: number)) }
+        }
+        line("enqueue one by one", Double(single) / singleTime, "jobs/s")
+    }
+
+    // MARK: Running
+
+    private func workers(_ jobs: JobQueue, _ count: Int, width: Int) -> [JobWorker] {
+        (0..<count).map { _ in
+            let operations = OperationQueue()
+            operations.maxConcurrentOperationCount = width
+            return JobWorker(jobs, performing: [Nothing.self, Start.self], on: operations)
+        }
+    }
+
+    private func running<Result>(
+        _ workers: [JobWorker], _ body: () async throws -> Result
+    ) async throws -> Result {
+        let runs = workers.map { worker in Task { try await worker.run() } }
+        let result = try await body()
+        for worker in workers { worker.stop(gracePeriod: .zero) }
+        for run in runs { try await run.value }
+        return result
+    }
+
+    private func drain(_ jobs: JobQueue, _ name: String, count: Int) async throws {
+        Nothing.expect(count)
+        let time = try await seconds {
+            try await running(workers(jobs, 2, width: 32)) {
+                await Nothing.finished()
+            }
+        }
+        line(name, Double(count) / time, "jobs/s")
+    }
+
+    private func latencies(
+        _ jobs: JobQueue, _ producer: JobQueue, _ name: String
+    ) async throws {
+        try await running(workers(jobs, 1, width: 4)) {
+            var times: [Double] = []
+            for _ in 0..<200 {
+                // The worker is to be idle.
+                try await Task.sleep(for: .milliseconds(30))
+                let start = ContinuousClock.now
+                let handle = try await producer.enqueue(Start())
+                let begin = await Start.begun()
+                // A job that is handed back at the end would start again.
+                _ = try await handle.value
+                times.append((begin - start) / .milliseconds(1))
+            }
+            times.sort()
+            line("enqueue → start, \(name), p50", times[100], "ms")
+            line("enqueue → start, \(name), p99", times[198], "ms")
+        }
+    }
+
+    private func behindMany(_ jobs: JobQueue) async throws {
+        guard queued > 0 else { return }
+        let total = queued
+        try await jobs.enqueue(each: 0..<total, within: .max) { Nothing(number: $0) }
+        let part = min(n, total)
+        Nothing.expect(part)
+        let time = try await seconds {
+            try await running(workers(jobs, 2, width: 32)) { await Nothing.finished() }
+        }
+        line("claim and commit, \(total) queued", Double(part) / time, "jobs/s")
+    }
+}
+
+/// Does nothing, with arguments of 200 bytes.
+struct Nothing: Job {
+    private static let left = Mutex<(count: Int, waiter: CheckedContinuation<Void, Never>?)>(
+        (0, nil))
+
+    static let name = "nothing"
+    var number: Int
+    var padding = String(repeating: "x", count: 165)
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        let waiter = Self.left.withLock { left in
+            left.count -= 1
+            return left.count == 0 ? left.waiter.take() : nil
+        }
+        waiter?.resume()
+        return NoOutput()
+    }
+
+    static func expect(_ count: Int) { left.withLock { $0.count = count } }
+
+    static func finished() async {
+        await withCheckedContinuation { continuation in
+            let isDue = left.withLock { left in
+                guard left.count > 0 else { return true }
+                left.waiter = continuation
+                return false
+            }
+            if isDue { continuation.resume() }
+        }
+    }
+}
+
+/// Notes when it starts.
+struct Start: Job {
+    private static let starts = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+
+    static let name = "start"
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        Self.starts.continuation.yield(.now)
+        return NoOutput()
+    }
+
+    static func begun() async -> ContinuousClock.Instant {
+        var iterator = starts.stream.makeAsyncIterator()
+        return await iterator.next() ?? .now
+    }
+}
+
+enum Fsync {
+    /// The median time of 100 writes of 8 KiB with fdatasync, in milliseconds.
+    static func median(in folder: String) -> Double {
+        let path = "\(folder)/fsync-\(getpid())"
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer {
+            close(file)
+            unlink(path)
+        }
+        let page = [UInt8](repeating: 1, count: 8192)
+        let times = (0..<100).map { _ in
+            let start = ContinuousClock.now
+            _ = write(file, page, page.count)
+            fdatasync(file)
+            return (ContinuousClock.now - start) / .milliseconds(1)
+        }
+        return times.sorted()[50]
+    }
+}
+#else
+@main
+struct Jobs: ParsableCommand {
+    func run() throws {
+        throw ValidationError("enable the trait Jobs: swift run --traits Jobs jobs")
+    }
+}
+#endif

@@ -1,0 +1,38 @@
+// DurableJobs: jobs that are written down before they run, so that they survive a crash, and that
+// any number of processes share. The protocol between processes is in Protocol.md.
+//
+//   Jobs/       what a program declares: Job, its traits, handles, dependencies, graphs
+//     │
+//   Queue/      JobQueue: enqueues, waits for results, explains, cancels, prunes
+//   Worker/     JobWorker: claims jobs, runs them as operations, commits their ends
+//     │
+//   Store/      JobStore: the transactions of the protocol, in the SQL that all databases share
+//     │
+//   SQLite/     the database in a file, by GRDB; DurableJobsPostgres has another one
+//
+// The package manager fetches GRDB only if the package's trait `DurableJobs` is enabled. Without
+// the trait, this module contains nothing but the declarations below: the compiler's error for a
+// use names the remedy.
+
+#if !DurableJobs
+/// Needs the trait `DurableJobs` of the package swift-operations.
+@available(
+    *, unavailable,
+    message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"
+)
+public protocol Job {}
+
+/// Needs the trait `DurableJobs` of the package swift-operations.
+@available(
+    *, unavailable,
+    message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"
+)
+public final class JobQueue: Sendable {}
+
+/// Needs the trait `DurableJobs` of the package swift-operations.
+@available(
+    *, unavailable,
+    message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"
+)
+public final class JobWorker: Sendable {}
+#endif

@@ -1,0 +1,81 @@
+#if DurableJobs
+public import FoundationEssentials
+public import Operations
+
+/// A unit of work that is stored before it runs, and that any worker of the store can run.
+///
+/// ```swift
+/// struct Thumbnail: Job {
+///     static let name = "thumbnail"
+///     var photo: String
+///     var size: Int
+///
+///     func perform(in context: JobContext) async throws -> Picture { … }
+/// }
+/// ```
+///
+/// The properties are the job's arguments: they are stored as JSON, at most 1 MiB. A job may run
+/// more than once, because a worker may die before it commits. Only one of these runs is committed.
+/// So work outside of the store should be repeatable, or go to a staged file; see
+/// ``JobContext/stagedFile(for:)``.
+public protocol Job: Codable, Sendable {
+    /// The type of the result; ``NoOutput`` if there is none. Stored as JSON, at most 8 MiB.
+    associatedtype Output: Codable & Sendable
+
+    /// The name under which jobs of this type are stored. The type itself may be renamed.
+    static var name: String { get }
+
+    /// The version of the arguments; 1 unless declared. A worker leaves jobs of a newer version to
+    /// newer workers.
+    static var version: Int { get }
+
+    /// Decodes stored arguments; override this method to upgrade arguments of an older version.
+    ///
+    /// - Parameters:
+    ///   - arguments: JSON.
+    ///   - version: the version of the type that enqueued the job, at most `version`.
+    /// - Throws: any error: the job is then discarded with it, and not retried.
+    static func decode(_ arguments: Data, version: Int) throws -> Self
+
+    /// Returns settings of the operation that runs the job in a worker, such as a cost or a limit.
+    /// They concern this worker only. None unless declared.
+    ///
+    /// - Precondition: none of the traits retries or repeats the operation: that is the store's
+    ///   task.
+    static func traits(for job: Self) -> [OperationTrait]
+
+    /// Performs the work; called on a worker thread of `Operations`, as the body of an operation.
+    ///
+    /// - Throws: any error: the attempt has failed, and another one follows if the job has retries
+    ///   left. After a ``PermanentFailure`` no attempt follows.
+    func perform(in context: JobContext) async throws -> Output
+}
+
+extension Job {
+    /// 1.
+    public static var version: Int { 1 }
+
+    /// Decodes JSON, whatever its version.
+    public static func decode(_ arguments: Data, version: Int) throws -> Self {
+        try JSONDecoder().decode(Self.self, from: arguments)
+    }
+
+    /// No traits.
+    public static func traits(for job: Self) -> [OperationTrait] { [] }
+}
+
+/// The result of a job that has none.
+public struct NoOutput: Codable, Sendable, Hashable {
+    /// Makes the result.
+    public init() {}
+}
+
+/// The error of an attempt after which no other one makes sense: the job is discarded at once.
+public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
+    /// A sentence for people to read.
+    public let description: String
+
+    /// Makes an error from a sentence.
+    public init(_ description: String) { self.description = description }
+}
+#endif

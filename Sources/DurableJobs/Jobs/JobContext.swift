@@ -1,0 +1,45 @@
+#if DurableJobs
+public import Operations
+
+/// What a job knows about its run.
+public struct JobContext: Sendable {
+    /// The number of the job.
+    public let id: JobID
+    /// The number of this attempt. Each claim by a worker counts, also one that was handed back.
+    public let attempt: Int
+    /// The queue of the job, to enqueue further jobs.
+    public let queue: JobQueue
+    let record: AttemptRecord
+
+    /// Whether the worker has lost its lease. The result of this run will be dropped; the operation
+    /// is cancelled, with the reason `CancellationReason.leaseLost`.
+    public var isLeaseLost: Bool { record.isLeaseLost }
+
+    /// Returns the result of a job on which this job depends, or of any other job.
+    ///
+    /// - Throws: as ``JobHandle/value``.
+    public func value<Output>(of handle: JobHandle<Output>) async throws -> Output {
+        try await queue.value(of: handle)
+    }
+
+    /// Returns the name of a new file for the job to write, which gets the given name when the
+    /// job's success has been committed, and is deleted otherwise.
+    ///
+    /// The file is in the folder `.stage` of the folder of the final name. The library syncs the
+    /// file to the disk before the commit. No other attempt of any worker writes the same file.
+    ///
+    /// - Parameter name: the path of the final file. A file of that name is replaced.
+    /// - Throws: an error if the folder `.stage` cannot be made.
+    public func stagedFile(for name: String) throws -> String {
+        try record.files.stage(name, job: id, attempt: attempt)
+    }
+}
+
+extension CancellationReason {
+    /// The worker could not renew its lease in time, so that another worker may run the job.
+    public static var leaseLost: CancellationReason { .message("the worker lost its lease") }
+
+    /// The worker stops, and hands the job back.
+    static var workerStops: CancellationReason { .message("the worker stops") }
+}
+#endif

@@ -1,0 +1,94 @@
+#if DurableJobs
+/// Why the library refused something, or could not do it.
+public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The arguments have this many bytes of JSON, and most of them are in the named field.
+    case argumentsTooLarge(job: String, byteCount: Int, field: String?)
+    /// The result has this many bytes of JSON.
+    case resultTooLarge(job: String, byteCount: Int)
+    /// The named trait has a value that makes no sense.
+    case invalidTrait(String)
+    /// A name of a job or of a queue that cannot be stored.
+    case invalidName(String)
+    /// The store does not know these jobs.
+    case unknownJobs([JobID])
+    /// The jobs of a graph wait for each other.
+    case dependencyCycle([String])
+    /// A handle that was decoded has no queue to ask.
+    case noQueue(JobID)
+    /// Two of a worker's types have the same name.
+    case duplicateName(String)
+    /// The result of the job is not of the type that was asked for.
+    case unreadableResult(JobID, reason: String)
+    /// A newer version of the library made the store's tables.
+    case newerSchema(store: String, found: Int, supported: Int)
+    /// The store cannot be used, for the reason given.
+    case unusableStore(store: String, reason: String)
+    /// The store has been closed.
+    case closed
+
+    /// A sentence that says what happened and how to mend it.
+    public var description: String {
+        switch self {
+        case .argumentsTooLarge(let job, let count, let field):
+            "the arguments of '\(job)' take \(count) bytes"
+                + (field.map { ", most of them in '\($0)'" } ?? "")
+                + "; at most \(JobLimits.argumentBytes) are stored: store a reference to large data"
+        case .resultTooLarge(let job, let count):
+            "the result of '\(job)' takes \(count) bytes; at most \(JobLimits.resultBytes) are "
+                + "stored: write a staged file, and return its name"
+        case .invalidTrait(let text): "a job cannot have the trait \(text)"
+        case .invalidName(let name):
+            "'\(name)' is no name: use 1 to 200 bytes of text without NUL characters"
+        case .unknownJobs(let ids):
+            "the store has no job \(ids.map(\.description).joined(separator: ", ")): it was never "
+                + "enqueued there, or was deleted"
+        case .dependencyCycle(let names):
+            "jobs wait for each other: \(names.map { "'\($0)'" }.joined(separator: " → "))"
+        case .noQueue(let id):
+            "the handle of job \(id) was decoded and knows no queue: write context.value(of:) in a "
+                + "job, or queue.handle(of:id:)"
+        case .duplicateName(let name):
+            "two types of jobs have the name '\(name)': give each its own"
+        case .unreadableResult(let id, let reason):
+            "the result of job \(id) is not of the expected type: \(reason)"
+        case .newerSchema(let store, let found, let supported):
+            "\(store) has the schema \(found) of a newer version of the library, and this version "
+                + "supports \(supported): update this program"
+        case .unusableStore(let store, let reason): "\(store) cannot be used: \(reason)"
+        case .closed: "the store has been closed"
+        }
+    }
+}
+
+/// A job that was discarded, in place of its result.
+public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The job.
+    public let id: JobID
+    /// Why the last attempt failed, as text, because the error may be of another process.
+    public let reason: String
+
+    /// A sentence for people to read.
+    public var description: String { "job \(id) failed: \(reason)" }
+}
+
+/// A job that was cancelled, in place of its result.
+public struct JobCancellation: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The job.
+    public let id: JobID
+    /// Why it was cancelled.
+    public let reason: String
+
+    /// A sentence for people to read.
+    public var description: String { "job \(id) was cancelled: \(reason)" }
+}
+
+/// The limits of what is stored.
+enum JobLimits {
+    static let argumentBytes = 1 << 20
+    static let resultBytes = 8 << 20
+    static let nameBytes = 200
+    static let errorBytes = 10_000
+    /// A job with more dependencies is released by the background step.
+    static let narrowDependencies = 64
+}
+#endif

@@ -1,0 +1,97 @@
+#if DurableJobs
+import Operations
+
+/// Jobs that were enqueued together, and their counts.
+public struct JobBatch: Sendable {
+    /// The number of the batch in its store.
+    public let id: Int64
+    let queue: JobQueue
+
+    /// The numbers of the batch's jobs. Their cost does not depend on the number of jobs.
+    ///
+    /// - Throws: ``JobError`` if the store does not know the batch.
+    public var counts: JobBatchCounts {
+        get async throws {
+            guard let counts = try await queue.store.batch(id) else {
+                throw JobError.unusableStore(
+                    store: queue.store.description, reason: "it has no batch \(id)")
+            }
+            return counts
+        }
+    }
+
+    /// Waits until all jobs were enqueued and have ended, and returns their numbers.
+    ///
+    /// - Throws: `CancellationError` if the calling task is cancelled.
+    @discardableResult
+    public func finished() async throws -> JobBatchCounts {
+        try await queue.wait(for: id) { $0.isEnded }
+    }
+}
+
+extension JobQueue {
+    /// Returns a batch that was enqueued before, perhaps by another process.
+    public func batch(_ id: Int64) -> JobBatch { JobBatch(id: id, queue: self) }
+
+    /// Waits until the numbers of a batch satisfy a condition.
+    func wait(
+        for batch: Int64, until condition: (JobBatchCounts) -> Bool
+    ) async throws -> JobBatchCounts {
+        let bell = Doorbell()
+        let registration = signals.addEnd { bell.ring() }
+        defer { withExtendedLifetime(registration) {} }
+        var pause = Duration.milliseconds(5)
+        while true {
+            let counts = try await JobBatch(id: batch, queue: self).counts
+            if condition(counts) { return counts }
+            try Task.checkCancellation()
+            await bell.wait(atMost: pause)
+            pause = min(pause * 2, .milliseconds(250))
+        }
+    }
+}
+
+/// Stores the jobs of one batch in chunks, with back-pressure. Used by one task.
+final class BatchWriter {
+    private let queue: JobQueue
+    private let options: JobOptions
+    private let limit: Int
+    private let batch: Int64
+    private var places: BatchPlaces
+    private var chunk: [NewJob] = []
+    /// The jobs stored since the counts were last read, on top of the unfinished ones then.
+    private var unfinished = 0
+
+    init(_ queue: JobQueue, _ title: String, limit: Int, _ options: JobOptions) async throws {
+        (self.queue, self.options, self.limit) = (queue, options, max(1, limit))
+        batch = try await queue.store.makeBatch(title, in: queue.name)
+        places = BatchPlaces(batch: batch)
+    }
+
+    func add(_ job: some Job) async throws {
+        chunk.append(try queue.newJob(job, options))
+        if chunk.count >= min(JobQueue.chunk, limit) { try await flush() }
+    }
+
+    func end() async throws -> JobBatch {
+        try await flush()
+        try await queue.store.completeBatch(batch)
+        queue.signals.jobsEnded()
+        return JobBatch(id: batch, queue: queue)
+    }
+
+    private func flush() async throws {
+        guard !chunk.isEmpty else { return }
+        if unfinished + chunk.count > limit {
+            let count = chunk.count
+            let limit = limit
+            unfinished = try await queue.wait(for: batch) { $0.unfinished + count <= limit }
+                .unfinished
+        }
+        places = try await queue.store.enqueue(chunk, in: queue.name, at: places).places
+        unfinished += chunk.count
+        chunk.removeAll(keepingCapacity: true)
+        queue.signals.jobsAdded()
+    }
+}
+#endif

@@ -1,0 +1,164 @@
+#if DurableJobs
+import FoundationEssentials
+public import GRDB
+import Operations
+
+extension JobQueue {
+    /// The number of jobs in one transaction of a method that stores many.
+    static let chunk = 1000
+
+    /// Stores a job, to be run by a worker.
+    ///
+    /// When this method returns, the job is on the disk.
+    ///
+    /// - Parameters:
+    ///   - job: the work and its arguments.
+    ///   - traits: further settings of the job.
+    ///   - dependencies: jobs of the same store that must end before. A handle demands success; see
+    ///     ``JobHandle/on(_:)`` for other conditions. If a condition is not met, the job is
+    ///     cancelled with that as the reason.
+    /// - Returns: a handle of the job, or of the unfinished job with the same unique key.
+    /// - Throws: ``JobError`` if the arguments are too large, a trait makes no sense, or the store
+    ///   does not know a dependency.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...
+    ) async throws -> JobHandle<J.Output> {
+        let ids = try await store([try newJob(job, JobOptions(traits), after: dependencies)])
+        return JobHandle(ids[0], in: self)
+    }
+
+    /// Stores jobs with the same traits, a thousand in each transaction, and returns their handles
+    /// in the same order.
+    ///
+    /// If a transaction fails, the jobs of earlier ones stay. For jobs that must be stored
+    /// together, use `enqueue(_:)` with a ``JobGraph``.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ jobs: [J], _ traits: JobTrait..., after dependencies: any JobReference...
+    ) async throws -> [JobHandle<J.Output>] {
+        let options = try JobOptions(traits)
+        var places = BatchPlaces()
+        var handles: [JobHandle<J.Output>] = []
+        for start in stride(from: 0, to: jobs.count, by: Self.chunk) {
+            let chunk = try jobs[start..<min(start + Self.chunk, jobs.count)].map {
+                try newJob($0, options, after: dependencies)
+            }
+            let ids: [JobID]
+            (ids, places) = try await store.enqueue(chunk, in: name, at: places)
+            handles += ids.map { JobHandle($0, in: self) }
+            signals.jobsAdded()
+        }
+        return handles
+    }
+
+    /// Stores a job in a transaction of the caller's own on the same SQLite file, so that the job
+    /// exists if and only if the transaction is committed.
+    ///
+    /// ```swift
+    /// try await database.write { db in
+    ///     try order.insert(db)
+    ///     try jobs.enqueue(SendReceipt(order: order.id), in: db)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - job: the work and its arguments.
+    ///   - traits: further settings of the job.
+    ///   - dependencies: jobs that must end before.
+    ///   - database: a connection of GRDB, in a transaction, to the file of this queue.
+    /// - Throws: as the other `enqueue` methods, or an error of the connection.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
+        in database: Database
+    ) throws -> JobHandle<J.Output> {
+        SQLiteSession.addFunctions(to: database, .system)
+        let new = try newJob(job, JobOptions(traits), after: dependencies)
+        return JobHandle(try enqueue(new, SQLiteSession(database)), in: self)
+    }
+
+    /// Stores a job in any transaction on the store's database.
+    package func enqueue(_ job: NewJob, _ session: any SQLSession) throws -> JobID {
+        var places = BatchPlaces()
+        return try Enqueueing.enqueue([job], in: name, at: &places, session)[0]
+    }
+
+    package func newJob<J: Job>(
+        _ job: J, _ options: JobOptions, after dependencies: [any JobReference] = []
+    ) throws -> NewJob {
+        try JobCoding.check(name: J.name)
+        return NewJob(
+            name: J.name, version: J.version, arguments: try JobCoding.arguments(of: job),
+            options: options,
+            dependencies: dependencies.map { (.stored($0.id), $0.condition) })
+    }
+
+    private func store(_ jobs: [NewJob]) async throws -> [JobID] {
+        let ids = try await store.enqueue(jobs, in: name).ids
+        signals.jobsAdded()
+        return ids
+    }
+
+    // MARK: Graphs
+
+    /// Stores all jobs of a graph in one transaction.
+    ///
+    /// - Returns: the handles of the jobs, by the nodes of the graph.
+    /// - Throws: ``JobError/dependencyCycle(_:)`` if jobs of the graph wait for each other; nothing
+    ///   is stored then.
+    @discardableResult
+    public func enqueue(_ graph: JobGraph) async throws -> JobGraph.Handles {
+        let order = try graph.topologicalOrder()
+        var places: [Int: Int] = [:]
+        for (place, node) in order.enumerated() { places[node] = place }
+        let jobs = try order.map { node in
+            var job = try graph.nodes[node].make(self)
+            job.dependencies += graph.nodes[node].edges.map { edge in
+                (.new(places[edge.node] ?? 0), edge.condition)
+            }
+            return job
+        }
+        let ids = try await store(jobs)
+        return JobGraph.Handles(
+            ids: graph.nodes.indices.map { ids[places[$0] ?? 0] }, queue: self)
+    }
+
+    // MARK: Many jobs with back-pressure
+
+    /// Stores a job for each element of a sequence, a thousand in each transaction, and waits while
+    /// too many of them are unfinished.
+    ///
+    /// Neither the memory of this process nor the store grows with the length of the sequence.
+    ///
+    /// - Parameters:
+    ///   - elements: any sequence, read once.
+    ///   - limit: how many jobs of the batch may be unfinished.
+    ///   - title: a name of the batch for people.
+    ///   - traits: further settings of all jobs.
+    ///   - job: returns the job for an element.
+    /// - Returns: the batch of the jobs, all of which are stored. Jobs that join an unfinished job
+    ///   because of a unique key are not part of it.
+    @discardableResult
+    public func enqueue<S: Sequence, J: Job>(
+        each elements: S, within limit: Int = 50_000, named title: String = "",
+        _ traits: JobTrait..., job: (S.Element) throws -> J
+    ) async throws -> JobBatch {
+        let writer = try await BatchWriter(self, title, limit: limit, JobOptions(traits))
+        for element in elements { try await writer.add(try job(element)) }
+        return try await writer.end()
+    }
+
+    /// Stores a job for each element of an asynchronous sequence, as
+    /// the method for other sequences does.
+    @discardableResult
+    public func enqueue<S: AsyncSequence, J: Job>(
+        each elements: S, within limit: Int = 50_000, named title: String = "",
+        _ traits: JobTrait..., job: (S.Element) async throws -> J
+    ) async throws -> JobBatch {
+        let writer = try await BatchWriter(self, title, limit: limit, JobOptions(traits))
+        for try await element in elements { try await writer.add(try await job(element)) }
+        return try await writer.end()
+    }
+}
+#endif

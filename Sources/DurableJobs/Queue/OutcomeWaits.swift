@@ -1,0 +1,121 @@
+#if DurableJobs
+import Operations
+
+/// The tasks of one process that wait for the ends of jobs. One loop asks the store about all of
+/// their jobs together: at once after a local end, and otherwise at growing intervals up to a
+/// quarter of a second.
+final class OutcomeWaits: Sendable {
+    private typealias Waiter = CheckedContinuation<JobOutcome, any Error>
+
+    private struct State {
+        var waiters: [JobID: [Int: Waiter]] = [:]
+        var next = 0
+        var cancelled: Set<Int> = []
+        var isRunning = false
+    }
+
+    private let store: JobStore
+    private let queue: String
+    private let signals: LocalSignals
+    private let bell = Doorbell()
+    private let state = Locked(State())
+
+    init(_ store: JobStore, queue: String, _ signals: LocalSignals) {
+        (self.store, self.queue, self.signals) = (store, queue, signals)
+    }
+
+    /// Waits for the end of a job, and for the final names of its files.
+    func outcome(of id: JobID) async throws -> JobOutcome {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let (isCancelled, isFirst) = state.withLock { state in
+                    guard state.cancelled.remove(number) == nil else { return (true, false) }
+                    state.waiters[id, default: [:]][number] = continuation
+                    defer { state.isRunning = true }
+                    return (false, !state.isRunning)
+                }
+                if isCancelled { return continuation.resume(throwing: CancellationError()) }
+                if isFirst { Task { await self.poll() } }
+                bell.ring()
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                let waiter = state.waiters[id]?.removeValue(forKey: number)
+                if state.waiters[id]?.isEmpty == true { state.waiters[id] = nil }
+                if waiter == nil { state.cancelled.insert(number) }
+                return waiter
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    private func poll() async {
+        let local = signals.addEnd { [weak self] in self?.bell.ring() }
+        let watch = store.database.watch(queue) { [weak self] in self?.bell.ring() }
+        defer { withExtendedLifetime((local, watch)) {} }
+        var pause = Duration.milliseconds(5)
+        while true {
+            let ids = state.withLock { state -> [JobID]? in
+                guard state.waiters.isEmpty else { return Array(state.waiters.keys) }
+                state.isRunning = false
+                return nil
+            }
+            guard let ids else { return }
+            do {
+                let (ended, unknown) = try await store.outcomes(of: ids)
+                try await sweep(ended)
+                let isProgress = resume(ended, unknown)
+                pause = isProgress ? .milliseconds(5) : min(pause * 2, .milliseconds(250))
+            } catch JobError.closed {
+                fail(JobError.closed)
+            } catch {
+                // The store may come back.
+                pause = .milliseconds(250)
+            }
+            await bell.wait(atMost: pause)
+        }
+    }
+
+    private func resume(_ ended: [JobOutcome], _ unknown: [JobID]) -> Bool {
+        var isProgress = false
+        for outcome in ended where !outcome.isUnpublished {
+            for waiter in take(outcome.id) { waiter.resume(returning: outcome) }
+            isProgress = true
+        }
+        for id in unknown {
+            for waiter in take(id) { waiter.resume(throwing: JobError.unknownJobs([id])) }
+            isProgress = true
+        }
+        return isProgress
+    }
+
+    /// Publishes the files of a worker that died after its commit; see step 6 of Protocol.md.
+    private func sweep(_ ended: [JobOutcome]) async throws {
+        guard ended.contains(where: \.isUnpublished) else { return }
+        let jobs = try await store.unpublished(for: .seconds(15))
+        try await store.markPublished(Publishing.publish(jobs))
+    }
+
+    private func take(_ id: JobID) -> [Waiter] {
+        state.withLock { Array($0.waiters.removeValue(forKey: id, default: [:]).values) }
+    }
+
+    private func fail(_ error: any Error) {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [:] }
+            return state.waiters.values.flatMap(\.values)
+        }
+        for waiter in waiters { waiter.resume(throwing: error) }
+    }
+}
+
+extension Dictionary {
+    fileprivate mutating func removeValue(forKey key: Key, default value: Value) -> Value {
+        removeValue(forKey: key) ?? value
+    }
+}
+#endif

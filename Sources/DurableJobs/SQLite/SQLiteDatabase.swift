@@ -1,0 +1,189 @@
+#if DurableJobs
+import Dispatch
+import FoundationEssentials
+import GRDB
+import Operations
+
+/// The two clocks of a SQLite store. In tests both are a test's own.
+package struct SQLiteTime: Sendable {
+    /// Milliseconds since 1970.
+    package let wall: @Sendable () -> Int64
+    /// Milliseconds since the start of the machine, also while the machine sleeps.
+    package let sinceBoot: @Sendable () -> Int64
+    /// Identifies that start.
+    package let boot: String
+
+    package init(
+        wall: @escaping @Sendable () -> Int64, sinceBoot: @escaping @Sendable () -> Int64,
+        boot: String
+    ) {
+        (self.wall, self.sinceBoot, self.boot) = (wall, sinceBoot, boot)
+    }
+
+    static let system = SQLiteTime(
+        wall: { Int64(Date().timeIntervalSince1970 * 1000) },
+        sinceBoot: { Machine.timeSinceBoot.milliseconds }, boot: Machine.boot)
+}
+
+/// The database in a SQLite file, or in memory.
+///
+/// One connection serves all transactions of the process, on a thread of its own.
+package final class SQLiteDatabase: JobDatabase {
+    package let description: String
+    private let connection: DatabaseQueue
+    private let thread = DispatchQueue(label: "DurableJobs.sqlite")
+    private let isOpen = Locked(true)
+    private let watch: SQLiteWatch?
+
+    /// Opens or creates a file.
+    ///
+    /// - Throws: ``JobError`` with the reason.
+    package convenience init(path: String) async throws {
+        try NetworkFileSystem.refuse(path)
+        var configuration = Configuration()
+        configuration.journalMode = .wal
+        let connection: DatabaseQueue
+        do {
+            connection = try Self.open(path, configuration)
+        } catch {
+            throw JobError.unusableStore(store: path, reason: SQLiteReason.text(error))
+        }
+        try await self.init(connection, description: path, time: .system, isShared: true)
+    }
+
+    /// Makes a database in memory, for tests.
+    package convenience init(inMemoryWith time: SQLiteTime) async throws {
+        try await self.init(
+            DatabaseQueue(configuration: Self.configured(Configuration())),
+            description: "the store in memory", time: time, isShared: false)
+    }
+
+    private init(
+        _ connection: DatabaseQueue, description: String, time: SQLiteTime, isShared: Bool
+    ) async throws {
+        (self.connection, self.description) = (connection, description)
+        watch = isShared ? SQLiteWatch(path: description) : nil
+        do {
+            try await perform {
+                connection.writeWithoutTransaction { database in
+                    SQLiteSession.addFunctions(to: database, time)
+                }
+                try connection.write {
+                    try JobSchema.migrate(SQLiteSession($0), store: description)
+                }
+            }
+        } catch let error as DatabaseError {
+            throw JobError.unusableStore(store: description, reason: SQLiteReason.text(error))
+        }
+    }
+
+    private static func open(
+        _ path: String, _ configuration: Configuration
+    ) throws -> DatabaseQueue {
+        try DatabaseQueue(path: path, configuration: configured(configuration))
+    }
+
+    private static func configured(_ configuration: Configuration) -> Configuration {
+        var configuration = configuration
+        configuration.label = "DurableJobs"
+        // SQLite's own timeout sleeps up to 100 ms between its attempts.
+        configuration.busyMode = .callback { attempt in
+            guard attempt < 60_000 else { return false }
+            Machine.pause()
+            return true
+        }
+        return configuration
+    }
+
+    // MARK: Transactions
+
+    package func transaction<Result: Sendable>(
+        _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result {
+        try await perform { [self] in
+            do {
+                return try run(kind, body)
+            } catch let error as DatabaseError {
+                throw JobError.unusableStore(store: description, reason: SQLiteReason.text(error))
+            }
+        }
+    }
+
+    private func run<Result>(
+        _ kind: TransactionKind, _ body: (any SQLSession) throws -> Result
+    ) throws -> Result {
+        try connection.writeWithoutTransaction { database in
+            // GRDB sets NORMAL when it opens a file; see "Durability" in Protocol.md.
+            try database.execute(
+                sql: kind == .durable
+                    ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+            var result: Result?
+            try database.inTransaction(.immediate) {
+                result = try body(SQLiteSession(database))
+                return .commit
+            }
+            guard let result else { throw JobError.closed }
+            return result
+        }
+    }
+
+    package func heartbeat<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result {
+        try await transaction(.relaxed, body)
+    }
+
+    private func perform<Result: Sendable>(
+        _ work: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            thread.async { [self] in
+                guard isOpen.withLock({ $0 }) else {
+                    return continuation.resume(throwing: JobError.closed)
+                }
+                continuation.resume(with: Swift.Result { try work() })
+            }
+        }
+    }
+
+    // MARK: Notifications
+
+    package func watch(
+        _ queue: String, _ changed: @escaping @Sendable () -> Void
+    ) -> any Sendable {
+        watch?.add(changed) ?? ()
+    }
+
+    /// Nothing to do: the file's version number changes with each transaction.
+    package func announce(_ queue: String) {}
+
+    package func close() async {
+        watch?.end()
+        await withCheckedContinuation { continuation in
+            thread.async { [self] in
+                if isOpen.withLock({ isOpen in
+                    defer { isOpen = false }
+                    return isOpen
+                }) {
+                    try? connection.close()
+                }
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// Why SQLite refuses something, for people.
+enum SQLiteReason {
+    static func text(_ error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "\(error)" }
+        return switch error.resultCode {
+        case .SQLITE_NOTADB: "the file is not a SQLite database"
+        case .SQLITE_CANTOPEN: "the file cannot be opened; its folder must exist and be writable"
+        case .SQLITE_READONLY: "the file or its folder is read-only"
+        case .SQLITE_FULL: "the disk is full"
+        default: error.message ?? "\(error)"
+        }
+    }
+}
+#endif

@@ -1,0 +1,69 @@
+#if DurableJobs
+import Dispatch
+import GRDB
+import Operations
+
+/// Looks every 20 ms whether another connection has changed a file, while anybody waits for it.
+final class SQLiteWatch: Sendable {
+    private struct State {
+        var watchers: [Int: @Sendable () -> Void] = [:]
+        var next = 0
+        /// Ends the timer.
+        var end: (@Sendable () -> Void)?
+        var isOver = false
+    }
+
+    private let path: String
+    private let state = Locked(State())
+    private let thread = DispatchQueue(label: "DurableJobs.watch")
+
+    init(path: String) { self.path = path }
+
+    /// Returns an object whose release ends the calls.
+    func add(_ changed: @escaping @Sendable () -> Void) -> any Sendable {
+        let (number, isFirst) = state.withLock { state in
+            state.next += 1
+            state.watchers[state.next] = changed
+            return (state.next, state.end == nil && !state.isOver)
+        }
+        if isFirst { thread.async { self.start() } }
+        return Registration { [weak self] in self?.state.withLock { $0.watchers[number] = nil } }
+    }
+
+    func end() {
+        let end = state.withLock { state in
+            state.isOver = true
+            return state.end.take()
+        }
+        end?()
+    }
+
+    /// Opens a connection of its own: it sees the changes of all others, those of this process too.
+    private func start() {
+        guard state.withLock({ $0.end == nil && !$0.isOver }),
+            let connection = try? DatabaseQueue(path: path)
+        else { return }
+        let version = Locked<Int64>(-1)
+        // Sources may be cancelled on any thread.
+        nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: thread)
+        timer.schedule(deadline: .now(), repeating: .milliseconds(20), leeway: .milliseconds(1))
+        timer.setEventHandler { [weak self] in
+            guard let self, state.withLock({ !$0.watchers.isEmpty }) else { return }
+            let now = try? connection.unsafeRead {
+                try Int64.fetchOne($0, sql: "PRAGMA data_version")
+            }
+            guard let now, now != version.withLock({ $0 }) else { return }
+            version.withLock { $0 = now }
+            for watcher in state.withLock({ Array($0.watchers.values) }) { watcher() }
+        }
+        timer.setCancelHandler { try? connection.close() }
+        let isWanted = state.withLock { state in
+            guard !state.isOver else { return false }
+            state.end = { timer.cancel() }
+            return true
+        }
+        timer.activate()
+        if !isWanted { timer.cancel() }
+    }
+}
+#endif

@@ -1,0 +1,132 @@
+#if DurableJobs
+package import FoundationEssentials
+
+/// A value of a statement's argument or of a row's column.
+package enum SQLValue: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case text(String)
+    case bytes(Data)
+
+    package init(_ value: Int64?) { self = value.map(SQLValue.integer) ?? .null }
+    package init(_ value: String?) { self = value.map(SQLValue.text) ?? .null }
+    package init(_ value: Data?) { self = value.map(SQLValue.bytes) ?? .null }
+    package init(_ value: Bool) { self = .integer(value ? 1 : 0) }
+}
+
+/// A row of a result.
+package struct SQLRow: Sendable {
+    package let values: [SQLValue]
+
+    package init(_ values: [SQLValue]) { self.values = values }
+
+    package func integer(_ column: Int) -> Int64 { optionalInteger(column) ?? 0 }
+
+    package func optionalInteger(_ column: Int) -> Int64? {
+        if case .integer(let value) = values[column] { value } else { nil }
+    }
+
+    package func flag(_ column: Int) -> Bool { integer(column) != 0 }
+
+    package func text(_ column: Int) -> String? {
+        if case .text(let value) = values[column] { value } else { nil }
+    }
+
+    package func bytes(_ column: Int) -> Data? {
+        if case .bytes(let value) = values[column] { value } else { nil }
+    }
+}
+
+/// The statements of one transaction. Used on the thread that runs the transaction only.
+///
+/// Statements are written once for all databases, with `?` for arguments, and with words in braces
+/// for the parts that differ; see ``SQLDialect``.
+package protocol SQLSession {
+    /// Executes one statement.
+    func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow]
+
+    /// Executes one statement for each list of arguments, in their order, and returns the rows of
+    /// each execution.
+    func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]]
+}
+
+extension SQLSession {
+    package func query(_ sql: String) throws -> [SQLRow] { try query(sql, []) }
+
+    /// The store's time in milliseconds since 1970.
+    package func now() throws -> Int64 { try query("SELECT {now}").first?.integer(0) ?? 0 }
+}
+
+/// What a transaction promises.
+package enum TransactionKind: Sendable {
+    /// Synced to the disk before the call returns.
+    case durable
+    /// Atomic; a crash of the machine or of the database may lose the transaction.
+    case relaxed
+}
+
+/// A database with the tables of durable jobs.
+package protocol JobDatabase: Sendable {
+    /// The name of the database for people, without passwords.
+    var description: String { get }
+
+    /// Runs a transaction. The function may be called again if the database asks for it.
+    ///
+    /// - Throws: the error of the function, after a rollback; ``JobError`` if the database refuses
+    ///   the transaction, or if the end of the transaction is unknown.
+    func transaction<Result: Sendable>(
+        _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result
+
+    /// Runs a transaction on the connection for heartbeats, which waits for no other transaction
+    /// of this process, if the database has such a connection.
+    func heartbeat<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result
+
+    /// Calls a function soon after another process may have changed jobs of a queue, until the
+    /// returned object is released. May call it at any other time, too.
+    func watch(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable
+
+    /// Tells the watchers of other processes about new jobs; called after the transaction.
+    func announce(_ queue: String)
+
+    /// Closes the connections. Later transactions throw ``JobError/closed``.
+    func close() async
+}
+
+/// The parts of statements that differ between databases.
+package struct SQLDialect: Sendable {
+    /// The words in braces, and what replaces them.
+    package let words: [(String, String)]
+    /// Whether arguments are numbered, as in `$1`.
+    package let numbersArguments: Bool
+
+    package init(words: [(String, String)], numbersArguments: Bool) {
+        (self.words, self.numbersArguments) = (words, numbersArguments)
+    }
+
+    /// Returns the statement for this database.
+    package func translate(_ sql: String) -> String {
+        var result = ""
+        result.reserveCapacity(sql.utf8.count + 64)
+        var argument = 0
+        var rest = Substring(sql)
+        while let character = rest.first {
+            if character == "{", let word = words.first(where: { rest.hasPrefix($0.0) }) {
+                result += word.1
+                rest = rest.dropFirst(word.0.count)
+                continue
+            }
+            rest = rest.dropFirst()
+            if character == "?", numbersArguments {
+                argument += 1
+                result += "$\(argument)"
+            } else {
+                result.append(character)
+            }
+        }
+        return result
+    }
+}
+#endif

@@ -1,0 +1,132 @@
+#if DurableJobs
+/// The tables, and their migrations.
+///
+/// Times are milliseconds since 1970, except leases on SQLite, which are milliseconds since the
+/// start of the machine. Flags are 0 or 1. `rank` is the negative priority, so that all columns of
+/// the ready order ascend; ageing lowers it below `base_rank`.
+package enum JobSchema {
+    /// The version that this library makes, and the newest one that it can use.
+    package static let version = 1
+
+    /// The statements that lead from the version before to each version.
+    static let migrations: [[String]] = [
+        [
+            """
+            CREATE TABLE durable_job (
+                id {serial},
+                queue TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL,
+                arguments {bytes} NOT NULL,
+                state BIGINT NOT NULL, rank BIGINT NOT NULL, base_rank BIGINT NOT NULL,
+                position BIGINT NOT NULL,
+                run_at BIGINT, deadline BIGINT, timeout BIGINT,
+                attempt BIGINT NOT NULL DEFAULT 0, failures BIGINT NOT NULL DEFAULT 0,
+                deaths BIGINT NOT NULL DEFAULT 0, retry_limit BIGINT NOT NULL, backoff TEXT,
+                pending BIGINT NOT NULL, is_wide BIGINT NOT NULL,
+                has_dependents BIGINT NOT NULL DEFAULT 0, unresolved BIGINT NOT NULL DEFAULT 0,
+                unique_key TEXT, exclusive_key TEXT, batch BIGINT,
+                worker TEXT, cancel_reason TEXT,
+                result {bytes}, outputs TEXT, unpublished BIGINT NOT NULL DEFAULT 0,
+                error TEXT, is_upstream BIGINT NOT NULL DEFAULT 0, trace TEXT,
+                enqueued_at BIGINT NOT NULL, started_at BIGINT, ended_at BIGINT
+            )
+            """,
+            """
+            CREATE INDEX durable_job_ready ON durable_job (queue, rank, position, id)
+                WHERE state = 2
+            """,
+            "CREATE INDEX durable_job_due ON durable_job (queue, run_at) WHERE state IN (1, 4)",
+            """
+            CREATE INDEX durable_job_deadline ON durable_job (deadline)
+                WHERE deadline IS NOT NULL AND state < 10 AND state <> 3
+            """,
+            "CREATE INDEX durable_job_running ON durable_job (worker) WHERE state = 3",
+            """
+            CREATE UNIQUE INDEX durable_job_unique ON durable_job (queue, unique_key)
+                WHERE unique_key IS NOT NULL AND state < 10
+            """,
+            "CREATE INDEX durable_job_unresolved ON durable_job (id) WHERE unresolved = 1",
+            "CREATE INDEX durable_job_unpublished ON durable_job (ended_at) WHERE unpublished = 1",
+            """
+            CREATE INDEX durable_job_wide ON durable_job (id) WHERE state = 0 AND is_wide = 1
+            """,
+            "CREATE INDEX durable_job_ended ON durable_job (ended_at) WHERE state >= 10",
+            """
+            CREATE TABLE durable_job_edge (
+                dependency BIGINT NOT NULL, dependent BIGINT NOT NULL, condition BIGINT NOT NULL,
+                is_wide BIGINT NOT NULL, resolved BIGINT NOT NULL,
+                PRIMARY KEY (dependent, dependency)
+            )
+            """,
+            """
+            CREATE INDEX durable_job_edge_open ON durable_job_edge (dependency)
+                WHERE resolved = 0
+            """,
+            """
+            CREATE TABLE durable_job_lock (
+                queue TEXT NOT NULL, key TEXT NOT NULL, job BIGINT NOT NULL,
+                PRIMARY KEY (queue, key)
+            )
+            """,
+            "CREATE INDEX durable_job_lock_job ON durable_job_lock (job)",
+            """
+            CREATE TABLE durable_job_worker (
+                id TEXT PRIMARY KEY, queue TEXT NOT NULL, host TEXT NOT NULL,
+                process BIGINT NOT NULL, started_at BIGINT NOT NULL,
+                lease_until BIGINT NOT NULL, boot TEXT NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE durable_job_performed (
+                worker TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL,
+                PRIMARY KEY (worker, name)
+            )
+            """,
+            """
+            CREATE TABLE durable_job_head (
+                queue TEXT NOT NULL, rank BIGINT NOT NULL, position BIGINT NOT NULL,
+                PRIMARY KEY (queue, rank)
+            )
+            """,
+            """
+            CREATE TABLE durable_job_batch (
+                id {serial}, queue TEXT NOT NULL, name TEXT NOT NULL, total BIGINT NOT NULL,
+                is_complete BIGINT NOT NULL, created_at BIGINT NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE durable_job_count (
+                batch BIGINT NOT NULL, worker TEXT NOT NULL, completed BIGINT NOT NULL,
+                cancelled BIGINT NOT NULL, discarded BIGINT NOT NULL,
+                PRIMARY KEY (batch, worker)
+            )
+            """,
+            """
+            CREATE TABLE durable_job_archive (
+                id BIGINT PRIMARY KEY, queue TEXT NOT NULL, name TEXT NOT NULL,
+                state BIGINT NOT NULL, attempt BIGINT NOT NULL, worker TEXT,
+                result {bytes}, error TEXT, is_upstream BIGINT NOT NULL,
+                enqueued_at BIGINT NOT NULL, ended_at BIGINT
+            )
+            """,
+        ]
+    ]
+
+    /// Creates or migrates the tables; the caller excludes other processes.
+    package static func migrate(_ session: any SQLSession, store: String) throws {
+        _ = try session.query(
+            "CREATE TABLE IF NOT EXISTS durable_job_schema (version BIGINT NOT NULL)")
+        let rows = try session.query("SELECT version FROM durable_job_schema")
+        let found = rows.first?.integer(0) ?? 0
+        guard found <= version else {
+            throw JobError.newerSchema(store: store, found: Int(found), supported: version)
+        }
+        guard found < version else { return }
+        for step in migrations[Int(found)...] {
+            for statement in step { _ = try session.query(statement) }
+        }
+        _ = try session.query("DELETE FROM durable_job_schema")
+        _ = try session.query(
+            "INSERT INTO durable_job_schema (version) VALUES (?)", [.integer(Int64(version))])
+    }
+}
+#endif

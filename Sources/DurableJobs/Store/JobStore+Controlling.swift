@@ -1,0 +1,201 @@
+#if DurableJobs
+import Operations
+
+/// A staged file and the name that it gets after the commit.
+package struct StagedOutput: Sendable, Codable, Hashable {
+    package let staged: String
+    package let final: String
+}
+
+extension JobStore {
+    /// Cancels a job that has not ended. A job that runs is marked; its worker cancels it.
+    ///
+    /// - Returns: the state after this; nil if the store does not know the job.
+    package func cancel(_ id: JobID, because reason: String) async throws -> JobState? {
+        let state = try await database.transaction(.durable) { session -> JobState? in
+            let running = try session.query(
+                """
+                UPDATE durable_job SET cancel_reason = COALESCE(cancel_reason, ?)
+                WHERE id = ? AND state = 3 RETURNING state
+                """, [.text(reason), .integer(id.rawValue)])
+            if let row = running.first { return row.state(0) }
+            let rows = try session.query(
+                """
+                UPDATE durable_job SET state = 11, error = ?, ended_at = {now},
+                    unresolved = has_dependents
+                WHERE id = ? AND state < 10 AND state <> 3 RETURNING batch
+                """, [.text(reason), .integer(id.rawValue)])
+            if let row = rows.first {
+                try BatchCounts.add(
+                    [(row.optionalInteger(0), .cancelled)], worker: "", session)
+                return .cancelled
+            }
+            return try session.query(
+                "SELECT state FROM durable_job WHERE id = ?", [.integer(id.rawValue)]
+            ).first?.state(0)
+        }
+        try await resolveRest()
+        return state
+    }
+
+    /// Makes a job available again that was discarded or cancelled, or that waits for its time.
+    ///
+    /// - Returns: whether the job is available now. A job cannot run again if an unfinished job has
+    ///   its unique key.
+    package func retry(_ id: JobID) async throws -> Bool {
+        let queue = try await database.transaction(.durable) { session -> String? in
+            let ended = try session.query(
+                """
+                SELECT queue, state, batch FROM durable_job j WHERE id = ? AND state IN (1, 4, 11, 12)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM durable_job o WHERE o.queue = j.queue
+                            AND o.unique_key = j.unique_key AND o.state < 10 AND o.id <> j.id)
+                {lock}
+                """, [.integer(id.rawValue)])
+            guard let row = ended.first else { return nil }
+            _ = try session.query(
+                """
+                UPDATE durable_job SET state = 2, run_at = NULL, ended_at = NULL, error = NULL,
+                    cancel_reason = NULL, deadline = NULL, is_upstream = 0, failures = 0,
+                    deaths = 0, worker = NULL
+                WHERE id = ?
+                """, [.integer(id.rawValue)])
+            try BatchCounts.add(
+                [(row.optionalInteger(2), row.state(1))], worker: "", sign: -1, session)
+            return row.text(0)
+        }
+        if let queue { database.announce(queue) }
+        return queue != nil
+    }
+
+    /// Moves jobs that ended some time ago to the archive, or deletes them; also deletes archived
+    /// jobs that ended before another time. Some hundred jobs in each transaction.
+    ///
+    /// - Returns: the number of jobs that left the table of jobs.
+    package func prune(
+        endedFor age: Duration, keepingFor archiveAge: Duration?
+    ) async throws -> Int {
+        var total = 0
+        while true {
+            let count = try await database.transaction(.relaxed) { session in
+                let rows = try session.query(
+                    """
+                    SELECT id FROM durable_job WHERE state >= 10 AND ended_at <= {now} - ?
+                        AND unresolved = 0 AND unpublished = 0
+                    ORDER BY ended_at LIMIT 500 {skip_locked}
+                    """, [.integer(age.milliseconds)])
+                let ids: [[SQLValue]] = rows.map { $0.integer(0) }.sorted().map { [.integer($0)] }
+                if archiveAge != nil {
+                    _ = try session.batch(
+                        """
+                        INSERT INTO durable_job_archive (id, queue, name, state, attempt, worker,
+                            result, error, is_upstream, enqueued_at, ended_at)
+                        SELECT id, queue, name, state, attempt, worker, result, error,
+                            is_upstream, enqueued_at, ended_at FROM durable_job WHERE id = ?
+                        """, ids)
+                }
+                _ = try session.batch("DELETE FROM durable_job WHERE id = ?", ids)
+                _ = try session.batch("DELETE FROM durable_job_edge WHERE dependent = ?", ids)
+                return rows.count
+            }
+            total += count
+            if count < 500 { break }
+        }
+        if let archiveAge {
+            try await database.transaction(.relaxed) { session in
+                _ = try session.query(
+                    "DELETE FROM durable_job_archive WHERE ended_at <= {now} - ?",
+                    [.integer(archiveAge.milliseconds)])
+            }
+        }
+        return total
+    }
+
+    // MARK: Published files
+
+    /// Returns completed jobs with staged files that were committed at least `age` ago.
+    package func unpublished(
+        for age: Duration, only id: JobID? = nil
+    ) async throws -> [(job: JobID, outputs: String)] {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT id, outputs FROM durable_job WHERE unpublished = 1
+                    AND ended_at <= {now} - ? AND (id = ? OR CAST(? AS BIGINT) = 0) ORDER BY ended_at LIMIT 100
+                """,
+                [
+                    .integer(age.milliseconds), .integer(id?.rawValue ?? 0),
+                    .integer(id?.rawValue ?? 0),
+                ]
+            ).map { (JobID($0.integer(0)), $0.text(1) ?? "[]") }
+        }
+    }
+
+    /// Records that the files of the jobs have their final names.
+    package func markPublished(_ ids: [JobID]) async throws {
+        guard !ids.isEmpty else { return }
+        try await database.transaction(.relaxed) { session in
+            _ = try session.batch(
+                "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
+                ids.sorted().map { [.integer($0.rawValue)] })
+        }
+    }
+
+    /// Returns the attempts, of those given by job and number, that may still run.
+    package func running(
+        _ attempts: [(job: JobID, attempt: Int)]
+    ) async throws -> [Bool] {
+        try await database.transaction(.relaxed) { session in
+            try session.batch(
+                """
+                SELECT 1 FROM durable_job WHERE id = ? AND attempt = ?
+                    AND (state = 3 OR unpublished = 1)
+                """, attempts.map { [.integer($0.job.rawValue), .integer(Int64($0.attempt))] }
+            ).map { !$0.isEmpty }
+        }
+    }
+
+    // MARK: Batches
+
+    /// Makes a batch without jobs, and returns its number.
+    package func makeBatch(_ name: String, in queue: String) async throws -> Int64 {
+        try await database.transaction(.durable) { session in
+            try session.query(
+                """
+                INSERT INTO durable_job_batch (queue, name, total, is_complete, created_at)
+                VALUES (?, ?, 0, 0, {now}) RETURNING id
+                """, [.text(queue), .text(name)]
+            ).first?.integer(0) ?? 0
+        }
+    }
+
+    /// Records that no more jobs will be added to a batch.
+    package func completeBatch(_ id: Int64) async throws {
+        try await database.transaction(.durable) { session in
+            _ = try session.query(
+                "UPDATE durable_job_batch SET is_complete = 1 WHERE id = ?", [.integer(id)])
+        }
+    }
+
+    /// Returns the totals of a batch; nil if the store does not know it.
+    package func batch(_ id: Int64) async throws -> JobBatchCounts? {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT b.total, b.is_complete,
+                    CAST(COALESCE(SUM(c.completed), 0) AS BIGINT),
+                    CAST(COALESCE(SUM(c.cancelled), 0) AS BIGINT),
+                    CAST(COALESCE(SUM(c.discarded), 0) AS BIGINT)
+                FROM durable_job_batch b LEFT JOIN durable_job_count c ON c.batch = b.id
+                WHERE b.id = ? GROUP BY b.id, b.total, b.is_complete
+                """, [.integer(id)]
+            ).first.map {
+                JobBatchCounts(
+                    total: Int($0.integer(0)), completed: Int($0.integer(2)),
+                    cancelled: Int($0.integer(3)), discarded: Int($0.integer(4)),
+                    isComplete: $0.flag(1))
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,260 @@
+#if DurableJobs
+import FoundationEssentials
+import Operations
+
+extension JobStore {
+    /// Commits the ends of attempts, and then claims jobs; one transaction, which a worker may
+    /// repeat with the same ends.
+    package func exchange(_ exchange: Exchange) async throws -> ExchangeAnswer {
+        let kind: TransactionKind = exchange.ended.isEmpty ? .relaxed : .durable
+        return try await database.transaction(kind) { session in
+            var answer = ExchangeAnswer()
+            try commit(exchange, &answer, session)
+            _ = try session.batch(
+                "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
+                exchange.published.sorted().map { [.integer($0.rawValue)] })
+            guard try isAlive(exchange.worker, session) else {
+                answer.isLeaseLost = true
+                return answer
+            }
+            if let known = exchange.known {
+                try handBackUnknown(exchange.worker, known: Set(known), session)
+            }
+            if exchange.wanted > 0 { try claim(exchange, &answer, session) }
+            return answer
+        }
+    }
+
+    private func isAlive(_ worker: String, _ session: any SQLSession) throws -> Bool {
+        try !session.query(
+            "SELECT 1 FROM durable_job_worker WHERE id = ? AND {alive}", [.text(worker)]
+        ).isEmpty
+    }
+
+    // MARK: Ends of attempts
+
+    /// The condition that fences attempts; tests break it.
+    private static var guardingToken: String {
+        if Faults.unguarded { return "(attempt = ? OR worker = ? OR 1 = 1)" }
+        if Faults.running { return "(attempt = ? OR worker = ? OR 1 = 1) AND state = 3" }
+        return "attempt = ? AND worker = ? AND state = 3"
+    }
+
+    private static let report = """
+        UPDATE durable_job SET
+            state = CASE WHEN cancel_reason IS NOT NULL AND ? <> 12 THEN 11 ELSE ? END,
+            worker = CASE WHEN ? = 1 THEN NULL ELSE worker END,
+            result = ?, outputs = ?,
+            unpublished = CASE WHEN cancel_reason IS NULL THEN ? ELSE 0 END,
+            error = COALESCE(cancel_reason, ?),
+            run_at = {now} + ?, failures = failures + ?, deaths = 0,
+            ended_at = {now}
+        WHERE id = ? AND \(guardingToken)
+        RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
+        """
+
+    private func commit(
+        _ exchange: Exchange, _ answer: inout ExchangeAnswer, _ session: any SQLSession
+    ) throws {
+        guard !exchange.ended.isEmpty else { return }
+        let order = exchange.ended.indices.sorted {
+            exchange.ended[$0].token.job < exchange.ended[$1].token.job
+        }
+        let rows = try session.batch(
+            Self.report, order.map { Self.arguments(of: exchange.ended[$0]) })
+        answer.verdicts = Array(repeating: .fenced, count: exchange.ended.count)
+        var ends: [(id: JobID, state: JobState, isUpstream: Bool)] = []
+        var counts: [(Int64?, JobState)] = []
+        var keys: [[SQLValue]] = []
+        for (index, rows) in zip(order, rows) {
+            let token = exchange.ended[index].token
+            guard let row = rows.first else {
+                answer.verdicts[index] = try earlierVerdict(token, session)
+                continue
+            }
+            let state = row.state(1)
+            answer.verdicts[index] = .accepted(state)
+            if row.flag(3) { keys.append([row.values[0]]) }
+            guard state.isEnded else { continue }
+            counts.append((row.optionalInteger(4), state))
+            if row.flag(2) { ends.append((token.job, state, row.flag(5))) }
+        }
+        if !keys.isEmpty {
+            _ = try session.batch("DELETE FROM durable_job_lock WHERE job = ?", keys)
+            answer.freedKey = true
+        }
+        answer.leftUnresolved = try Resolving.resolve(ends, session)
+        try BatchCounts.add(counts, worker: exchange.worker, session)
+    }
+
+    /// The verdict on a report that changes nothing: an earlier one with its token may have.
+    private func earlierVerdict(
+        _ token: AttemptToken, _ session: any SQLSession
+    ) throws -> VerdictAnswer {
+        if Faults.noRepeat { return .fenced }
+        let values: [SQLValue] = [
+            .integer(token.job.rawValue), .integer(Int64(token.attempt)), .text(token.worker),
+        ]
+        for table in ["durable_job", "durable_job_archive"] {
+            let rows = try session.query(
+                """
+                SELECT state FROM \(table) WHERE id = ? AND attempt = ? AND worker = ?
+                    AND state <> 3
+                """, values)
+            if let row = rows.first { return .accepted(row.state(0)) }
+        }
+        return .fenced
+    }
+
+    private static func arguments(of ended: EndedAttempt) -> [SQLValue] {
+        var state = JobState.completed
+        var (result, outputs, error): (SQLValue, SQLValue, SQLValue) = (.null, .null, .null)
+        var wait: Int64?
+        var failures: Int64 = 0
+        switch ended.verdict {
+        case .completed(let data, let names):
+            (result, outputs) = (.bytes(data), SQLValue(names))
+        case .retry(let reason, let duration):
+            (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
+            failures = 1
+        case .discarded(let reason):
+            (state, error) = (.discarded, .text(reason))
+            failures = 1
+        case .cancelled(let reason): (state, error) = (.cancelled, .text(reason))
+        case .handedBack: state = .available
+        }
+        let number = SQLValue.integer(Int64(state.rawValue))
+        return [
+            number, number, SQLValue(state == .available), result, outputs,
+            SQLValue(outputs != .null), error, SQLValue(wait), .integer(failures),
+            .integer(ended.token.job.rawValue), .integer(Int64(ended.token.attempt)),
+            .text(ended.token.worker),
+        ]
+    }
+
+    /// Hands back jobs that the store has given to the worker in a transaction whose answer was
+    /// lost.
+    private func handBackUnknown(
+        _ worker: String, known: Set<JobID>, _ session: any SQLSession
+    ) throws {
+        let rows = try session.query(
+            "SELECT id FROM durable_job WHERE worker = ? AND state = 3 ORDER BY id",
+            [.text(worker)])
+        let unknown = rows.filter { !known.contains(JobID($0.integer(0))) }.map { [$0.values[0]] }
+        guard !unknown.isEmpty else { return }
+        _ = try session.batch(
+            "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ? AND state = 3",
+            unknown)
+        _ = try session.batch("DELETE FROM durable_job_lock WHERE job = ?", unknown)
+    }
+
+    // MARK: Claims
+
+    private func claim(
+        _ exchange: Exchange, _ answer: inout ExchangeAnswer, _ session: any SQLSession
+    ) throws {
+        let isFullLook = exchange.from == .start
+        if isFullLook { try makeDueAvailable(exchange.queue, session) }
+        let picked = try pick(exchange, session)
+        answer.end = picked.last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
+        let free = try lockKeys(picked, exchange.queue, session)
+        let rows = try session.batch(
+            """
+            UPDATE durable_job SET state = 3, attempt = attempt + 1, worker = ?,
+                started_at = {now}, run_at = NULL
+            WHERE id = ? AND state = 2
+            RETURNING attempt, name, version, arguments, failures, retry_limit, backoff, timeout,
+                deadline, started_at, enqueued_at, batch, trace
+            """, free.map { [.text(exchange.worker), $0.values[0]] })
+        for (pick, rows) in zip(free, rows) {
+            guard let row = rows.first else { continue }
+            answer.claimed.append(claimedJob(pick, row, exchange.worker))
+        }
+        answer.isFull = picked.count >= exchange.wanted
+        if !answer.isFull {
+            answer.nextDue = try nextDue(exchange.queue, session)
+        }
+    }
+
+    private static func place(_ row: SQLRow) -> ReadyPlace {
+        ReadyPlace(rank: row.integer(1), position: row.integer(2), id: row.integer(0))
+    }
+
+    private func pick(_ exchange: Exchange, _ session: any SQLSession) throws -> [SQLRow] {
+        let types = exchange.performed.map { _ in "(name = ? AND version <= ?)" }
+        guard !types.isEmpty else { return [] }
+        var arguments: [SQLValue] = [
+            .text(exchange.queue), .integer(exchange.from.rank), .integer(exchange.from.position),
+            .integer(exchange.from.id),
+        ]
+        for type in exchange.performed {
+            arguments += [.text(type.name), .integer(Int64(type.version))]
+        }
+        arguments.append(.integer(Int64(exchange.wanted)))
+        return try session.query(
+            """
+            SELECT id, rank, position, exclusive_key FROM durable_job j
+            WHERE queue = ? AND state = 2 AND (rank, position, id) > (?, ?, ?)
+                AND (\(types.joined(separator: " OR ")))
+                AND (exclusive_key IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM durable_job_lock l
+                    WHERE l.queue = j.queue AND l.key = j.exclusive_key))
+            ORDER BY rank, position, id LIMIT ? {skip_locked}
+            """, arguments)
+    }
+
+    /// Writes the exclusive keys of the jobs, and returns the jobs whose key was free.
+    private func lockKeys(
+        _ rows: [SQLRow], _ queue: String, _ session: any SQLSession
+    ) throws -> [SQLRow] {
+        let exclusive = rows.filter { $0.text(3) != nil }
+        guard !exclusive.isEmpty else { return rows }
+        var first: [String: SQLRow] = [:]
+        for row in exclusive {
+            if let key = row.text(3), first[key] == nil { first[key] = row }
+        }
+        let keys = first.sorted { $0.key < $1.key }
+        let written = try session.batch(
+            """
+            INSERT INTO durable_job_lock (queue, key, job) VALUES (?, ?, ?)
+            ON CONFLICT (queue, key) DO NOTHING RETURNING job
+            """, keys.map { [.text(queue), .text($0.key), $0.value.values[0]] })
+        let jobs = Set(written.compactMap { $0.first?.integer(0) })
+        return rows.filter { $0.text(3) == nil || jobs.contains($0.integer(0)) }
+    }
+
+    private func claimedJob(_ pick: SQLRow, _ row: SQLRow, _ worker: String) -> ClaimedJob {
+        ClaimedJob(
+            token: AttemptToken(
+                job: JobID(pick.integer(0)), attempt: Int(row.integer(0)), worker: worker),
+            name: row.text(1) ?? "", version: Int(row.integer(2)),
+            arguments: row.bytes(3) ?? Data(), place: Self.place(pick),
+            failures: Int(row.integer(4)), retryLimit: Int(row.integer(5)), backoff: row.text(6),
+            timeout: row.optionalInteger(7).map { Duration(milliseconds: $0) },
+            deadline: row.optionalInteger(8), claimedAt: row.integer(9),
+            enqueuedAt: row.integer(10), isExclusive: pick.text(3) != nil,
+            batch: row.optionalInteger(11), trace: row.text(12))
+    }
+
+    private func makeDueAvailable(_ queue: String, _ session: any SQLSession) throws {
+        let due = try session.query(
+            """
+            SELECT id FROM durable_job WHERE queue = ? AND state IN (1, 4) AND run_at <= {now}
+            ORDER BY run_at LIMIT 500 {skip_locked}
+            """, [.text(queue)])
+        guard !due.isEmpty else { return }
+        _ = try session.batch(
+            "UPDATE durable_job SET state = 2 WHERE id = ? AND state IN (1, 4)",
+            due.map { $0.integer(0) }.sorted().map { [.integer($0)] })
+    }
+
+    private func nextDue(_ queue: String, _ session: any SQLSession) throws -> Duration? {
+        try session.query(
+            """
+            SELECT run_at - {now} FROM durable_job WHERE queue = ? AND state IN (1, 4)
+            ORDER BY run_at LIMIT 1
+            """, [.text(queue)]
+        ).first.map { Duration(milliseconds: max(0, $0.integer(0))) }
+    }
+}
+#endif

@@ -1,0 +1,213 @@
+#if DurableJobs
+package import FoundationEssentials
+import Operations
+
+/// The columns of a job that people see.
+package struct StoredJob: Sendable {
+    package let id: JobID
+    package let queue: String
+    package let name: String
+    package let version: Int
+    package let state: JobState
+    package let priority: Int
+    package let attempt: Int
+    package let failures: Int
+    package let retryLimit: Int
+    package let runAt: Int64?
+    package let enqueuedAt: Int64
+    package let startedAt: Int64?
+    package let endedAt: Int64?
+    package let error: String?
+    package let isExclusive: Bool
+    package let isCancelRequested: Bool
+    /// The worker's host and process, while the job runs.
+    package let host: String?
+    package let process: Int64?
+}
+
+/// A dependency as `explain` shows it.
+package struct StoredDependency: Sendable {
+    package let job: StoredJob
+    package let isResolved: Bool
+}
+
+extension JobStore {
+    private static let columns = """
+        j.id, j.queue, j.name, j.version, j.state, j.rank, j.attempt, j.failures, j.retry_limit,
+        j.run_at, j.enqueued_at, j.started_at, j.ended_at, j.error,
+        CASE WHEN j.exclusive_key IS NULL THEN 0 ELSE 1 END,
+        CASE WHEN j.cancel_reason IS NULL THEN 0 ELSE 1 END, w.host, w.process
+        """
+
+    private static let joinedWorker = """
+        FROM durable_job j LEFT JOIN durable_job_worker w ON w.id = j.worker AND j.state = 3
+        """
+
+    private static func job(_ row: SQLRow) -> StoredJob {
+        StoredJob(
+            id: JobID(row.integer(0)), queue: row.text(1) ?? "", name: row.text(2) ?? "",
+            version: Int(row.integer(3)), state: row.state(4), priority: Int(-row.integer(5)),
+            attempt: Int(row.integer(6)), failures: Int(row.integer(7)),
+            retryLimit: Int(row.integer(8)), runAt: row.optionalInteger(9),
+            enqueuedAt: row.integer(10), startedAt: row.optionalInteger(11),
+            endedAt: row.state(4).isEnded ? row.optionalInteger(12) : nil, error: row.text(13),
+            isExclusive: row.flag(14), isCancelRequested: row.flag(15), host: row.text(16),
+            process: row.optionalInteger(17))
+    }
+
+    /// Returns the ends of those of the jobs that have ended, and the jobs that the store does not
+    /// know.
+    package func outcomes(
+        of ids: [JobID]
+    ) async throws -> (ended: [JobOutcome], unknown: [JobID]) {
+        try await database.transaction(.relaxed) { session in
+            let rows = try session.batch(
+                "SELECT state, result, error, unpublished FROM durable_job WHERE id = ?",
+                ids.map { [.integer($0.rawValue)] })
+            var outcomes: [JobOutcome] = []
+            var unknown: [JobID] = []
+            for (id, rows) in zip(ids, rows) {
+                let row =
+                    try rows.first
+                    ?? session.query(
+                        """
+                        SELECT state, result, error, 0 FROM durable_job_archive WHERE id = ?
+                        """, [.integer(id.rawValue)]
+                    ).first
+                guard let row else {
+                    unknown.append(id)
+                    continue
+                }
+                guard row.state(0).isEnded else { continue }
+                outcomes.append(
+                    JobOutcome(
+                        id: id, state: row.state(0), result: row.bytes(1), error: row.text(2),
+                        isUnpublished: row.flag(3)))
+            }
+            return (outcomes, unknown)
+        }
+    }
+
+    /// Returns a job; nil if the store does not know it. Of archived jobs some columns are missing.
+    package func job(_ id: JobID) async throws -> StoredJob? {
+        try await database.transaction(.relaxed) { session in
+            let rows = try session.query(
+                "SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.id = ?",
+                [.integer(id.rawValue)])
+            if let row = rows.first { return Self.job(row) }
+            return try session.query(
+                """
+                SELECT id, queue, name, 0, state, 0, attempt, 0, 0, NULL, enqueued_at, NULL,
+                    ended_at, error, 0, 0, NULL, NULL
+                FROM durable_job_archive WHERE id = ?
+                """, [.integer(id.rawValue)]
+            ).first.map(Self.job)
+        }
+    }
+
+    /// Returns jobs of a queue in the order of their numbers, without archived ones.
+    package func jobs(
+        in queue: String, states: [JobState], name: String?, after id: JobID?, limit: Int
+    ) async throws -> [StoredJob] {
+        try await database.transaction(.relaxed) { session in
+            var sql = "SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.queue = ? AND j.id > ?"
+            var arguments: [SQLValue] = [.text(queue), .integer(id?.rawValue ?? 0)]
+            if !states.isEmpty {
+                let numbers = states.map { "\($0.rawValue)" }.joined(separator: ", ")
+                sql += " AND j.state IN (\(numbers))"
+            }
+            if let name {
+                sql += " AND j.name = ?"
+                arguments.append(.text(name))
+            }
+            arguments.append(.integer(Int64(limit)))
+            return try session.query(sql + " ORDER BY j.id LIMIT ?", arguments).map(Self.job)
+        }
+    }
+
+    /// Returns the number of jobs in each state, without archived ones.
+    package func counts(of queue: String) async throws -> [JobState: Int] {
+        try await database.transaction(.relaxed) { session in
+            let rows = try session.query(
+                "SELECT state, COUNT(*) FROM durable_job WHERE queue = ? GROUP BY state",
+                [.text(queue)])
+            return rows.reduce(into: [:]) { $0[$1.state(0)] = Int($1.integer(1)) }
+        }
+    }
+
+    /// Returns the dependencies of a job, at most `limit` unfinished ones and any number of others.
+    package func dependencies(of id: JobID) async throws -> [StoredDependency] {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT \(Self.columns), e.resolved \(Self.joinedWorker)
+                JOIN durable_job_edge e ON e.dependency = j.id
+                WHERE e.dependent = ? ORDER BY j.id
+                """, [.integer(id.rawValue)]
+            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(18)) }
+        }
+    }
+
+    /// Returns the job that holds the exclusive key of another job; nil if the key is free.
+    package func holder(ofKeyOf id: JobID) async throws -> StoredJob? {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT \(Self.columns) \(Self.joinedWorker)
+                JOIN durable_job_lock l ON l.job = j.id
+                JOIN durable_job other ON other.queue = l.queue AND other.exclusive_key = l.key
+                WHERE other.id = ?
+                """, [.integer(id.rawValue)]
+            ).first.map(Self.job)
+        }
+    }
+
+    /// Returns how many ready jobs of the queue come before a ready job, counted up to a limit.
+    package func readyJobs(before id: JobID, upTo limit: Int) async throws -> Int {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT COUNT(*) FROM (
+                    SELECT 1 FROM durable_job j, durable_job o
+                    WHERE o.id = ? AND j.queue = o.queue AND j.state = 2
+                        AND (j.rank, j.position, j.id) < (o.rank, o.position, o.id)
+                    LIMIT ?) AS earlier
+                """, [.integer(id.rawValue), .integer(Int64(limit))]
+            ).first.map { Int($0.integer(0)) } ?? 0
+        }
+    }
+
+    /// Returns the newest version of a type of job that a living worker of the queue performs; nil
+    /// if none does.
+    package func performedVersion(of name: String, in queue: String) async throws -> Int? {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT MAX(p.version) FROM durable_job_performed p
+                JOIN durable_job_worker w ON w.id = p.worker
+                WHERE w.queue = ? AND p.name = ? AND {alive}
+                """, [.text(queue), .text(name)]
+            ).first?.optionalInteger(0).map { Int($0) }
+        }
+    }
+
+    /// Returns the arguments of jobs that have not ended, in the order of their numbers.
+    package func unfinishedArguments(
+        of name: String, in queue: String
+    ) async throws -> [(arguments: Data, version: Int)] {
+        try await database.transaction(.relaxed) { session in
+            try session.query(
+                """
+                SELECT arguments, version FROM durable_job
+                WHERE queue = ? AND name = ? AND state < 10 ORDER BY id
+                """, [.text(queue), .text(name)]
+            ).map { ($0.bytes(0) ?? Data(), Int($0.integer(1))) }
+        }
+    }
+
+    /// Returns the store's time in milliseconds since 1970.
+    package func now() async throws -> Int64 {
+        try await database.transaction(.relaxed) { try $0.now() }
+    }
+}
+#endif

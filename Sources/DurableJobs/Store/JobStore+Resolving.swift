@@ -1,0 +1,182 @@
+#if DurableJobs
+import Operations
+
+/// The statements that follow the edges of a job that has ended; see "Ends and dependencies" in
+/// Protocol.md.
+enum Resolving {
+    static func reason(_ id: JobID, _ end: String, _ condition: DependencyCondition) -> String {
+        switch condition {
+        case .failure: "job \(id), on whose failure it depends, was \(end)"
+        case .success, .always: "job \(id), on which it depends, was \(end)"
+        }
+    }
+
+    /// What the end of one job does to one dependent.
+    private struct Effect {
+        var met: Int64 = 0
+        var unmet: (reason: String, isUpstream: Bool)?
+    }
+
+    /// Resolves the edges of jobs that have ended in this transaction.
+    ///
+    /// - Returns: whether a dependent ended, so that edges of its own are left to resolve.
+    static func resolve(
+        _ jobs: [(id: JobID, state: JobState, isUpstream: Bool)], _ session: any SQLSession
+    ) throws -> Bool {
+        guard !jobs.isEmpty else { return false }
+        let rows = try session.batch(
+            """
+            UPDATE durable_job_edge SET resolved = 1 WHERE dependency = ? AND resolved = 0
+            RETURNING dependent, condition, is_wide
+            """, jobs.map { [.integer($0.id.rawValue)] })
+        var effects: [Int64: Effect] = [:]
+        for (job, rows) in zip(jobs, rows) {
+            let end = JobEnd(job.state, isUpstream: job.isUpstream)
+            for row in rows {
+                var effect = effects[row.integer(0)] ?? Effect()
+                if !end.meets(row.integer(1)) {
+                    let condition = DependencyCondition(rawValue: UInt(row.integer(1))) ?? .success
+                    let isUpstream = end == .failed || end == .failedUpstream
+                    effect.unmet = (
+                        reason(job.id, job.state.description, condition),
+                        isUpstream && condition == .success
+                    )
+                } else if !row.flag(2) {
+                    effect.met += 1
+                }
+                effects[row.integer(0)] = effect
+            }
+        }
+        var cancelsSome = false
+        var counts: [(Int64?, JobState)] = []
+        var countdowns: [[SQLValue]] = []
+        for (dependent, effect) in effects.sorted(by: { $0.key < $1.key }) {
+            if let unmet = effect.unmet {
+                // The count-downs before this one come first: rows are locked in their order.
+                try countDown(countdowns, session)
+                countdowns = []
+                counts += try cancel(
+                    JobID(dependent), because: unmet.reason, isUpstream: unmet.isUpstream, session)
+                cancelsSome = true
+            } else if effect.met > 0 {
+                countdowns.append([
+                    .integer(effect.met), .integer(effect.met), .integer(dependent),
+                ])
+            }
+        }
+        try countDown(countdowns, session)
+        // All rows of jobs come before the rows of counters, in every transaction.
+        try BatchCounts.add(counts, worker: "", session)
+        return cancelsSome
+    }
+
+    private static func countDown(_ rows: [[SQLValue]], _ session: any SQLSession) throws {
+        guard !rows.isEmpty else { return }
+        _ = try session.batch(
+            """
+            UPDATE durable_job SET pending = pending - ?,
+                state = CASE WHEN pending > ? THEN state
+                    WHEN run_at IS NOT NULL AND run_at > {now} THEN 1 ELSE 2 END
+            WHERE id = ? AND state = 0
+            """, rows)
+    }
+
+    /// Cancels a job that is blocked. Its own edges are left to ``JobStore/resolveRest()``.
+    ///
+    /// - Returns: what is to be added to the counters of its batch.
+    static func cancel(
+        _ id: JobID, because reason: String, isUpstream: Bool, _ session: any SQLSession
+    ) throws -> [(batch: Int64?, state: JobState)] {
+        let rows = try session.query(
+            """
+            UPDATE durable_job SET state = 11, error = ?, is_upstream = ?, ended_at = {now},
+                unresolved = has_dependents
+            WHERE id = ? AND state = 0 RETURNING id, batch
+            """, [.text(reason), SQLValue(isUpstream), .integer(id.rawValue)])
+        return rows.map { ($0.optionalInteger(1), .cancelled) }
+    }
+}
+
+extension JobStore {
+    /// Resolves the edges of jobs that an earlier transaction has ended, some hundred jobs in each
+    /// transaction, until none is left.
+    package func resolveRest() async throws {
+        while try await database.transaction(
+            .relaxed,
+            { session in
+                let rows = try session.query(
+                    """
+                    SELECT id, state, is_upstream FROM durable_job WHERE unresolved = 1
+                    ORDER BY id LIMIT 500 {skip_locked}
+                    """)
+                guard !rows.isEmpty else { return false }
+                _ = try session.batch(
+                    "UPDATE durable_job SET unresolved = 0 WHERE id = ?",
+                    rows.map { [.integer($0.integer(0))] })
+                _ = try Resolving.resolve(
+                    rows.map { (JobID($0.integer(0)), $0.state(1), $0.flag(2)) }, session)
+                return true
+            })
+        {}
+    }
+
+    /// Releases wide dependents whose dependencies have all ended.
+    ///
+    /// - Returns: whether any was released.
+    package func releaseWide(in queue: String) async throws -> Bool {
+        try await database.transaction(.relaxed) { session in
+            let rows = try session.query(
+                """
+                SELECT id FROM durable_job j WHERE state = 0 AND is_wide = 1 AND NOT EXISTS (
+                    SELECT 1 FROM durable_job_edge e WHERE e.dependent = j.id AND e.resolved = 0)
+                ORDER BY id LIMIT 100 {skip_locked}
+                """)
+            guard !rows.isEmpty else { return false }
+            _ = try session.batch(
+                """
+                UPDATE durable_job SET pending = 0,
+                    state = CASE WHEN run_at IS NOT NULL AND run_at > {now} THEN 1 ELSE 2 END
+                WHERE id = ? AND state = 0
+                """, rows.map { [.integer($0.integer(0))] })
+            return true
+        }
+    }
+}
+
+/// The counters of batches: one row for each batch and worker, so that workers do not wait for each
+/// other.
+enum BatchCounts {
+    static func add(
+        _ ends: [(batch: Int64?, state: JobState)], worker: String, sign: Int64 = 1,
+        _ session: any SQLSession
+    ) throws {
+        var counts: [Int64: (Int64, Int64, Int64)] = [:]
+        for case (let batch?, let state) in ends {
+            var count = counts[batch] ?? (0, 0, 0)
+            switch state {
+            case .completed: count.0 += sign
+            case .cancelled: count.1 += sign
+            case .discarded: count.2 += sign
+            case .blocked, .scheduled, .available, .running, .retryable: break
+            }
+            counts[batch] = count
+        }
+        guard !counts.isEmpty else { return }
+        _ = try session.batch(
+            """
+            INSERT INTO durable_job_count (batch, worker, completed, cancelled, discarded)
+            VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (batch, worker) DO UPDATE SET
+                completed = durable_job_count.completed + excluded.completed,
+                cancelled = durable_job_count.cancelled + excluded.cancelled,
+                discarded = durable_job_count.discarded + excluded.discarded
+            """,
+            counts.sorted { $0.key < $1.key }.map {
+                [
+                    .integer($0.key), .text(worker), .integer($0.value.0), .integer($0.value.1),
+                    .integer($0.value.2),
+                ]
+            })
+    }
+}
+#endif

@@ -1,0 +1,188 @@
+#if DurableJobs
+import Operations
+
+/// The answer to a heartbeat.
+package struct HeartbeatAnswer: Sendable {
+    package let isAlive: Bool
+    /// Running jobs of the worker whose cancellation was requested, with the reasons.
+    package let cancelled: [(job: JobID, reason: String)]
+}
+
+extension JobStore {
+    /// Makes the row of a worker, whose lease begins now.
+    package func register(
+        _ worker: String, queue: String, host: String, process: Int, lease: Duration,
+        performing types: [PerformedJob]
+    ) async throws {
+        try await database.heartbeat { session in
+            _ = try session.query(
+                """
+                INSERT INTO durable_job_worker
+                    (id, queue, host, process, started_at, lease_until, boot)
+                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot})
+                ON CONFLICT (id) DO NOTHING
+                """,
+                [
+                    .text(worker), .text(queue), .text(host), .integer(Int64(process)),
+                    .integer(lease.milliseconds),
+                ])
+            _ = try session.batch(
+                """
+                INSERT INTO durable_job_performed (worker, name, version) VALUES (?, ?, ?)
+                ON CONFLICT (worker, name) DO NOTHING
+                """,
+                types.map { [.text(worker), .text($0.name), .integer(Int64($0.version))] })
+        }
+    }
+
+    /// Renews the lease of a worker, unless it has ended.
+    package func beat(_ worker: String, lease: Duration) async throws -> HeartbeatAnswer {
+        try await database.heartbeat { session in
+            let rows = try session.query(
+                """
+                UPDATE durable_job_worker SET lease_until = {lease_now} + ?
+                WHERE id = ? AND {alive} RETURNING id
+                """, [.integer(lease.milliseconds), .text(worker)])
+            let cancelled = try session.query(
+                """
+                SELECT id, cancel_reason FROM durable_job
+                WHERE worker = ? AND state = 3 AND cancel_reason IS NOT NULL
+                """, [.text(worker)])
+            return HeartbeatAnswer(
+                isAlive: !rows.isEmpty,
+                cancelled: cancelled.map { (JobID($0.integer(0)), $0.text(1) ?? "") })
+        }
+    }
+
+    /// Ends the lease of a worker that stops.
+    package func unregister(_ worker: String) async throws {
+        try await database.heartbeat { session in
+            for (table, column) in [
+                ("durable_job_worker", "id"), ("durable_job_performed", "worker"),
+            ] {
+                _ = try session.query("DELETE FROM \(table) WHERE \(column) = ?", [.text(worker)])
+            }
+        }
+    }
+
+    /// Takes running jobs from workers whose lease has ended.
+    ///
+    /// - Parameter deathLimit: how many deaths of its workers in a row discard a job.
+    /// - Returns: the number of jobs.
+    package func rescue(deathLimit: Int = 3) async throws -> Int {
+        let count = try await database.transaction(.relaxed) { session in
+            let rows = try session.query(
+                """
+                SELECT id, worker, deaths, cancel_reason, has_dependents, batch
+                FROM durable_job WHERE state = 3 AND worker NOT IN (
+                    SELECT id FROM durable_job_worker WHERE {alive})
+                ORDER BY id LIMIT 500 {skip_locked}
+                """)
+            try rescue(rows, deathLimit, session)
+            // The rows of workers that died stay for a while: `explain` shows them.
+            _ = try session.query(
+                "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
+            )
+            return rows.count
+        }
+        return count
+    }
+
+    private func rescue(
+        _ rows: [SQLRow], _ deathLimit: Int, _ session: any SQLSession
+    ) throws {
+        guard !rows.isEmpty else { return }
+        var updates: [[SQLValue]] = []
+        var ends: [(JobID, JobState, Bool)] = []
+        var counts: [(Int64?, JobState)] = []
+        for row in rows {
+            let deaths = row.integer(2) + 1
+            var (state, error) = (JobState.available, SQLValue.null)
+            if let reason = row.text(3) {
+                (state, error) = (.cancelled, .text(reason))
+            } else if deaths >= deathLimit {
+                state = .discarded
+                error = .text("\(deaths) workers in a row died while they ran it")
+            }
+            updates.append([
+                .integer(Int64(state.rawValue)), .integer(deaths), error, row.values[0],
+                row.values[1],
+            ])
+            guard state.isEnded else { continue }
+            counts.append((row.optionalInteger(5), state))
+            if row.flag(4) { ends.append((JobID(row.integer(0)), state, false)) }
+        }
+        _ = try session.batch(
+            """
+            UPDATE durable_job SET state = ?, worker = NULL, deaths = ?, error = ?,
+                ended_at = {now}
+            WHERE id = ? AND worker = ? AND state = 3
+            """, updates)
+        _ = try session.batch(
+            "DELETE FROM durable_job_lock WHERE job = ?", rows.map { [$0.values[0]] })
+        try BatchCounts.add(counts, worker: "", session)
+        _ = try Resolving.resolve(ends, session)
+    }
+
+    /// Discards jobs that have not ended by their deadline and do not run.
+    package func discardOverdue() async throws -> Int {
+        try await database.transaction(.relaxed) { session in
+            let rows = try session.query(
+                """
+                SELECT id, has_dependents, batch FROM durable_job
+                WHERE deadline <= {now} AND deadline IS NOT NULL AND state < 10 AND state <> 3
+                ORDER BY id LIMIT 500 {skip_locked}
+                """)
+            _ = try session.batch(
+                """
+                UPDATE durable_job SET state = 12, error = ?, ended_at = {now},
+                    unresolved = has_dependents
+                WHERE id = ?
+                """, rows.map { [.text("it had not ended by its deadline"), $0.values[0]] })
+            try BatchCounts.add(
+                rows.map { ($0.optionalInteger(2), .discarded) }, worker: "", session)
+            return rows.count
+        }
+    }
+
+    /// Raises the priority of jobs that have waited for long: by one level for each time span since
+    /// they were enqueued, or since their time came.
+    ///
+    /// Looks at the first jobs of each priority only, which are the oldest.
+    ///
+    /// - Returns: the number of raised jobs.
+    @discardableResult
+    package func raiseOld(in queue: String, span: Duration) async throws -> Int {
+        guard span > .zero else { return 0 }
+        return try await database.transaction(.relaxed) { session in
+            var count = 0
+            for level in [-4, 0, 4, 8] as [Int64] {
+                let rows = try session.query(
+                    """
+                    SELECT id FROM durable_job WHERE queue = ? AND state = 2 AND rank = ?
+                        AND {now} - COALESCE(run_at, enqueued_at)
+                            >= ? * ((base_rank - rank) / 4 + 1)
+                    ORDER BY rank, position, id LIMIT 200 {skip_locked}
+                    """,
+                    [.text(queue), .integer(level), .integer(max(1, span.milliseconds))])
+                _ = try session.batch(
+                    "UPDATE durable_job SET rank = rank - 4 WHERE id = ? AND state = 2",
+                    rows.map { $0.integer(0) }.sorted().map { [.integer($0)] })
+                count += rows.count
+            }
+            return count
+        }
+    }
+
+    /// Writes the head of the ready order, from which new batches count their positions.
+    package func recordHead(of queue: String, _ place: ReadyPlace) async throws {
+        try await database.transaction(.relaxed) { session in
+            _ = try session.query(
+                """
+                INSERT INTO durable_job_head (queue, rank, position) VALUES (?, ?, ?)
+                ON CONFLICT (queue, rank) DO UPDATE SET position = excluded.position
+                """, [.text(queue), .integer(place.rank), .integer(place.position)])
+        }
+    }
+}
+#endif

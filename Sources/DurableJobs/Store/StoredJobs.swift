@@ -1,0 +1,152 @@
+#if DurableJobs
+package import FoundationEssentials
+package import Operations
+
+/// A job that is about to be stored.
+package struct NewJob: Sendable {
+    package enum Dependency: Sendable {
+        case stored(JobID)
+        /// The index of a job that is enqueued in the same transaction before this one.
+        case new(Int)
+    }
+
+    package var name: String
+    package var version: Int
+    package var arguments: Data
+    package var options: JobOptions
+    package var dependencies: [(job: Dependency, condition: DependencyCondition)] = []
+    package var trace: String?
+}
+
+/// The places that a batch has taken so far; see "The order of claims" in Protocol.md.
+package struct BatchPlaces: Sendable {
+    /// The head of each rank when the batch began, and the number of its jobs of that rank since.
+    package var places: [Int64: (head: Int64, count: Int64)] = [:]
+    package var batch: Int64?
+    /// The number of jobs that the last transaction stored; the others joined stored ones.
+    package var stored: Int64 = 0
+
+    package init(batch: Int64? = nil) { self.batch = batch }
+}
+
+/// A place in the ready order.
+package struct ReadyPlace: Sendable, Comparable {
+    package var rank: Int64
+    package var position: Int64
+    package var id: Int64
+
+    package static let start = ReadyPlace(rank: .min, position: .min, id: .min)
+
+    package static func < (a: ReadyPlace, b: ReadyPlace) -> Bool {
+        (a.rank, a.position, a.id) < (b.rank, b.position, b.id)
+    }
+}
+
+/// The fencing token of an attempt.
+package struct AttemptToken: Sendable, Hashable {
+    package let job: JobID
+    package let attempt: Int
+    package let worker: String
+}
+
+/// A job that a worker has claimed.
+package struct ClaimedJob: Sendable {
+    package let token: AttemptToken
+    package let name: String
+    package let version: Int
+    package let arguments: Data
+    package let place: ReadyPlace
+    /// Failures before this attempt, without deaths of workers.
+    package let failures: Int
+    package let retryLimit: Int
+    package let backoff: String?
+    package let timeout: Duration?
+    /// Milliseconds since 1970, by the store's clock.
+    package let deadline: Int64?
+    /// The store's time when the job was claimed.
+    package let claimedAt: Int64
+    package let enqueuedAt: Int64
+    package let isExclusive: Bool
+    package let batch: Int64?
+    package let trace: String?
+}
+
+/// How an attempt ended, as its worker reports it.
+package enum AttemptVerdict: Sendable {
+    case completed(result: Data, outputs: String?)
+    /// Failed; another attempt is due after the duration.
+    case retry(error: String, after: Duration)
+    case discarded(error: String)
+    case cancelled(reason: String)
+    /// Not finished, because the worker stops. This counts as no failure.
+    case handedBack
+}
+
+package struct EndedAttempt: Sendable {
+    package let token: AttemptToken
+    package let verdict: AttemptVerdict
+
+    package init(_ token: AttemptToken, _ verdict: AttemptVerdict) {
+        (self.token, self.verdict) = (token, verdict)
+    }
+}
+
+/// What the store made of a verdict.
+package enum VerdictAnswer: Sendable, Hashable {
+    /// The job now has this state, because of this report or of an earlier one with its token.
+    case accepted(JobState)
+    /// The attempt is over for the store. Its result is dropped.
+    case fenced
+}
+
+/// One transaction of a worker: ends of attempts, and then a claim.
+package struct Exchange: Sendable {
+    package var worker: String
+    package var queue: String
+    package var ended: [EndedAttempt] = []
+    /// Jobs whose files have their final names now.
+    package var published: [JobID] = []
+    /// The number of jobs to claim; zero claims none.
+    package var wanted = 0
+    package var performed: [PerformedJob] = []
+    package var from = ReadyPlace.start
+    /// All attempts that the worker knows, after a transaction without an answer; otherwise nil.
+    package var known: [JobID]?
+
+    package init(worker: String, queue: String) { (self.worker, self.queue) = (worker, queue) }
+}
+
+package struct PerformedJob: Sendable, Hashable {
+    package let name: String
+    package let version: Int
+
+    package init(name: String, version: Int) { (self.name, self.version) = (name, version) }
+}
+
+package struct ExchangeAnswer: Sendable {
+    /// In the order of the reports.
+    package var verdicts: [VerdictAnswer] = []
+    package var claimed: [ClaimedJob] = []
+    /// Where the next look begins; nil unless the claim looked at any job.
+    package var end: ReadyPlace?
+    /// Whether the claim found as many jobs as it wanted, so that there may be more.
+    package var isFull = false
+    package var isLeaseLost = false
+    /// Whether jobs with the mark `unresolved` exist because of this transaction.
+    package var leftUnresolved = false
+    /// Whether an exclusive key was freed.
+    package var freedKey = false
+    /// In how long the next scheduled or retryable job of the queue is due; nil if there is none,
+    /// or if the claim was full.
+    package var nextDue: Duration?
+}
+
+/// A job's end, as those that wait for the result see it.
+package struct JobOutcome: Sendable {
+    package let id: JobID
+    package let state: JobState
+    package let result: Data?
+    package let error: String?
+    package let isUnpublished: Bool
+}
+#endif

@@ -1,0 +1,56 @@
+#if DurableJobs
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Faults that tests switch on through the environment, in debug builds only.
+///
+/// The names of the broken protocols are those of the macros of `Models/lease.pml`.
+enum Faults {
+    #if DEBUG
+    private static let names = getenv("DURABLE_JOBS_FAULTS").map { String(cString: $0) } ?? ""
+
+    private static func has(_ name: String) -> Bool {
+        names.split(separator: " ").contains { $0 == name }
+    }
+
+    /// Whether a report asks for nothing but the job's number.
+    static let unguarded = has("unguarded")
+    /// Whether a report asks whether the job is running, not whose attempt it is.
+    static let running = has("running")
+    /// Whether a repeated commit does not recognise the first one.
+    static let noRepeat = has("no-repeat")
+    /// Whether files get their final names before the commit.
+    static let direct = has("direct")
+    /// Whether no other worker publishes files.
+    static let noSweep = has("no-sweep")
+
+    /// Whether a worker waits for the store to tell that its lease is lost.
+    static let noWatchdog = has("no-watchdog")
+
+    /// Whether this answer to a transaction is to be lost.
+    static func losesAnswer() -> Bool { losesAnswers && Int.random(in: 0..<10) == 0 }
+
+    /// Blocks for some time between a commit and the publication.
+    static func pauseBeforePublishing() {
+        if pauses { usleep(UInt32.random(in: 0..<150_000)) }
+    }
+
+    private static let losesAnswers = has("lose-answers")
+    private static let pauses = has("pause")
+    #else
+    static var unguarded: Bool { false }
+    static var running: Bool { false }
+    static var noRepeat: Bool { false }
+    static var direct: Bool { false }
+    static var noSweep: Bool { false }
+    static var noWatchdog: Bool { false }
+    static func losesAnswer() -> Bool { false }
+    static func pauseBeforePublishing() {}
+    #endif
+}
+#endif

@@ -1,0 +1,60 @@
+#if DurableJobs
+import FoundationEssentials
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// File systems of other machines, on which SQLite's locks do not hold.
+enum NetworkFileSystem {
+    /// The types as the kernel names them, and the names for people.
+    static let types = [
+        "nfs": "NFS", "nfs4": "NFS", "cifs": "CIFS", "smb3": "SMB", "smbfs": "SMB", "afs": "AFS",
+        "ceph": "Ceph", "9p": "9P", "fuse.sshfs": "SSHFS", "glusterfs": "GlusterFS",
+        "fuse.glusterfs": "GlusterFS", "lustre": "Lustre",
+    ]
+
+    /// - Throws: ``JobError/unusableStore(store:reason:)`` if the file is, or would be, on one.
+    static func refuse(_ path: String) throws {
+        guard let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
+        else { return }
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let found = resolved(path) ?? resolved(folder.isEmpty ? "/" : folder)
+        if let found { try refuse(path, resolved: found, mounts: mounts) }
+    }
+
+    /// - Parameters:
+    ///   - resolved: the absolute path of the file or its folder, without symbolic links.
+    ///   - mounts: the text of /proc/self/mounts.
+    static func refuse(_ path: String, resolved: String, mounts: String) throws {
+        var (longest, type) = ("", "")
+        for line in mounts.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count >= 3 else { continue }
+            // The kernel writes a space in a path as an octal number.
+            let point = String(fields[1]).replacing("\\040", with: " ")
+            let isAbove = point == "/" || resolved == point || resolved.hasPrefix(point + "/")
+            // A later line hides an earlier one.
+            if isAbove, point.utf8.count >= longest.utf8.count {
+                (longest, type) = (point, String(fields[2]))
+            }
+        }
+        guard let name = types[type] else { return }
+        throw JobError.unusableStore(
+            store: path,
+            reason:
+                "it is on \(name), where several machines cannot lock a SQLite file; use a local "
+                + "folder, or PostgreSQL")
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let result = realpath(path, nil) else { return nil }
+        defer { free(result) }
+        return String(cString: result)
+    }
+}
+#endif

@@ -1,0 +1,49 @@
+#if DurableJobs
+import FoundationEssentials
+import Operations
+
+/// What one run of a job leaves for its worker.
+final class AttemptRecord: Sendable {
+    /// Why the worker has cancelled the operation.
+    enum Interruption: Sendable {
+        case leaseLost
+        case stopping
+        case cancelled(reason: String)
+    }
+
+    private struct State: Sendable {
+        var hasBegun = false
+        var result: Data?
+        var interruption: Interruption?
+    }
+
+    let job: ClaimedJob
+    /// The worker's incarnation, counted from 0.
+    let generation: Int
+    let files = StagedFiles()
+    private let state = Locked(State())
+
+    init(_ job: ClaimedJob, generation: Int) { (self.job, self.generation) = (job, generation) }
+
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
+    var result: Data? { state.withLock { $0.result } }
+    var interruption: Interruption? { state.withLock { $0.interruption } }
+
+    var isLeaseLost: Bool {
+        if case .leaseLost = interruption { true } else { false }
+    }
+
+    func begin() { state.withLock { $0.hasBegun = true } }
+
+    func finish(_ result: Data) { state.withLock { $0.result = result } }
+
+    /// Notes why the operation is about to be cancelled; the first reason counts, except that a
+    /// lost lease replaces any other.
+    func interrupt(_ interruption: Interruption) {
+        state.withLock { state in
+            if case .leaseLost = interruption { state.interruption = interruption }
+            if state.interruption == nil { state.interruption = interruption }
+        }
+    }
+}
+#endif

@@ -1,0 +1,28 @@
+#if DurableJobs
+import FoundationEssentials
+import Operations
+
+/// A type of job that a worker performs.
+struct JobType: Sendable {
+    /// A decoded job, ready to run.
+    struct Prepared: Sendable {
+        let traits: [OperationTrait]
+        /// Runs the job, and returns the stored form of its result.
+        let perform: @Sendable () async throws -> Data
+    }
+
+    let name: String
+    let version: Int
+    let prepare: @Sendable (ClaimedJob, JobContext) throws -> Prepared
+
+    init<J: Job>(_ type: J.Type) {
+        (name, version) = (J.name, J.version)
+        prepare = { claimed, context in
+            let job = try J.decode(claimed.arguments, version: claimed.version)
+            return Prepared(traits: J.traits(for: job)) {
+                try JobCoding.result(try await job.perform(in: context), of: J.self)
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,195 @@
+#if DurableJobs
+import Operations
+
+// The loop of transactions: it commits ends, claims jobs and starts their operations.
+
+extension JobWorker {
+    /// Runs until the worker has stopped and has committed everything.
+    func exchange() async {
+        while true {
+            let now = Machine.timeSinceBoot
+            switch state.withLock({ $0.nextStep(now: now) }) {
+            case .finish: return
+            case .wait(let until): await bell.wait(atMost: until - now)
+            case .exchange(let exchange, let group): await perform(exchange, group)
+            }
+        }
+    }
+
+    private func perform(_ exchange: Exchange, _ group: [WorkerState.Ended]) async {
+        let start = Machine.timeSinceBoot
+        let answer: ExchangeAnswer
+        do {
+            answer = try await store.exchange(exchange)
+            if Faults.losesAnswer() { throw PermanentFailure("a test has lost the answer") }
+        } catch {
+            let now = Machine.timeSinceBoot
+            state.withLock { $0.exchangeFailed(exchange, group, now: now) }
+            return report(.storeFailed(JobCoding.describe(error)))
+        }
+        let now = Machine.timeSinceBoot
+        let (claimed, generation) = state.withLock { state in
+            (
+                state.exchanged(exchange, answer, start: start, now: now), state.generation
+            )
+        }
+        if answer.isLeaseLost { await loseLease(of: exchange.worker) }
+        for job in claimed { begin(job, generation: generation) }
+        settle(group, answer.verdicts)
+        if !(group.isEmpty && claimed.isEmpty) {
+            report(
+                .exchanged(
+                    committed: group.count, claimed: claimed.count, duration: now - start))
+        }
+        if answer.leftUnresolved { upkeep.ring() }
+        if answer.verdicts.contains(where: \.isEnd) { jobs.signals.jobsEnded() }
+    }
+
+    /// Publishes or deletes the files of attempts, as the store has decided.
+    private func settle(_ group: [WorkerState.Ended], _ verdicts: [VerdictAnswer]) {
+        var toPublish: [(JobID, String)] = []
+        for (ended, verdict) in zip(group, verdicts) {
+            let record = ended.record
+            let token = record.job.token
+            if verdict == .accepted(.completed) {
+                if case .completed(_, let outputs?) = ended.verdict {
+                    toPublish.append((token.job, outputs))
+                }
+            } else {
+                record.files.delete()
+            }
+            guard options.observer != nil else { continue }
+            switch verdict {
+            case .accepted(let state):
+                report(
+                    .ended(
+                        job: token.job, name: record.job.name, attempt: token.attempt,
+                        state: state, error: ended.verdict.error))
+            case .fenced:
+                report(.fenced(job: token.job, name: record.job.name, attempt: token.attempt))
+            }
+        }
+        guard !toPublish.isEmpty else { return }
+        Faults.pauseBeforePublishing()
+        let published = Publishing.publish(toPublish)
+        state.withLock { $0.filesPublished(published, now: Machine.timeSinceBoot) }
+        jobs.signals.jobsEnded()
+    }
+
+    // MARK: Attempts
+
+    private func begin(_ job: ClaimedJob, generation: Int) {
+        let record = AttemptRecord(job, generation: generation)
+        guard let type = types[job.name] else { return reject(record, .handedBack) }
+        let context = JobContext(
+            id: job.token.job, attempt: job.token.attempt, queue: jobs, record: record)
+        let prepared: JobType.Prepared
+        do {
+            prepared = try type.prepare(job, context)
+        } catch {
+            return reject(record, .undecodable(error))
+        }
+        if let deadline = job.deadline, deadline <= job.claimedAt {
+            return reject(record, .discarded(error: "it had not ended by its deadline"))
+        }
+        let operation = TypedOperation<Void> {
+            record.begin()
+            let result = try await prepared.perform()
+            try record.files.sync()
+            record.finish(result)
+        }
+        operation.name = "\(job.name) \(job.token.job)"
+        operation.apply(Self.traits(of: job) + prepared.traits)
+        operation.completionBlock = { [weak self, weak operation] in
+            guard let self, let operation else { return }
+            operationEnded(record, operation)
+        }
+        guard state.withLock({ $0.started(record, operation) }) else { return bell.ring() }
+        if options.observer != nil {
+            report(
+                .started(
+                    job: job.token.job, name: job.name, attempt: job.token.attempt,
+                    wait: .milliseconds(job.claimedAt - job.enqueuedAt)))
+        }
+        operations.addOperation(operation)
+    }
+
+    private static func traits(of job: ClaimedJob) -> [OperationTrait] {
+        let priority = Operations.Operation.QueuePriority(rawValue: Int(-job.place.rank))
+        var traits: [OperationTrait] = [.priority(priority ?? .normal)]
+        if let timeout = job.timeout { traits.append(.timeout(timeout)) }
+        if let deadline = job.deadline {
+            traits.append(.deadline(in: .milliseconds(deadline - job.claimedAt)))
+        }
+        return traits
+    }
+
+    private func reject(_ record: AttemptRecord, _ verdict: AttemptVerdict) {
+        let now = Machine.timeSinceBoot
+        if state.withLock({ $0.rejected(record, verdict, now: now) }) == true { bell.ring() }
+    }
+
+    private func operationEnded(
+        _ record: AttemptRecord, _ operation: TypedOperation<Void>
+    ) {
+        let verdict = verdict(on: record, operation)
+        let now = Machine.timeSinceBoot
+        switch state.withLock({ $0.operationEnded(record, verdict, now: now) }) {
+        case nil: record.files.delete()
+        case true?: bell.ring()
+        case false?: break
+        }
+    }
+
+    private func verdict(
+        on record: AttemptRecord, _ operation: TypedOperation<Void>
+    ) -> AttemptVerdict {
+        do {
+            _ = try operation.result
+            guard let result = record.result else { return .handedBack }
+            return .completed(result: result, outputs: record.files.text)
+        } catch is OperationCancellation {
+            switch record.interruption {
+            case .cancelled(let reason): return .cancelled(reason: reason)
+            // The program cancelled the operation, or all of the queue: the job did not fail.
+            case .stopping, .leaseLost, nil: return .handedBack
+            }
+        } catch {
+            return .failure(error, of: record.job)
+        }
+    }
+}
+
+extension VerdictAnswer {
+    fileprivate var isEnd: Bool {
+        if case .accepted(let state) = self { state.isEnded } else { false }
+    }
+}
+
+extension AttemptVerdict {
+    /// The verdict on arguments that the type of job cannot decode: another attempt would not help.
+    static func undecodable(_ error: any Error) -> AttemptVerdict {
+        .discarded(error: "its arguments cannot be decoded: \(JobCoding.describe(error))")
+    }
+
+    /// The verdict on an attempt that threw an error.
+    static func failure(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
+        let reason = JobCoding.describe(error)
+        let isPermanent =
+            error is PermanentFailure || error is JobError || error is OperationDeadlineExceeded
+        guard !isPermanent, job.failures < job.retryLimit else {
+            return .discarded(error: reason)
+        }
+        let wait = BackoffText.wait(job.backoff, beforeRetry: job.failures + 1)
+        return .retry(error: reason, after: wait)
+    }
+
+    fileprivate var error: String? {
+        switch self {
+        case .completed, .handedBack: nil
+        case .retry(let error, _), .discarded(let error): error
+        case .cancelled(let reason): reason
+        }
+    }
+}
+#endif

@@ -1,0 +1,100 @@
+#if DurableJobs
+import Operations
+
+// Steps 1 and 8 of Protocol.md: heartbeats, and what happens without them.
+
+extension JobWorker {
+    /// Makes the worker's row. The lease counts from before the call.
+    func register() async throws {
+        let worker = state.withLock { $0.worker }
+        let start = Machine.timeSinceBoot
+        try await store.register(
+            worker, queue: jobs.name, host: Machine.host, process: Machine.process,
+            lease: options.lease,
+            performing: types.values.map { PerformedJob(name: $0.name, version: $0.version) })
+        lease.withLock { $0.end = start + options.lease }
+        watchdog.ring()
+    }
+
+    /// Renews the lease five times in its length.
+    func sendHeartbeats() async {
+        let period = options.lease / 5
+        var due = Machine.timeSinceBoot + period
+        while !lease.withLock({ $0.isOver }) {
+            await beats.wait(atMost: max(.zero, due - Machine.timeSinceBoot))
+            guard !lease.withLock({ $0.isOver }) else { return }
+            let start = Machine.timeSinceBoot
+            guard start >= due else { continue }
+            if start - due > period { report(.heartbeatLate(by: start - due)) }
+            due = start + period
+            let worker = state.withLock { $0.worker }
+            do {
+                let answer = try await store.beat(worker, lease: options.lease)
+                guard answer.isAlive else {
+                    await loseLease(of: worker)
+                    continue
+                }
+                renewed(worker, until: start + options.lease)
+                for (job, reason) in answer.cancelled { cancel(job, because: reason) }
+            } catch {
+                report(.storeFailed(JobCoding.describe(error)))
+                due = Machine.timeSinceBoot + min(period, .milliseconds(200))
+            }
+        }
+    }
+
+    private func renewed(_ worker: String, until end: Duration) {
+        // The worker may have begun a new incarnation meanwhile.
+        guard state.withLock({ $0.worker }) == worker else { return }
+        lease.withLock { lease in
+            if let present = lease.end { lease.end = max(present, end) }
+        }
+        watchdog.ring()
+    }
+
+    private func cancel(_ job: JobID, because reason: String) {
+        guard let running = state.withLock({ $0.running[job] }) else { return }
+        running.interrupt(.cancelled(reason: reason), because: .message(reason))
+    }
+
+    /// Ends the lease when it was not renewed in time, also while a heartbeat gets no answer.
+    func watchLease() async {
+        while true {
+            let lease = lease.withLock { $0 }
+            guard !lease.isOver, !Faults.noWatchdog else { return }
+            guard let end = lease.end else {
+                await watchdog.wait(atMost: nil)
+                continue
+            }
+            let rest = end - Machine.timeSinceBoot
+            guard rest <= .zero else {
+                await watchdog.wait(atMost: rest)
+                continue
+            }
+            await loseLease(of: state.withLock { $0.worker })
+        }
+    }
+
+    /// Cancels all jobs, forgets their results, and begins a new incarnation.
+    func loseLease(of worker: String) async {
+        let new = Self.newIdentifier()
+        let lost = state.withLock { state in
+            state.worker == worker ? state.leaseLost(newWorker: new) : nil
+        }
+        guard let lost else { return }
+        lease.withLock { $0.end = nil }
+        report(.leaseLost)
+        for running in lost.cancel { running.interrupt(.leaseLost, because: .leaseLost) }
+        for record in lost.dropped { record.files.delete() }
+        while !lease.withLock({ $0.isOver }) {
+            do {
+                try await register()
+                return bell.ring()
+            } catch {
+                report(.storeFailed(JobCoding.describe(error)))
+                await Doorbell().wait(atMost: .milliseconds(200))
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,175 @@
+#if DurableJobs
+import FoundationEssentials
+public import Operations
+
+/// Claims jobs of a queue, and runs them as operations of an operation queue.
+///
+/// ```swift
+/// let pixels = Operations.OperationQueue()
+/// pixels.maxConcurrentOperationCount = 4
+/// let worker = JobWorker(jobs, performing: [Thumbnail.self, Album.self], on: pixels)
+/// try await worker.run()
+/// ```
+///
+/// Any number of workers, in any number of processes, may serve one queue. A worker claims at most
+/// twice as many jobs as its operation queue runs at a time. The traits that were stored with a
+/// job, and those of `traits(for:)`, become traits of its operation. So budgets,
+/// observers, timelines and `explain()` of the operation queue see jobs as any other operations.
+public final class JobWorker: Sendable {
+    /// The settings of a worker.
+    public struct Options: Sendable {
+        /// How long the worker owns its jobs after a heartbeat: at least a second, and 15 s unless
+        /// set. If the worker dies, its jobs start elsewhere after at most 4/3 of this time and a
+        /// second.
+        public var lease = Duration.seconds(15)
+        /// How many deaths of its workers in a row discard a job, which may be their cause; 3
+        /// unless set.
+        public var deathLimit = 3
+        /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
+        /// that the worker cancels them and hands them back.
+        public var gracePeriod = Duration.seconds(10)
+        /// The time after which a ready job is raised to the next priority, so that no job starves;
+        /// nil, which is the default, raises none.
+        public var ageing: Duration?
+        /// For how long jobs that have ended stay among the others, where they can be listed and
+        /// retried; a day unless set.
+        public var history = Duration.seconds(86_400)
+        /// For how long ended jobs are kept in the archive after their end, so that their results
+        /// can be read; a month unless set. Nil deletes jobs when their `history` is over.
+        public var archive: Duration? = .seconds(30 * 86_400)
+        /// Receives events of the worker, on the thread of the event, with no lock held.
+        public var observer: (@Sendable (JobWorkerEvent) -> Void)?
+
+        /// Makes the default options.
+        public init() {}
+    }
+
+    let jobs: JobQueue
+    let operations: Operations.OperationQueue
+    let options: Options
+    let types: [String: JobType]
+    let state: Locked<WorkerState>
+    let bell = Doorbell()
+    let beats = Doorbell()
+    let upkeep = Doorbell()
+    let watchdog = Doorbell()
+    let lease: Locked<LeaseState>
+
+    struct LeaseState: Sendable {
+        var hasRun = false
+        var isOver = false
+        /// When the lease ends, on the clock of `Machine.timeSinceBoot`; nil while none is held.
+        var end: Duration?
+    }
+
+    var store: JobStore { jobs.store }
+
+    /// Makes a worker, which does nothing until ``run()``.
+    ///
+    /// - Parameters:
+    ///   - jobs: the queue to take jobs from.
+    ///   - types: the types of jobs that the worker performs. It leaves others to other workers.
+    ///   - operations: the operation queue that runs the jobs. Its width at this moment decides how
+    ///     many jobs the worker claims.
+    ///   - options: further settings.
+    /// - Precondition: the types have different names.
+    public init(
+        _ jobs: JobQueue, performing types: [any Job.Type],
+        on operations: Operations.OperationQueue, options: Options = Options()
+    ) {
+        (self.jobs, self.operations) = (jobs, operations)
+        var options = options
+        options.lease = max(options.lease, .seconds(1))
+        self.options = options
+        var table: [String: JobType] = [:]
+        for type in types {
+            let type = JobType(type)
+            precondition(
+                table[type.name] == nil, JobError.duplicateName(type.name).description)
+            table[type.name] = type
+        }
+        self.types = table
+        let width = operations.maxConcurrentOperationCount
+        let most = width > 0 ? width : Machine.processorCount * 4
+        state = Locked(
+            WorkerState(
+                worker: Self.newIdentifier(), limit: 2 * most, queue: jobs.name,
+                performed: table.values.map { PerformedJob(name: $0.name, version: $0.version) }
+                    .sorted { $0.name < $1.name }))
+        lease = Locked(LeaseState())
+    }
+
+    static func newIdentifier() -> String { UUID().uuidString }
+
+    // MARK: Running and stopping
+
+    /// Runs jobs until ``stop()``, or until the calling task is cancelled, which has the same
+    /// effect.
+    ///
+    /// - Throws: an error of the store if the worker cannot register at the beginning. Later errors
+    ///   of the store go to the observer, and the worker tries again.
+    /// - Precondition: the worker has not run before.
+    public func run() async throws {
+        let isFirst = lease.withLock { lease in
+            defer { lease.hasRun = true }
+            return !lease.hasRun
+        }
+        precondition(isFirst, "a worker runs once: make another one")
+        try await register()
+        let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
+        let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
+        await withTaskCancellationHandler {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.sendHeartbeats() }
+                group.addTask { await self.watchLease() }
+                group.addTask { await self.maintain() }
+                await self.exchange()
+                self.lease.withLock { $0.isOver = true }
+                for bell in [self.beats, self.upkeep, self.watchdog] { bell.ring() }
+            }
+        } onCancel: {
+            stop()
+        }
+        withExtendedLifetime((local, watch)) {}
+        let worker = state.withLock { $0.worker }
+        try? await store.unregister(worker)
+    }
+
+    /// Stops the worker; returns at once, and ``run()`` returns later.
+    ///
+    /// The worker claims no more jobs, and hands back those that have not begun. Running jobs may
+    /// go on for the grace period. Then they are cancelled and handed back, which counts as no
+    /// failure.
+    public func stop() { stop(gracePeriod: options.gracePeriod) }
+
+    /// As ``stop()``, with another grace period. A call with a shorter time shortens an earlier
+    /// one.
+    public func stop(gracePeriod: Duration) {
+        let waiting = state.withLock { $0.stopRequested() }
+        for running in waiting { running.interrupt(.stopping, because: .workerStops) }
+        _ = TimeSource.continuous.schedule(after: gracePeriod) { [weak self] in self?.endGrace() }
+        bell.ring()
+    }
+
+    private func endGrace() {
+        for running in state.withLock({ $0.graceEnded() }) {
+            running.operation.cancel(because: .workerStops)
+        }
+        bell.ring()
+    }
+
+    func jobsAdded() {
+        state.withLock { $0.jobsAdded() }
+        bell.ring()
+    }
+
+    func report(_ event: JobWorkerEvent) { options.observer?(event) }
+}
+
+extension WorkerState.Running {
+    func interrupt(_ why: AttemptRecord.Interruption, because reason: CancellationReason) {
+        record.interrupt(why)
+        operation.cancel(because: reason)
+    }
+}
+#endif

@@ -1,0 +1,21 @@
+#if DurableJobs
+/// What happens in a worker, for logs and metrics.
+public enum JobWorkerEvent: Sendable {
+    /// One transaction has committed ends, claimed jobs, or both.
+    case exchanged(committed: Int, claimed: Int, duration: Duration)
+    /// An attempt begins. The wait is the time since the job was enqueued, by the store's clock.
+    case started(job: JobID, name: String, attempt: Int, wait: Duration)
+    /// The store has recorded how an attempt ended.
+    case ended(job: JobID, name: String, attempt: Int, state: JobState, error: String?)
+    /// The result of an attempt was dropped, because the attempt was over for the store.
+    case fenced(job: JobID, name: String, attempt: Int)
+    /// This worker has taken jobs from workers that died.
+    case rescued(count: Int)
+    /// The worker's lease was not renewed in time. Its jobs are cancelled.
+    case leaseLost
+    /// A heartbeat came later than it was due, by this time.
+    case heartbeatLate(by: Duration)
+    /// A transaction of the store failed, and will be tried again.
+    case storeFailed(String)
+}
+#endif

@@ -1,0 +1,267 @@
+#if DurableJobs
+import Operations
+
+/// What a worker holds and does next. Pure: the time comes in as an argument. The protocol is in
+/// Protocol.md.
+struct WorkerState: Sendable {
+    /// A claimed job whose operation has not ended.
+    struct Running: Sendable {
+        let record: AttemptRecord
+        let operation: Operations.Operation
+    }
+
+    /// An attempt whose end is not committed.
+    struct Ended: Sendable {
+        let record: AttemptRecord
+        let verdict: AttemptVerdict
+    }
+
+    /// What the loop of transactions does next.
+    enum Step: Sendable {
+        case exchange(Exchange, [Ended])
+        /// Waits for an event, or until a time.
+        case wait(until: Duration)
+        case finish
+    }
+
+    /// The largest number of ends in one transaction.
+    static let groupLimit = 200
+    /// How long an end waits for others.
+    static let groupTime = Duration.milliseconds(5)
+    /// How often a worker looks for jobs without an event.
+    static let pollTime = Duration.seconds(1)
+
+    /// How often a worker that stops tries to report to a store that does not answer.
+    static let lastTries = 5
+
+    /// The most jobs that are claimed and not committed.
+    let limit: Int
+    let queue: String
+    let performed: [PerformedJob]
+
+    private(set) var worker: String
+    private(set) var generation = 0
+    private(set) var running: [JobID: Running] = [:]
+    private(set) var isStopping = false
+    private var ended: [Ended] = []
+    private var firstEnd = Duration.zero
+    private var published: [JobID] = []
+    /// Whether a transaction had no answer, so that the worker may own jobs that it does not know.
+    private var mustNameKnown = false
+    private var notBefore = Duration.zero
+    private var isGraceOver = false
+    private var failuresInARow = 0
+
+    // Where and when to look for jobs.
+    private var from = ReadyPlace.start
+    private var expectsMore = true
+    private var needsFullLook = true
+    private var fullLookAllowed = Duration.zero
+    private var nextPoll = Duration.zero
+    private var isFullLook = true
+    /// The first place of the last full look, unless it was recorded.
+    private var head: ReadyPlace?
+
+    init(worker: String, limit: Int, queue: String, performed: [PerformedJob]) {
+        (self.worker, self.limit) = (worker, limit)
+        (self.queue, self.performed) = (queue, performed)
+    }
+
+    /// The jobs that are claimed and not committed.
+    var outstanding: Int { running.count + ended.count }
+
+    // MARK: The next step
+
+    mutating func nextStep(now: Duration) -> Step {
+        if isStopping, running.isEmpty, ended.isEmpty, published.isEmpty { return .finish }
+        guard now >= notBefore else { return .wait(until: notBefore) }
+        if now >= nextPoll { needsFullLook = true }
+        let hasReports = !(ended.isEmpty && published.isEmpty)
+        let reportTime = firstEnd + Self.groupTime
+        let mustReport =
+            hasReports
+            && (running.isEmpty || ended.count >= Self.groupLimit || now >= reportTime)
+        if mustReport || (wantsJobs(now: now) && outstanding <= limit / 2) {
+            return nextExchange(now: now)
+        }
+        var until = hasReports ? reportTime : now + .seconds(3600)
+        if !isStopping, !performed.isEmpty, outstanding <= limit / 2 {
+            until = min(until, needsFullLook ? fullLookAllowed : nextPoll)
+        }
+        return .wait(until: until)
+    }
+
+    private func wantsJobs(now: Duration) -> Bool {
+        !isStopping && !performed.isEmpty
+            && (expectsMore || (needsFullLook && now >= fullLookAllowed))
+    }
+
+    private mutating func nextExchange(now: Duration) -> Step {
+        var exchange = Exchange(worker: worker, queue: queue)
+        let group = Array(ended.prefix(Self.groupLimit))
+        ended.removeFirst(group.count)
+        exchange.ended = group.map { EndedAttempt($0.record.job.token, $0.verdict) }
+        exchange.published = published
+        published = []
+        // The ends of this transaction make room for its claim.
+        let free = limit - outstanding
+        if free > 0, wantsJobs(now: now) {
+            exchange.wanted = free
+            exchange.performed = performed
+            isFullLook = needsFullLook && now >= fullLookAllowed
+            if isFullLook {
+                from = .start
+                needsFullLook = false
+            }
+            exchange.from = from
+        }
+        if mustNameKnown {
+            exchange.known = Array(running.keys) + ended.map(\.record.job.token.job)
+        }
+        return .exchange(exchange, group)
+    }
+
+    // MARK: Events of transactions
+
+    /// A transaction has ended with an answer.
+    ///
+    /// - Parameters:
+    ///   - exchange: the transaction.
+    ///   - start: the time before it.
+    /// - Returns: the jobs to start. They are registered with ``started(_:_:)``.
+    mutating func exchanged(
+        _ exchange: Exchange, _ answer: ExchangeAnswer, start: Duration, now: Duration
+    ) -> [ClaimedJob] {
+        guard exchange.worker == worker else { return [] }
+        failuresInARow = 0
+        if exchange.known != nil { mustNameKnown = false }
+        if answer.freedKey { needsFullLook = true }
+        guard exchange.wanted > 0 else { return answer.claimed }
+        from = answer.end ?? .start
+        expectsMore = answer.isFull
+        if isFullLook {
+            head = answer.claimed.first?.place ?? head
+            // A slow look, over many rows that PostgreSQL must keep, is not repeated at once.
+            fullLookAllowed = now + min(Self.pollTime, (now - start) * 20)
+            nextPoll = now + Self.pollTime
+        }
+        if let due = answer.nextDue { nextPoll = min(nextPoll, now + due) }
+        return answer.claimed
+    }
+
+    /// A transaction has ended without an answer. Its ends are reported again, after a pause.
+    mutating func exchangeFailed(_ exchange: Exchange, _ group: [Ended], now: Duration) {
+        guard exchange.worker == worker else { return }
+        ended = group + ended
+        published = exchange.published + published
+        mustNameKnown = true
+        expectsMore = true
+        failuresInARow += 1
+        if isGraceOver, failuresInARow >= Self.lastTries {
+            // The store does not answer. Other workers take the jobs when the lease has ended.
+            (ended, published) = ([], [])
+        }
+        notBefore = now + min(.seconds(1), .milliseconds(10) * (1 << min(failuresInARow, 7)))
+    }
+
+    /// Returns the head of the ready order, if it has changed since the last call.
+    mutating func takeHead() -> ReadyPlace? { head.take() }
+
+    /// Files have their final names.
+    mutating func filesPublished(_ jobs: [JobID], now: Duration) {
+        guard !jobs.isEmpty else { return }
+        if published.isEmpty, ended.isEmpty { firstEnd = now }
+        published += jobs
+    }
+
+    /// The store may have new jobs.
+    mutating func jobsAdded() { needsFullLook = true }
+
+    // MARK: Events of operations
+
+    /// A claimed job has an operation that is about to be added to its queue.
+    ///
+    /// - Returns: false if the job must not start, because the worker stops or has lost its lease.
+    mutating func started(_ record: AttemptRecord, _ operation: Operations.Operation) -> Bool {
+        guard record.generation == generation else { return false }
+        guard !isStopping else {
+            record.interrupt(.stopping)
+            ended.append(Ended(record: record, verdict: .handedBack))
+            return false
+        }
+        running[record.job.token.job] = Running(record: record, operation: operation)
+        return true
+    }
+
+    /// The operation of an attempt has ended.
+    ///
+    /// - Returns: whether the loop must look at once; nil if the attempt was given up before.
+    mutating func operationEnded(
+        _ record: AttemptRecord, _ verdict: AttemptVerdict, now: Duration
+    ) -> Bool? {
+        guard record.generation == generation,
+            running[record.job.token.job]?.record === record
+        else { return nil }
+        running[record.job.token.job] = nil
+        return add(record, verdict, now: now)
+    }
+
+    /// A claimed job cannot run.
+    ///
+    /// - Returns: as ``operationEnded(_:_:now:)``.
+    mutating func rejected(
+        _ record: AttemptRecord, _ verdict: AttemptVerdict, now: Duration
+    ) -> Bool? {
+        record.generation == generation ? add(record, verdict, now: now) : nil
+    }
+
+    private mutating func add(
+        _ record: AttemptRecord, _ verdict: AttemptVerdict, now: Duration
+    ) -> Bool {
+        if ended.isEmpty, published.isEmpty { firstEnd = now }
+        ended.append(Ended(record: record, verdict: verdict))
+        return ended.count == 1 || running.isEmpty || ended.count == Self.groupLimit
+    }
+
+    // MARK: Leases and stopping
+
+    /// The lease is lost, or was never there: a new incarnation begins.
+    ///
+    /// - Returns: the operations to cancel, and the records whose files are to be deleted.
+    mutating func leaseLost(
+        newWorker: String
+    ) -> (cancel: [Running], dropped: [AttemptRecord]) {
+        let result = (Array(running.values), ended.map(\.record))
+        generation += 1
+        worker = newWorker
+        running = [:]
+        ended = []
+        published = []
+        (mustNameKnown, expectsMore, needsFullLook) = (false, true, true)
+        (fullLookAllowed, nextPoll, notBefore) = (.zero, .zero, .zero)
+        return result
+    }
+
+    /// The worker stops.
+    ///
+    /// - Returns: the operations that have not begun, to cancel.
+    mutating func stopRequested() -> [Running] {
+        isStopping = true
+        return running.values.filter { !$0.record.hasBegun }
+    }
+
+    /// The time to stop is over: what still runs is handed back.
+    ///
+    /// - Returns: the operations to cancel.
+    mutating func graceEnded() -> [Running] {
+        let rest = Array(running.values)
+        running = [:]
+        isGraceOver = true
+        for running in rest {
+            running.record.interrupt(.stopping)
+            ended.append(Ended(record: running.record, verdict: .handedBack))
+        }
+        return rest
+    }
+}
+#endif

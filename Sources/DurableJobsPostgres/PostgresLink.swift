@@ -1,0 +1,111 @@
+#if DurableJobsPostgres
+import CLibPQ
+import Dispatch
+import DurableJobs
+import FoundationEssentials
+import Operations
+
+/// One connection to a server, and the thread that uses it. Connects when it is needed, and again
+/// when the connection was lost.
+final class PostgresLink: @unchecked Sendable {
+    // Unchecked: `connection` is used on `thread` only.
+
+    private let target: PostgresTarget
+    private let thread: DispatchQueue
+    private var connection: OpaquePointer?
+    private let isOpen = Locked(true)
+
+    init(_ target: PostgresTarget, label: String) {
+        self.target = target
+        thread = DispatchQueue(label: "DurableJobs.postgres.\(label)")
+    }
+
+    deinit {
+        if let connection { PQfinish(connection) }
+    }
+
+    /// Runs a transaction. It is run again, up to ten times, if the server found a deadlock.
+    func transaction<Result: Sendable>(
+        _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result {
+        try await perform { [self] _ in
+            var attempt = 1
+            while true {
+                do {
+                    return try Self.run(begun(begin), body)
+                } catch let error as PostgresFailure where error.isTransient && attempt < 10 {
+                    attempt += 1
+                }
+            }
+        }
+    }
+
+    /// Begins a transaction; connects again if the connection turns out to be lost.
+    private func begun(_ begin: String) throws -> PostgresSession {
+        do {
+            let session = PostgresSession(try connected())
+            try session.execute(begin)
+            return session
+        } catch is PostgresFailure {
+            let session = PostgresSession(try connected())
+            try session.execute(begin)
+            return session
+        }
+    }
+
+    private static func run<Result>(
+        _ session: PostgresSession, _ body: (any SQLSession) throws -> Result
+    ) throws -> Result {
+        do {
+            let result = try body(session)
+            try session.execute("COMMIT")
+            return result
+        } catch {
+            try? session.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Calls a function with the connection, on its thread.
+    func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (OpaquePointer) throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            thread.async { [self] in
+                continuation.resume(with: Swift.Result { try body(connected()) })
+            }
+        }
+    }
+
+    /// Calls a function later, unless there is no connection by then.
+    func soon(after time: Duration, _ body: @escaping @Sendable (OpaquePointer) -> Void) {
+        thread.asyncAfter(deadline: .now() + .milliseconds(Int(time.milliseconds))) { [self] in
+            if let connection = try? connected() { body(connection) }
+        }
+    }
+
+    func close() async {
+        await withCheckedContinuation { continuation in
+            thread.async { [self] in
+                isOpen.withLock { $0 = false }
+                if let connection { PQfinish(connection) }
+                connection = nil
+                continuation.resume()
+            }
+        }
+    }
+
+    private func connected() throws -> OpaquePointer {
+        guard isOpen.withLock({ $0 }) else { throw JobError.closed }
+        if let connection, PQstatus(connection) == CONNECTION_OK {
+            // A failed transaction may have left the connection in one.
+            if PQtransactionStatus(connection) == PQTRANS_IDLE { return connection }
+        }
+        if let connection { PQfinish(connection) }
+        connection = nil
+        let new = try target.connect()
+        connection = new
+        return new
+    }
+}
+#endif

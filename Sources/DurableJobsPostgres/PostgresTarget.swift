@@ -1,0 +1,135 @@
+#if DurableJobsPostgres
+import CLibPQ
+import DurableJobs
+import FoundationEssentials
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The server and the database that a URL names.
+struct PostgresTarget: Sendable {
+    /// The oldest version of the server that the statements need.
+    static let oldestServer: Int32 = 130_000
+
+    private let url: String
+    private let password: String?
+    /// The URL without its password, for messages.
+    let description: String
+
+    /// - Throws: ``JobError/unusableStore(store:reason:)`` if the text is no URL of a database.
+    init(_ url: String) throws {
+        self.url = url
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(url, &message) else {
+            defer { PQfreemem(message) }
+            // The message of libpq may quote the whole text, with the password.
+            throw JobError.unusableStore(
+                store: "the PostgreSQL URL",
+                reason: "it has the form postgres://user@host:port/database?option=value")
+        }
+        defer { PQconninfoFree(options) }
+        var values: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val {
+                values[String(cString: keyword)] = String(cString: value)
+            }
+            option += 1
+        }
+        password = values["password"]
+        let user = values["user"].map { "\($0)@" } ?? ""
+        let place = user + (values["host"] ?? "") + (values["port"].map { ":\($0)" } ?? "")
+        description = "postgres://\(place)/\(values["dbname"] ?? "")"
+        guard let database = values["dbname"], !database.isEmpty else {
+            throw JobError.unusableStore(
+                store: description, reason: "it names no database: postgres://host/database")
+        }
+    }
+
+    /// Connects, and checks that the server can be used.
+    func connect() throws -> OpaquePointer {
+        // What comes before the URL is a default. A connection to a host that vanished is given up
+        // within about ten seconds.
+        let defaults = [
+            ("connect_timeout", "5"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+            ("keepalives_count", "3"), ("tcp_user_timeout", "10000"),
+            ("target_session_attrs", "read-write"), ("application_name", "DurableJobs"),
+            ("client_encoding", "UTF8"), ("dbname", url),
+        ]
+        let connection = Self.withArrays(defaults) { PQconnectdbParams($0, $1, 1) }
+        guard let connection else {
+            throw JobError.unusableStore(store: description, reason: "there is no memory")
+        }
+        guard PQstatus(connection) == CONNECTION_OK else {
+            let text = String(cString: PQerrorMessage(connection))
+            PQfinish(connection)
+            throw JobError.unusableStore(store: description, reason: explain(text))
+        }
+        let version = PQserverVersion(connection)
+        guard version >= Self.oldestServer else {
+            PQfinish(connection)
+            throw JobError.unusableStore(
+                store: description,
+                reason: "the server has the version \(version / 10_000), and the oldest that works "
+                    + "is \(Self.oldestServer / 10_000)")
+        }
+        // Notices, such as that a table exists already, are for nobody.
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        return connection
+    }
+
+    private static func withArrays<Result>(
+        _ pairs: [(String, String)],
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) ->
+            Result
+    ) -> Result {
+        let keys = pairs.map { UnsafePointer(strdup($0.0)) } + [nil]
+        let values = pairs.map { UnsafePointer(strdup($0.1)) } + [nil]
+        defer { for text in keys + values { free(UnsafeMutablePointer(mutating: text)) } }
+        return body(keys, values)
+    }
+
+    // MARK: Messages
+
+    /// Returns the message of libpq without the password, and with the command that helps.
+    func explain(_ message: String) -> String {
+        var text = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        if let password, !password.isEmpty {
+            text = text.replacing(password, with: "…")
+        }
+        for (sign, help) in Self.remedies where text.contains(sign) { return "\(text). \(help)" }
+        return text
+    }
+
+    private static let remedies = [
+        (
+            "No such file or directory",
+            "Is the server installed and running? sudo apt install postgresql"
+        ),
+        ("Connection refused", "Is the server running? sudo systemctl start postgresql"),
+        ("role \"", "Create the role: sudo -u postgres createuser \"$USER\""),
+        (
+            "database \"",
+            "Create the database: sudo -u postgres createdb -O \"$USER\" NAME"
+        ),
+        (
+            "password authentication failed",
+            "Write the password to ~/.pgpass, which other users cannot read"
+        ),
+        ("no password supplied", "Write the password to ~/.pgpass"),
+        (
+            "does not support SSL",
+            "The URL demands TLS (sslmode), and the server has none"
+        ),
+        (
+            "session is read-only",
+            "The server is a replica: name the primary, or all servers, in the URL"
+        ),
+    ]
+}
+#endif

@@ -1,0 +1,173 @@
+#if DurableJobs
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct ControlContractTests {
+    @Test(arguments: StoreKind.allCases)
+    func aRunningJobIsCancelled(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let job = Wait()
+            let handle = try await queue.enqueue(job)
+            try await withWorker(queue, [Wait.self]) { _ async throws in
+                #expect(await job.hasStarted)
+                #expect(try await queue.explain(handle.id).contains("running on"))
+                #expect(try await queue.cancel(handle.id, because: "enough") == .running)
+                let error = await #expect(throws: JobCancellation.self) { try await handle.value }
+                #expect(error?.reason == "enough")
+            }
+            #expect(try await queue.info(handle.id)?.state == .cancelled)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aDiscardedJobCanBeRetried(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Flaky(failures: 1))
+            try await withWorker(queue, [Flaky.self]) { _ async throws in
+                await #expect(throws: JobFailure.self) { try await handle.value }
+                #expect(try await queue.retry(handle.id))
+                #expect(try await handle.value == 2)
+                #expect(try await !queue.retry(handle.id))
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func oldJobsAreRaisedOneLevelForEachSpan(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let low = try await queue.enqueue(Echo(text: ""), .priority(.low))
+            let high = try await queue.enqueue(Echo(text: ""), .priority(.veryHigh))
+            try await queue.store.raiseOld(in: "tests", span: .seconds(3600))
+            #expect(try await queue.info(low.id)?.priority == .low)
+            // As if the job had waited for a little more than two spans.
+            try await queue.store.database.transaction(.durable) {
+                _ = try $0.query("UPDATE durable_job SET enqueued_at = enqueued_at - 7300000")
+            }
+            for _ in 0..<3 { try await queue.store.raiseOld(in: "tests", span: .seconds(3600)) }
+            #expect(try await queue.info(low.id)?.priority == .high)
+            #expect(try await queue.info(high.id)?.priority == .veryHigh)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func jobsAreListedInParts(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handles = try await queue.enqueue((0..<5).map { Echo(text: "\($0)") })
+            try await queue.enqueue(Flaky(failures: 0), .delay(.seconds(60)))
+            let first = try await queue.list(name: "echo", limit: 3)
+            #expect(first.map(\.id) == handles.prefix(3).map(\.id))
+            let rest = try await queue.list(after: first.last?.id)
+            #expect(rest.map(\.name) == ["echo", "echo", "flaky"])
+            #expect(try await queue.list(states: [.scheduled]).map(\.name) == ["flaky"])
+            #expect(try await queue.counts() == [.available: 5, .scheduled: 1])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func unknownJobsAreNamed(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let id = JobID(99)
+            await #expect(throws: JobError.unknownJobs([id])) { try await queue.cancel(id) }
+            await #expect(throws: JobError.unknownJobs([id])) { try await queue.explain(id) }
+            await #expect(throws: JobError.unknownJobs([id])) {
+                try await queue.handle(of: Echo.self, id: id).value
+            }
+            #expect(try await queue.info(id) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aCancelledWaitLeavesTheJob(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: "stays"))
+            let wait = Task { try await handle.value }
+            wait.cancel()
+            await #expect(throws: CancellationError.self) { try await wait.value }
+            #expect(try await queue.info(handle.id)?.state == .available)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aResultOfAnotherTypeIsAnError(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: "text"))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                _ = try await handle.value
+                await #expect(throws: JobError.self) {
+                    try await queue.handle(of: Flaky.self, id: handle.id).value
+                }
+            }
+        }
+    }
+
+    // MARK: Staged files
+
+    @Test(arguments: StoreKind.allCases)
+    func aStagedFileGetsItsNameWithTheCommit(_ kind: StoreKind) async throws {
+        try await withFolder { folder in
+            try await withQueue(kind) { queue async throws in
+                let (good, bad) = ("\(folder)/good", "\(folder)/bad")
+                let handle = try await queue.enqueue(WriteFile(path: good, text: "good"))
+                let failing = try await queue.enqueue(
+                    WriteFile(path: bad, text: "bad", failures: 1))
+                try await withWorker(queue, [WriteFile.self]) { _ async throws in
+                    #expect(try await handle.value == good)
+                    await #expect(throws: JobFailure.self) { try await failing.value }
+                    #expect(try String(contentsOfFile: good, encoding: .utf8) == "good")
+                }
+                #expect(!FileManager.default.fileExists(atPath: bad))
+                let staged = try FileManager.default.contentsOfDirectory(
+                    atPath: "\(folder)/.stage")
+                #expect(staged.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func theSweepPublishesForAWorkerThatDied(_ kind: StoreKind) async throws {
+        try await withFolder { folder in
+            try await withQueue(kind) { queue async throws in
+                try FileManager.default.createDirectory(
+                    atPath: "\(folder)/.stage", withIntermediateDirectories: true)
+                let handle = try await queue.enqueue(Echo(text: ""))
+                let ghost = UUID().uuidString
+                let types = [PerformedJob(name: "echo", version: 1)]
+                try await queue.store.register(
+                    ghost, queue: "tests", host: "ghost", process: 1, lease: .seconds(60),
+                    performing: types)
+                var exchange = Exchange(worker: ghost, queue: "tests")
+                exchange.wanted = 1
+                exchange.performed = types
+                let token = try #require(
+                    try await queue.store.exchange(exchange).claimed.first?.token)
+                let staged = "\(folder)/.stage/\(token.job)-\(token.attempt)-1"
+                try Data("text".utf8).write(to: URL(filePath: staged))
+                let outputs = """
+                    [{"staged": "\(staged)", "final": "\(folder)/final"}]
+                    """
+                exchange.wanted = 0
+                exchange.ended = [
+                    EndedAttempt(
+                        token, .completed(result: Data("\"done\"".utf8), outputs: outputs))
+                ]
+                // The worker commits, and dies before the rename.
+                _ = try await queue.store.exchange(exchange)
+                try await withWorker(queue, [Flaky.self], options: shortLease) { _ async throws in
+                    #expect(try await handle.value == "done")
+                }
+                #expect(
+                    try String(contentsOfFile: "\(folder)/final", encoding: .utf8) == "text")
+            }
+        }
+    }
+
+    private var shortLease: JobWorker.Options {
+        var options = JobWorker.Options()
+        options.lease = .seconds(1)
+        return options
+    }
+}
+#endif

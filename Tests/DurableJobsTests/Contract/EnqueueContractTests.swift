@@ -1,0 +1,182 @@
+#if DurableJobs
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+/// Notes how many jobs were made and have not run.
+private struct Counted: Job {
+    static let name = "counted"
+    var board: String
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        let done = Board.count("\(board) done")
+        Board.write("\(Board.value("\(board) made") - done)", to: board)
+        return NoOutput()
+    }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct EnqueueContractTests {
+    @Test(arguments: StoreKind.allCases)
+    func aJobRunsAndItsResultIsRead(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: "hello"))
+            #expect(try await queue.info(handle.id)?.state == .available)
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await handle.value == "hello")
+            }
+            #expect(try await queue.info(handle.id)?.state == .completed)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func manyJobsKeepTheirOrderOverSeveralTransactions(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handles = try await queue.enqueue((0..<2_500).map { Echo(text: "\($0)") })
+            #expect(handles.map(\.id) == handles.map(\.id).sorted())
+            #expect(Set(handles.map(\.id)).count == 2_500)
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                for (index, handle) in handles.enumerated() {
+                    #expect(try await handle.value == "\(index)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aBatchIsHeldBackWhileTooManyOfItsJobsAreUnfinished(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let board = Board.newName()
+            try await withWorker(queue, [Counted.self]) { _ async throws in
+                let batch = try await queue.enqueue(each: 0..<500, within: 50, named: "fifty") {
+                    _ in
+                    Board.count("\(board) made")
+                    return Counted(board: board)
+                }
+                let counts = try await batch.finished()
+                #expect(counts.total == 500 && counts.completed == 500 && counts.isEnded)
+            }
+            // At most 50 are stored and unfinished, and 50 more wait to be stored.
+            let most = Board.read(board).compactMap(Int.init).max() ?? 0
+            #expect((1...100).contains(most))
+            #expect(Board.value("\(board) done") == 500)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func anAsyncSequenceIsABatch(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+            for text in ["a", "b", "c"] { continuation.yield(text) }
+            continuation.finish()
+            let batch = try await queue.enqueue(each: stream) { Echo(text: $0) }
+            #expect(try await batch.counts.total == 3)
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await batch.finished().completed == 3)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func anUnfinishedJobWithTheSameKeyIsJoined(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let key = String(repeating: "k", count: 10_000)
+            let first = try await queue.enqueue(Echo(text: "first"), .unique(by: key))
+            let second = try await queue.enqueue(Echo(text: "second"), .unique(by: key))
+            let other = try await queue.enqueue(Echo(text: "other"), .unique(by: "other"))
+            let flaky = try await queue.enqueue(Flaky(failures: 0), .unique(by: key))
+            #expect(first == second)
+            #expect(other != first && flaky.id != first.id)
+            try await withWorker(queue, [Echo.self, Flaky.self]) { _ async throws in
+                #expect(try await second.value == "first")
+                // The key is free after the end.
+                let third = try await queue.enqueue(Echo(text: "third"), .unique(by: key))
+                #expect(try await third.value == "third")
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aDelayedJobStartsWhenItsTimeHasCome(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let start = ContinuousClock.now
+            let delayed = try await queue.enqueue(
+                Echo(text: "later"), .delay(.milliseconds(300)))
+            let past = try await queue.enqueue(
+                Echo(text: "past"), .at(Date(timeIntervalSince1970: 0)))
+            let negative = try await queue.enqueue(Echo(text: "negative"), .delay(.seconds(-5)))
+            #expect(try await queue.info(delayed.id)?.state == .scheduled)
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await past.value == "past")
+                #expect(try await negative.value == "negative")
+                #expect(try await delayed.value == "later")
+            }
+            #expect(ContinuousClock.now - start >= .milliseconds(300))
+        }
+    }
+
+    // MARK: Bad input
+
+    @Test(arguments: StoreKind.allCases)
+    func largeArgumentsAreRefusedWithTheirField(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let text = String(repeating: "x", count: 1 << 20)
+            let error = await #expect(throws: JobError.self) {
+                try await queue.enqueue(Note(board: "b", line: text))
+            }
+            #expect(
+                error
+                    == .argumentsTooLarge(
+                        job: "note", byteCount: text.count + #"{"board":"b","line":""}"#.count,
+                        field: "line"))
+            #expect(error?.description.contains("'line'") == true)
+            #expect(try await queue.counts().isEmpty)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func argumentsKeepEveryCharacter(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let text = "NUL \0, é, 👩‍👩‍👧, \u{FFFD}, \u{10FFFF}, \r\n, \"'\\"
+            let handle = try await queue.enqueue(Echo(text: text), .unique(by: text))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await handle.value == text)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func traitsWithoutSenseAreRefused(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let noDate = Date(timeIntervalSince1970: .nan)
+            await #expect(throws: JobError.self) {
+                try await queue.enqueue(Echo(text: ""), .at(noDate))
+            }
+            await #expect(throws: JobError.self) {
+                try await queue.enqueue(Echo(text: ""), .deadline(noDate))
+            }
+            await #expect(throws: JobError.self) {
+                try await queue.enqueue(Echo(text: ""), .retry(-1))
+            }
+            #expect(throws: JobError.self) { try queue.queue("") }
+            #expect(throws: JobError.self) { try queue.queue("a\0b") }
+            #expect(throws: JobError.self) { try queue.queue(String(repeating: "q", count: 201)) }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func queuesOfOneStoreAreIndependent(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let other = try queue.queue("other")
+            let handle = try await other.enqueue(Echo(text: "there"))
+            let here = try await queue.enqueue(Echo(text: "here"))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await here.value == "here")
+            }
+            #expect(try await other.info(handle.id)?.state == .available)
+            #expect(try await other.counts() == [.available: 1])
+        }
+    }
+}
+#endif

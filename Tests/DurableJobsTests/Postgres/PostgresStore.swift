@@ -1,0 +1,27 @@
+#if DurableJobsPostgres
+import DurableJobs
+import FoundationEssentials
+
+@testable import DurableJobsPostgres
+
+/// Makes an empty database, calls a function with its URL, and drops the database.
+func withDatabase<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    let name = "jobs_\(UUID().uuidString.prefix(8).lowercased())"
+    let administration = PostgresLink(
+        try PostgresTarget(Cluster.url("postgres")), label: "administration")
+    try await administration.perform {
+        try PostgresSession($0).execute("CREATE DATABASE \(name)")
+    }
+    let result: Swift.Result<Result, any Error>
+    do {
+        result = .success(try await body(Cluster.url(name)))
+    } catch {
+        result = .failure(error)
+    }
+    try await administration.perform {
+        try PostgresSession($0).execute("DROP DATABASE \(name) WITH (FORCE)")
+    }
+    await administration.close()
+    return try result.get()
+}
+#endif

@@ -1,0 +1,181 @@
+#if DurableJobsPostgres
+import CLibPQ
+import DurableJobs
+import FoundationEssentials
+import Operations
+import OperationsTestSupport
+import Testing
+
+@testable import DurableJobsPostgres
+
+/// What concerns PostgreSQL only.
+@Suite(.timeLimit(.minutes(5)))
+struct PostgresStoreTests {
+    private func refusal(_ url: String) async -> String {
+        do {
+            _ = try await JobQueue(in: .postgres(url))
+            return "it was not refused"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func urlsThatNameNothingAreRefused() async throws {
+        #expect(await refusal("postgres://host/").contains("it names no database"))
+        #expect(await refusal("postgres://").contains("it names no database"))
+        let text = await refusal("postgres://user:secret@host:port:x/%zz")
+        #expect(text.contains("it has the form postgres://"))
+        #expect(!text.contains("secret"))
+    }
+
+    @Test func missingThingsAreNamedWithTheirCommands() async throws {
+        #expect(
+            await refusal("postgres:///photos?host=/no/such/folder").contains(
+                "sudo apt install postgresql"))
+        let role = try Cluster.url("postgres").replacing("tests@", with: "nobody_here@")
+        #expect(await refusal(role).contains("sudo -u postgres createuser"))
+        #expect(await refusal(try Cluster.url("no_such_database")).contains("createdb -O"))
+    }
+
+    /// Messages of libpq that need another kind of server.
+    @Test(arguments: [
+        ("server does not support SSL, but SSL was required", "sslmode"),
+        ("FATAL: password authentication failed for user \"u\"", "~/.pgpass"),
+        ("connection to server at \"h\" failed: Connection refused", "systemctl start"),
+    ])
+    func messagesOfTheServerNameARemedy(_ message: String, _ remedy: String) throws {
+        let target = try PostgresTarget("postgres://u:pa55word@h/photos")
+        let text = target.explain("\(message) (pa55word)\n")
+        #expect(text.contains(message) && text.contains(remedy))
+        #expect(!text.contains("pa55word"))
+    }
+
+    @Test func aServerThatOnlyReadsIsRefused() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            try await link.perform {
+                try PostgresSession($0).execute(
+                    """
+                    DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database()
+                        || ' SET default_transaction_read_only = on'; END $$
+                    """)
+            }
+            await link.close()
+            #expect(await refusal(url).contains("name the primary"))
+        }
+    }
+
+    @Test func passwordsAreInNoMessage() async throws {
+        let url = try Cluster.url("no_such").replacing("tests@", with: "tests:pa55word@")
+        #expect(!(await refusal(url)).contains("pa55word"))
+        #expect(!JobStorage.postgres(url).description.contains("pa55word"))
+    }
+
+    @Test func aNewerSchemaIsRefused() async throws {
+        try await withDatabase { url in
+            await (try JobQueue(in: .postgres(url))).close()
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            try await link.perform {
+                try PostgresSession($0).execute("UPDATE durable_job_schema SET version = 99")
+            }
+            await link.close()
+            #expect(await refusal(url).contains("the schema 99"))
+        }
+    }
+
+    @Test func tablesOfAnotherRoleAreNamed() async throws {
+        try await withDatabase { url in
+            await (try JobQueue(in: .postgres(url))).close()
+            let role = "r\(UUID().uuidString.prefix(8).lowercased())"
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            try await link.perform {
+                try PostgresSession($0).execute("CREATE ROLE \(role) LOGIN")
+            }
+            let text = await refusal(url.replacing("tests@", with: "\(role)@"))
+            #expect(text.contains("belong to another role"))
+            try await link.perform { try PostgresSession($0).execute("DROP ROLE \(role)") }
+            await link.close()
+        }
+    }
+
+    @Test func manyProgramsMakeTheTablesAtOnce() async throws {
+        try await withDatabase { url in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { await (try JobQueue(in: .postgres(url))).close() }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func aJobBelongsToTheCallersTransaction() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue(in: .postgres(url))
+            let link = PostgresLink(try PostgresTarget(url), label: "caller")
+            let (kept, dropped) = try await link.perform { connection in
+                let session = PostgresSession(connection)
+                try session.execute("BEGIN")
+                let kept = try queue.enqueue(Echo(text: "kept"), in: connection)
+                try session.execute("COMMIT")
+                try session.execute("BEGIN")
+                let dropped = try queue.enqueue(Echo(text: "dropped"), in: connection)
+                try session.execute("ROLLBACK")
+                return (kept, dropped)
+            }
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await kept.value == "kept")
+            }
+            #expect(try await queue.info(dropped.id) == nil)
+            await link.close()
+            await queue.close()
+        }
+    }
+
+    /// The server ends all connections while a worker runs, as at a restart.
+    @Test func lostConnectionsAreMadeAgain() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let link = PostgresLink(try PostgresTarget(url), label: "killer")
+            let board = Board.newName()
+            try await withWorker(queue, [Note.self]) { _ async throws in
+                for round in 0..<10 {
+                    let batch = try await queue.enqueue(
+                        (0..<100).map { Note(board: board, line: "\(round) \($0)") })
+                    try await link.perform {
+                        _ = try PostgresSession($0).query(
+                            """
+                            SELECT CAST(COUNT(pg_terminate_backend(pid)) AS BIGINT)
+                            FROM pg_stat_activity
+                            WHERE datname = current_database() AND pid <> pg_backend_pid()
+                            """, [])
+                    }
+                    for handle in batch { _ = try await handle.value }
+                }
+            }
+            #expect(Set(Board.read(board)).count == 1_000)
+            #expect(try await queue.counts() == [.completed: 1_000])
+            await link.close()
+            await queue.close()
+        }
+    }
+
+    /// Another process is another set of connections: only the notification can tell this worker at
+    /// once.
+    @Test func aNotificationWakesAnIdleWorker() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let other = try await JobQueue("tests", in: .postgres(url))
+            let called = Board.signal(Board.newName())
+            let watch = queue.store.database.watch("tests") { called.send() }
+            // The listener calls once when it is connected.
+            #expect(await called.arrives())
+            try await other.enqueue(Echo(text: ""))
+            #expect(await called.arrives())
+            withExtendedLifetime(watch) {}
+            await other.close()
+            await queue.close()
+        }
+    }
+}
+#endif

@@ -1,0 +1,77 @@
+#if DurableJobs && DEBUG
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+#if DurableJobsPostgres
+import DurableJobsPostgres
+#endif
+
+/// Faults at random, in processes that are stopped and killed. `DURABLE_JOBS_NEMESIS_JOBS` sets the
+/// number of jobs, and `DURABLE_JOBS_NEMESIS_SEED` repeats the faults of a run.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct NemesisTests {
+    static let environment = ProcessInfo.processInfo.environment
+    static let jobs = environment["DURABLE_JOBS_NEMESIS_JOBS"].flatMap(Int.init) ?? 600
+    static let seed =
+        environment["DURABLE_JOBS_NEMESIS_SEED"].flatMap(UInt64.init)
+        ?? UInt64.random(in: 0..<1_000_000)
+
+    /// The faults of all runs: the protocol must hold although a worker does not fence itself,
+    /// answers to transactions are lost, and workers die between a commit and its publication.
+    static let always = "no-watchdog lose-answers pause"
+    static let broken = ["unguarded", "running", "no-repeat", "direct", "no-sweep"]
+
+    private func findings(
+        _ kind: StoreKind, _ faults: String, seed: UInt64 = seed
+    ) async throws -> [String] {
+        print("The seed of the faults is \(seed).")
+        return try await withFolder { folder in
+            switch kind {
+            case .file:
+                let path = "\(folder)/jobs.sqlite"
+                return try await findings(path, .file(path), folder, faults, seed)
+            #if DurableJobsPostgres
+            case .postgres:
+                return try await withDatabase { url in
+                    try await findings(url, .postgres(url), folder, faults, seed)
+                }
+            #endif
+            }
+        }
+    }
+
+    private func findings(
+        _ store: String, _ storage: JobStorage, _ folder: String, _ faults: String, _ seed: UInt64
+    ) async throws -> [String] {
+        let queue = try await JobQueue("tests", in: storage)
+        let nemesis = Nemesis(store, queue, folder: folder, faults: faults, seed: seed)
+        let findings = try await nemesis.run(jobs: Self.jobs, atMost: .seconds(120))
+        await queue.close()
+        return findings
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func theProtocolHolds(_ kind: StoreKind) async throws {
+        let findings = try await findings(kind, Self.always)
+        #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
+    }
+
+    /// Shows that the checks can fail: one protocol of the model's broken ones, by the seed.
+    @Test func aBrokenProtocolIsFound() async throws {
+        let chosen = Self.environment["DURABLE_JOBS_NEMESIS_BROKEN"].map {
+            $0.split(separator: " ").map(String.init)
+        }
+        for name in chosen ?? [Self.broken[Int(Self.seed % UInt64(Self.broken.count))]] {
+            var found: [String] = []
+            for round in 0..<5 where found.isEmpty {
+                found = try await findings(
+                    .file, "\(Self.always) \(name)", seed: Self.seed &+ UInt64(round))
+            }
+            #expect(!found.isEmpty, "the broken protocol '\(name)' was not found")
+            print("'\(name)': \(found.count) findings, such as: \(found.first ?? "")")
+        }
+    }
+}
+#endif

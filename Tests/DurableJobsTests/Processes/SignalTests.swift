@@ -1,0 +1,70 @@
+#if DurableJobs
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Sends signals to its own process, and runs until it is cancelled, or for ever.
+private struct Signalled: Job {
+    static let name = "signalled"
+    var count: Int
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        for _ in 0..<count {
+            kill(getpid(), SIGTERM)
+            // Signals of one kind that are pending together are one signal.
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+        try await Task.sleep(for: .seconds(3600))
+        return NoOutput()
+    }
+
+    static func runWorker(_ path: String, grace: Duration) async throws {
+        let queue = try await JobQueue("tests", in: .file(path))
+        var options = JobWorker.Options()
+        options.gracePeriod = grace
+        let worker = JobWorker(
+            queue, performing: [Signalled.self], on: OperationQueue(), options: options)
+        try await worker.run(stoppingOn: [SIGTERM])
+        await queue.close()
+    }
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct SignalTests {
+    @Test func theFirstSignalHandsJobsBack() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            let queue = try await JobQueue("tests", in: .file(path))
+            let handle = try await queue.enqueue(Signalled(count: 1))
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                try await Signalled.runWorker(path, grace: .milliseconds(300))
+            }
+            let info = try #require(try await queue.info(handle.id))
+            #expect(info.state == .available && info.attempt == 1 && info.error == nil)
+            await queue.close()
+        }
+    }
+
+    @Test func theSecondSignalEndsTheProcess() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            let queue = try await JobQueue("tests", in: .file(path))
+            let handle = try await queue.enqueue(Signalled(count: 2))
+            await #expect(processExitsWith: .signal(SIGTERM)) { [path = path as String] in
+                try await Signalled.runWorker(path, grace: .seconds(3600))
+            }
+            #expect(try await queue.info(handle.id)?.state == .running)
+            await queue.close()
+        }
+    }
+}
+#endif

@@ -1,0 +1,28 @@
+#if DurableJobs && DEBUG
+import Foundation
+
+/// A child process that runs one test of this program.
+///
+/// Not an exit test: each exit test that waits blocks one of the few threads of Swift's tasks.
+enum WorkerProcess {
+    /// Starts a child.
+    ///
+    /// - Parameters:
+    ///   - test: the name of the test, which the variables switch on.
+    ///   - ended: called when the child has ended, for whatever reason.
+    /// - Returns: the number of the process.
+    static func start(
+        test: String, environment: [String: String], ended: @escaping @Sendable () -> Void
+    ) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = ["--testing-library", "swift-testing", "--filter", test]
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        process.terminationHandler = { _ in ended() }
+        try process.run()
+        return process.processIdentifier
+    }
+}
+#endif

@@ -1,0 +1,26 @@
+#if DurableJobs
+import FoundationEssentials
+import Testing
+
+@testable import DurableJobs
+
+struct SHA256Tests {
+    /// The examples of FIPS 180-2, appendix B.
+    @Test(arguments: [
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+    ])
+    func digestsAreThoseOfTheStandard(_ text: String, _ digest: String) {
+        #expect(SHA256.hexadecimalDigest(of: Data(text.utf8)) == digest)
+    }
+
+    @Test func aMillionLettersHaveTheDigestOfTheStandard() {
+        let digest = SHA256.hexadecimalDigest(of: Data(repeating: 0x61, count: 1_000_000))
+        #expect(digest == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+}
+#endif

@@ -1,0 +1,171 @@
+#if DurableJobs
+import FoundationEssentials
+import GRDB
+import Operations
+import Testing
+
+@testable import DurableJobs
+
+/// What concerns SQLite files only.
+@Suite(.timeLimit(.minutes(5)))
+struct SQLiteStoreTests {
+    @Test func aNewerSchemaIsRefusedWithBothVersions() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            await (try JobQueue(in: .file(path))).close()
+            let database = try DatabaseQueue(path: path)
+            try await database.write {
+                try $0.execute(sql: "UPDATE durable_job_schema SET version = 99")
+            }
+            let error = await #expect(throws: JobError.self) {
+                try await JobQueue(in: .file(path))
+            }
+            #expect(error == .newerSchema(store: path, found: 99, supported: 1))
+            #expect(error?.description.contains("99") == true)
+        }
+    }
+
+    @Test func aFileThatIsNoDatabaseIsRefused() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/notes.txt"
+            try Data(String(repeating: "just text ", count: 100).utf8)
+                .write(to: URL(filePath: path))
+            let error = await #expect(throws: JobError.self) {
+                try await JobQueue(in: .file(path))
+            }
+            #expect(
+                error
+                    == .unusableStore(
+                        store: path, reason: "the file is not a SQLite database"))
+        }
+    }
+
+    @Test func aFolderThatDoesNotExistIsNamed() async throws {
+        let error = await #expect(throws: JobError.self) {
+            try await JobQueue(in: .file("/no/such/folder/jobs.sqlite"))
+        }
+        #expect(error?.description.contains("its folder must exist") == true)
+    }
+
+    @Test func filesOfOtherMachinesAreRefused() {
+        let mounts = """
+            /dev/vda / ext4 rw 0 0
+            server:/photos /mnt/my\\040photos nfs4 rw 0 0
+            /dev/vdb /mnt/my\\040photos/local ext4 rw 0 0
+            """
+        func refusal(_ path: String) -> JobError? {
+            do {
+                try NetworkFileSystem.refuse(path, resolved: path, mounts: mounts)
+                return nil
+            } catch {
+                return error as? JobError
+            }
+        }
+        #expect(refusal("/mnt/my photos/jobs.sqlite")?.description.contains("on NFS") == true)
+        #expect(refusal("/mnt/my photos/local/jobs.sqlite") == nil)
+        #expect(refusal("/mnt/my photos 2/jobs.sqlite") == nil)
+        #expect(refusal("/home/jobs.sqlite") == nil)
+    }
+
+    /// The mode that GRDB sets when it opens a file is NORMAL.
+    @Test func durableTransactionsAreSynced() async throws {
+        try await withFolder { folder in
+            let database = try await SQLiteDatabase(path: "\(folder)/jobs.sqlite")
+            let durable = try await database.transaction(.durable) {
+                try $0.query("PRAGMA synchronous").first?.integer(0)
+            }
+            let relaxed = try await database.transaction(.relaxed) {
+                try $0.query("PRAGMA synchronous").first?.integer(0)
+            }
+            #expect(durable == 2 && relaxed == 1)
+            #expect(
+                try await database.transaction(.durable) {
+                    try $0.query("PRAGMA journal_mode").first?.text(0)
+                } == "wal")
+            await database.close()
+        }
+    }
+
+    @Test func aJobBelongsToTheCallersTransaction() async throws {
+        struct Rollback: Error {}
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            let queue = try await JobQueue(in: .file(path))
+            let database = try DatabaseQueue(path: path)
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                let handle = try await database.write { db in
+                    try db.execute(sql: "CREATE TABLE orders (id INTEGER)")
+                    return try queue.enqueue(Echo(text: "kept"), .priority(.high), in: db)
+                }
+                #expect(try await handle.value == "kept")
+                await #expect(throws: Rollback.self) {
+                    try await database.write { db in
+                        try queue.enqueue(Echo(text: "rolled back"), in: db)
+                        throw Rollback()
+                    }
+                }
+            }
+            #expect(try await queue.counts() == [.completed: 1])
+            await queue.close()
+        }
+    }
+
+    @Test func aFullDiskIsNamedAndLosesNothing() async throws {
+        try await withFolder { folder in
+            let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
+            func limitPages(_ statement: String) async throws {
+                try await queue.store.database.transaction(.durable) {
+                    _ = try $0.query(statement)
+                }
+            }
+            let first = try await queue.enqueue(Echo(text: "kept"))
+            try await limitPages("PRAGMA max_page_count = 60")
+            let large = String(repeating: "x", count: 500_000)
+            let error = await #expect(throws: JobError.self) {
+                try await queue.enqueue(Echo(text: large))
+            }
+            #expect(error?.description.contains("the disk is full") == true)
+            try await limitPages("PRAGMA max_page_count = 1000000")
+            let second = try await queue.enqueue(Echo(text: large))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await first.value == "kept")
+                #expect(try await second.value == large)
+            }
+            await queue.close()
+        }
+    }
+
+    @Test func aClosedStoreSaysSo() async throws {
+        try await withFolder { folder in
+            let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
+            await queue.close()
+            await queue.close()
+            await #expect(throws: JobError.closed) {
+                try await queue.enqueue(Echo(text: ""))
+            }
+        }
+    }
+
+    /// A lease of an earlier start of the machine has ended, although its time seems to be far
+    /// away.
+    @Test func leasesEndWithTheMachine() async throws {
+        let clock = Locked<Int64>(1_000_000)
+        func time(_ boot: String) -> SQLiteTime {
+            SQLiteTime(
+                wall: { clock.withLock { $0 } }, sinceBoot: { clock.withLock { $0 } }, boot: boot)
+        }
+        let store = JobStore(try await SQLiteDatabase(inMemoryWith: time("first")))
+        try await store.register(
+            "w", queue: "q", host: "h", process: 1, lease: .seconds(10), performing: [])
+        #expect(try await store.beat("w", lease: .seconds(10)).isAlive)
+        clock.withLock { $0 += 10_001 }
+        #expect(try await !store.beat("w", lease: .seconds(10)).isAlive)
+        try await store.register(
+            "x", queue: "q", host: "h", process: 1, lease: .seconds(10), performing: [])
+        try await store.database.transaction(.durable) {
+            _ = try $0.query("UPDATE durable_job_worker SET boot = 'another'")
+        }
+        #expect(try await !store.beat("x", lease: .seconds(10)).isAlive)
+    }
+}
+#endif

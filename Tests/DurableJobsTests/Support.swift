@@ -1,0 +1,211 @@
+#if DurableJobs
+import DurableJobs
+import FoundationEssentials
+import Operations
+import OperationsTestSupport
+import Testing
+
+#if DurableJobsPostgres
+import DurableJobsPostgres
+#endif
+
+/// The stores that the contract tests run against.
+enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case file
+    #if DurableJobsPostgres
+    case postgres
+    #endif
+
+    var testDescription: String { rawValue }
+}
+
+/// Makes a folder, calls a function, and deletes the folder.
+func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory
+        .appending(component: "jobs-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try await body(folder)
+}
+
+/// Opens a new store, calls a function with a queue of it, and closes the store.
+func withQueue(_ kind: StoreKind, _ body: (JobQueue) async throws -> Void) async throws {
+    switch kind {
+    case .file:
+        try await withFolder { folder in
+            let queue = try await JobQueue("tests", in: .file("\(folder)/jobs.sqlite"))
+            try await closing(queue, body)
+        }
+    #if DurableJobsPostgres
+    case .postgres:
+        try await withDatabase { url in
+            try await closing(try await JobQueue("tests", in: .postgres(url)), body)
+        }
+    #endif
+    }
+}
+
+private func closing(_ queue: JobQueue, _ body: (JobQueue) async throws -> Void) async throws {
+    do {
+        try await body(queue)
+    } catch {
+        await queue.close()
+        throw error
+    }
+    await queue.close()
+}
+
+/// Runs a worker while a function runs.
+func withWorker<Result>(
+    _ queue: JobQueue, _ types: [any Job.Type], width: Int = 4,
+    options: JobWorker.Options = testOptions, _ body: (JobWorker) async throws -> Result
+) async throws -> Result {
+    let operations = OperationQueue()
+    operations.maxConcurrentOperationCount = width
+    let worker = JobWorker(queue, performing: types, on: operations, options: options)
+    let run = Task { try await worker.run() }
+    do {
+        let result = try await body(worker)
+        worker.stop(gracePeriod: .zero)
+        try await run.value
+        return result
+    } catch {
+        worker.stop(gracePeriod: .zero)
+        try await run.value
+        throw error
+    }
+}
+
+let testOptions: JobWorker.Options = {
+    var options = JobWorker.Options()
+    options.lease = .seconds(3)
+    return options
+}()
+
+/// Values that jobs of this process share with their test, by a name that the test makes up.
+enum Board {
+    private static let counts = Locked<[String: Int]>([:])
+    private static let lines = Locked<[String: [String]]>([:])
+    private static let signals = Locked<[String: Signal]>([:])
+
+    static func newName() -> String { UUID().uuidString }
+
+    /// Adds 1 to a count, and returns it.
+    @discardableResult
+    static func count(_ name: String) -> Int {
+        counts.withLock { counts in
+            counts[name, default: 0] += 1
+            return counts[name] ?? 0
+        }
+    }
+
+    static func value(_ name: String) -> Int { counts.withLock { $0[name] ?? 0 } }
+
+    static func write(_ line: String, to name: String) {
+        lines.withLock { $0[name, default: []].append(line) }
+    }
+
+    static func read(_ name: String) -> [String] { lines.withLock { $0[name] ?? [] } }
+
+    static func signal(_ name: String) -> Signal {
+        signals.withLock { signals in
+            let signal = signals[name] ?? Signal()
+            signals[name] = signal
+            return signal
+        }
+    }
+}
+
+// MARK: Jobs of the tests
+
+/// Returns its text.
+struct Echo: Job {
+    static let name = "echo"
+    var text: String
+
+    func perform(in context: JobContext) async throws -> String { text }
+}
+
+/// Fails a number of times, and then returns the number of its attempts.
+struct Flaky: Job {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static let name = "flaky"
+    var board = Board.newName()
+    var failures: Int
+
+    func perform(in context: JobContext) async throws -> Int {
+        let attempt = Board.count(board)
+        if attempt <= failures { throw Failure(description: "failure \(attempt)") }
+        return attempt
+    }
+}
+
+/// Joins the results of other jobs.
+struct Join: Job {
+    static let name = "join"
+    var parts: [JobHandle<String>]
+
+    func perform(in context: JobContext) async throws -> String {
+        var texts: [String] = []
+        for part in parts { texts.append(try await context.value(of: part)) }
+        return texts.joined(separator: " ")
+    }
+}
+
+/// Writes a line to the board.
+struct Note: Job {
+    static let name = "note"
+    var board: String
+    var line: String
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        Board.write(line, to: board)
+        return NoOutput()
+    }
+}
+
+/// Announces its start, and waits for a signal or its cancellation.
+struct Wait: Job {
+    static let name = "wait"
+    var board = Board.newName()
+
+    func perform(in context: JobContext) async throws -> Int {
+        Board.count(board)
+        Board.signal("\(board) started").send()
+        try await withTaskCancellationHandler {
+            guard await Board.signal("\(board) go on").arrives() else {
+                throw PermanentFailure("nobody sent the signal")
+            }
+            try Task.checkCancellation()
+        } onCancel: {
+            Board.signal("\(board) go on").send()
+        }
+        return context.attempt
+    }
+
+    var hasStarted: Bool {
+        get async { await Board.signal("\(board) started").arrives() }
+    }
+
+    func goOn() { Board.signal("\(board) go on").send() }
+}
+
+/// Writes a staged file.
+struct WriteFile: Job {
+    static let name = "write file"
+    var path: String
+    var text: String
+    var failures = 0
+    var board = Board.newName()
+
+    func perform(in context: JobContext) async throws -> String {
+        let staged = try context.stagedFile(for: path)
+        try Data(text.utf8).write(to: URL(filePath: staged))
+        if Board.count(board) <= failures { throw PermanentFailure("it was told to fail") }
+        return path
+    }
+}
+#endif

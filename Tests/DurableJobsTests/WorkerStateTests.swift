@@ -1,0 +1,189 @@
+#if DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+@testable import DurableJobs
+
+/// The decisions of a worker, without threads and stores.
+struct WorkerStateTests {
+    private static func state(limit: Int = 8) -> WorkerState {
+        WorkerState(
+            worker: "w", limit: limit, queue: "q",
+            performed: [PerformedJob(name: "echo", version: 1)])
+    }
+
+    private static func job(_ id: Int64) -> ClaimedJob {
+        ClaimedJob(
+            token: AttemptToken(job: JobID(id), attempt: 1, worker: "w"), name: "echo", version: 1,
+            arguments: Data(), place: ReadyPlace(rank: 0, position: id, id: id), failures: 0,
+            retryLimit: 0, backoff: nil, timeout: nil, deadline: nil, claimedAt: 0, enqueuedAt: 0,
+            isExclusive: false, batch: nil, trace: nil)
+    }
+
+    /// Performs the first claim, and starts its jobs.
+    private static func begin(
+        _ state: inout WorkerState, _ count: Int, isFull: Bool, now: Duration = .zero
+    ) -> [AttemptRecord] {
+        guard case .exchange(let exchange, _) = state.nextStep(now: now) else { return [] }
+        var answer = ExchangeAnswer()
+        answer.claimed = (0..<count).map { job(Int64($0)) }
+        answer.end = answer.claimed.last?.place
+        answer.isFull = isFull
+        return state.exchanged(exchange, answer, start: now, now: now).map { job in
+            let record = AttemptRecord(job, generation: state.generation)
+            _ = state.started(record, BlockOperation {})
+            record.begin()
+            return record
+        }
+    }
+
+    private static let done = AttemptVerdict.completed(result: Data(), outputs: nil)
+
+    @Test func theFirstStepClaimsTheWholeLimit() {
+        var state = Self.state()
+        guard case .exchange(let exchange, let group) = state.nextStep(now: .zero) else {
+            Issue.record("the worker does not claim")
+            return
+        }
+        #expect(exchange.wanted == 8 && exchange.from == .start && group.isEmpty)
+    }
+
+    @Test func endsWaitForOthersUntilTheGroupTime() {
+        var state = Self.state()
+        let records = Self.begin(&state, 8, isFull: true)
+        #expect(state.operationEnded(records[0], Self.done, now: .milliseconds(100)) == true)
+        guard case .wait(let until) = state.nextStep(now: .milliseconds(100)) else {
+            Issue.record("one end was not delayed")
+            return
+        }
+        #expect(until == .milliseconds(100) + WorkerState.groupTime)
+        #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(100)) == false)
+        guard case .exchange(let exchange, let group) = state.nextStep(now: until) else {
+            Issue.record("the group was not committed")
+            return
+        }
+        // The two ends make room for two jobs in the same transaction.
+        #expect(group.count == 2 && exchange.wanted == 2)
+        #expect(exchange.from == ReadyPlace(rank: 0, position: 7, id: 7))
+    }
+
+    @Test func theLastEndIsCommittedAtOnce() {
+        var state = Self.state()
+        let records = Self.begin(&state, 2, isFull: false)
+        for record in records { _ = state.operationEnded(record, Self.done, now: .zero) }
+        guard case .exchange(let exchange, let group) = state.nextStep(now: .zero) else {
+            Issue.record("the ends wait for nothing")
+            return
+        }
+        // The store had no more jobs, so the worker does not ask again before an event.
+        #expect(group.count == 2 && exchange.wanted == 0)
+    }
+
+    @Test func claimedAndUncommittedJobsNeverExceedTheLimit() {
+        var state = Self.state(limit: 4)
+        let records = Self.begin(&state, 4, isFull: true)
+        for record in records.prefix(3) {
+            _ = state.operationEnded(record, Self.done, now: .zero)
+        }
+        state.jobsAdded()
+        guard case .exchange(let exchange, let group) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the worker does not go on")
+            return
+        }
+        #expect(group.count + state.outstanding == 4 && exchange.wanted == 3)
+    }
+
+    @Test func aSlowFullLookIsNotRepeatedAtOnce() {
+        var state = Self.state()
+        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return }
+        _ = state.exchanged(exchange, ExchangeAnswer(), start: .zero, now: .milliseconds(40))
+        state.jobsAdded()
+        guard case .wait(let until) = state.nextStep(now: .milliseconds(50)) else {
+            Issue.record("the look was repeated")
+            return
+        }
+        #expect(until == .milliseconds(840))
+        guard case .exchange(let again, _) = state.nextStep(now: until) else {
+            Issue.record("the look was not repeated")
+            return
+        }
+        #expect(again.from == .start)
+    }
+
+    @Test func aFailedTransactionIsRepeatedWithTheKnownJobs() {
+        var state = Self.state()
+        let records = Self.begin(&state, 3, isFull: false)
+        _ = state.operationEnded(records[0], Self.done, now: .zero)
+        guard case .exchange(let first, let group) = state.nextStep(now: .seconds(1)) else {
+            return
+        }
+        state.exchangeFailed(first, group, now: .seconds(1))
+        guard case .wait(let until) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the worker does not pause")
+            return
+        }
+        guard case .exchange(let second, let repeated) = state.nextStep(now: until) else {
+            Issue.record("the worker gives up")
+            return
+        }
+        #expect(repeated.map(\.record.job.token.job) == [JobID(0)])
+        #expect(Set(second.known ?? []) == [JobID(1), JobID(2)])
+    }
+
+    @Test func aStoppingWorkerGivesUpIfTheStoreDoesNotAnswer() {
+        var state = Self.state()
+        _ = Self.begin(&state, 2, isFull: true)
+        _ = state.stopRequested()
+        _ = state.graceEnded()
+        var now = Duration.seconds(1)
+        for _ in 0..<100 {
+            switch state.nextStep(now: now) {
+            case .wait(let until): now = until
+            case .exchange(let exchange, let group):
+                state.exchangeFailed(exchange, group, now: now)
+            case .finish: return
+            }
+        }
+        Issue.record("the worker tries for ever")
+    }
+
+    @Test func aWorkerWithoutTypesWaits() {
+        var state = WorkerState(worker: "w", limit: 2, queue: "q", performed: [])
+        guard case .wait(let until) = state.nextStep(now: .seconds(5)) else {
+            Issue.record("the worker claims nothing in particular")
+            return
+        }
+        #expect(until > .seconds(6))
+    }
+
+    @Test func aLostLeaseForgetsEverything() {
+        var state = Self.state()
+        let records = Self.begin(&state, 3, isFull: false)
+        _ = state.operationEnded(records[0], Self.done, now: .zero)
+        let lost = state.leaseLost(newWorker: "x")
+        #expect(lost.cancel.count == 2 && lost.dropped.count == 1)
+        #expect(state.outstanding == 0 && state.worker == "x")
+        // The end of an operation of the earlier incarnation changes nothing.
+        #expect(state.operationEnded(records[1], Self.done, now: .zero) == nil)
+        #expect(state.outstanding == 0)
+    }
+
+    @Test func aStoppingWorkerHandsBackAndFinishes() {
+        var state = Self.state()
+        let records = Self.begin(&state, 2, isFull: true)
+        #expect(state.stopRequested().isEmpty)
+        #expect(state.graceEnded().count == 2)
+        #expect(state.operationEnded(records[0], Self.done, now: .zero) == nil)
+        guard case .exchange(let exchange, let group) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the jobs are not handed back")
+            return
+        }
+        #expect(exchange.wanted == 0 && group.count == 2)
+        guard case .finish = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the worker does not finish")
+            return
+        }
+    }
+}
+#endif
