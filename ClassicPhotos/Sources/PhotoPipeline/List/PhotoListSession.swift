@@ -50,10 +50,11 @@ public actor PhotoListSession {
 
     private let options: Options
     private let downloader: PhotoDownloader
-    private var controller: PhotoListController
-    private var pending: PendingOperations
+    var controller: PhotoListController
+    var pending: PendingOperations
     private var downloadTally = QueueTally()
     private var filtrationTally = QueueTally()
+    var engine: Engine
     private var pictures: PictureStore
     private var changedRows: Set<Row> = []
     private var changeSignal: AsyncStream<Void>.Continuation?
@@ -66,9 +67,8 @@ public actor PhotoListSession {
         self.pending = PendingOperations(
             downloads: options.downloads,
             filtrations: options.filtrations ?? options.capacity.processors.permits)
-        for queue in [pending.downloadQueue, pending.filtrationQueue] {
-            options.timeline?.record(queue)
-        }
+        self.engine = Engine(timeline: options.timeline)
+        for queue in pending.queues { engine.timeline.record(queue) }
         self.pictures = PictureStore(byteLimit: options.pictureBytes)
     }
 
@@ -125,6 +125,8 @@ public actor PhotoListSession {
     /// The page was closed; all work is cancelled.
     public func close() {
         perform(controller.pageClosed())
+        pending.close()
+        engine.ticks?.cancel()
         pictures.removeAll()
         changeSignal?.finish()
     }
@@ -226,26 +228,33 @@ public actor PhotoListSession {
         }
         return Update(
             rows: updates, counts: controller.counts,
-            queues: [
-                downloadTally.gauge(of: pending.downloadQueue),
-                filtrationTally.gauge(of: pending.filtrationQueue),
-            ])
+            queues: gauges)
+    }
+
+    /// The state of the download queue, then of the filtration queue.
+    var gauges: [QueueGauge] {
+        [
+            downloadTally.gauge(of: pending.downloadQueue),
+            filtrationTally.gauge(of: pending.filtrationQueue),
+        ]
     }
 
     // MARK: Actions of the controller
 
-    private func perform(_ actions: [PhotoListAction]) {
+    func perform(_ actions: [PhotoListAction]) {
         for action in actions {
             switch action {
-            case .suspendQueues: pending.isSuspended = true
-            case .resumeQueues: pending.isSuspended = false
+            case .suspendQueues: pending.isScrolling = true
+            case .resumeQueues: pending.isScrolling = false
             case .cancel(let row, let generation):
                 pending.cancel(row, generation: generation)
                 changedRows.insert(row)
             case .start(let row, let generation, .download, let record):
+                engine.misses += 1
                 download(row, generation, record)
                 changedRows.insert(row)
             case .start(let row, let generation, .filtration, _):
+                engine.hits += 1
                 filter(row, generation)
                 changedRows.insert(row)
             case .show(let change):
@@ -279,6 +288,7 @@ public actor PhotoListSession {
             row, .init(generation: generation, operations: [download, decode, encode]))
         let filter = FilterOperation(options.filters, after: decode, capacity: capacity)
         let stages = [decode, encode] + filtration(row, generation, filter)
+        for operation in [download, decode, encode] { limitIfNaive(operation) }
         // The cost of decoding is known only after the download, and must be set before the
         // operation is in a queue.
         onCompletion(of: download, first: { decode.reserveMemory() }) {
@@ -302,6 +312,7 @@ public actor PhotoListSession {
     ) -> [Operation] {
         let encode = EncodeOperation(
             after: filter, quality: Self.quality, capacity: options.capacity)
+        for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished(filter) }
         onCompletion(of: encode) { await $0.filtered(row, generation, encode) }
         pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
@@ -329,16 +340,12 @@ public actor PhotoListSession {
     // MARK: Results of the operations
 
     /// The later stages are added even if the download failed: they then finish and report that.
-    private func downloadFinished(_ operation: Operation, before stages: [Operation]) {
-        markFailureObserved(of: operation)
-        downloadTally.operationFinished(isCancelled: operation.isCancelled)
+    private func downloadFinished(_ operation: DownloadOperation, before stages: [Operation]) {
+        downloadTally.operationFinished(operation)
+        if case .produced(let bytes) = operation.outcome { engine.bytesDownloaded += bytes.count }
         pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
         changeSignal?.yield()
     }
-
-    /// Marks a failure as observed: the failure of a row that now shows another photo needs no
-    /// report.
-    private func markFailureObserved(of operation: Operation) { _ = operation.error }
 
     /// The row may have been sent already, without the facts that the decoding has found.
     private func decoded(_ row: Row, _ decode: DecodeOperation) {
@@ -347,8 +354,7 @@ public actor PhotoListSession {
     }
 
     private func pixelStageFinished(_ operation: Operation) {
-        markFailureObserved(of: operation)
-        filtrationTally.operationFinished(isCancelled: operation.isCancelled)
+        filtrationTally.operationFinished(operation)
         changeSignal?.yield()
     }
 
@@ -389,6 +395,7 @@ public actor PhotoListSession {
                 $0.bitmap = nil
                 $0.generation = generation
             }
+            engine.photoFinished()
             perform(controller.rowFiltered(row, generation: generation))
         case .failed(let failure):
             fail(row, generation, failure)
