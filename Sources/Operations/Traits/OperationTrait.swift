@@ -7,7 +7,8 @@
 /// A string literal is the trait ``name(_:)``.
 ///
 /// Of several traits that set the same thing, such as two timeouts or two deadlines, the last one
-/// counts. Limits and costs add up: ``exclusive(by:)``, ``limited(to:by:)`` and ``cost(_:of:)``.
+/// counts. The limits of different keys (``exclusive(by:)``, ``limited(to:by:)``) all apply, and
+/// costs add up (``cost(_:of:)``).
 ///
 /// For operations that are made in another way, use ``Operation/apply(_:)-(OperationTrait...)``.
 /// Traits about time, keys and budgets have an effect only in a queue: an operation that is started
