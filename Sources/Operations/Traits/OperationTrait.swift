@@ -52,7 +52,7 @@ struct OperationOptions: Sendable {
     struct Retry: Sendable {
         let limit: Int
         let backoff: RetryBackoff
-        let isWorthwhile: @Sendable (any Error) -> Bool
+        let decide: @Sendable (any Error) -> RetryDecision
     }
 
     struct Limit: Sendable {
