@@ -20,10 +20,12 @@ struct PageRoutes {
             File(
                 path: "placeholder.svg", mediaType: Self.picture, bytes: resources.placeholder_svg),
             File(path: "failed.svg", mediaType: Self.picture, bytes: resources.failed_svg),
+            File(path: "address.js", mediaType: Self.script, bytes: resources.address_js),
             File(path: "api.js", mediaType: Self.script, bytes: resources.api_js),
             File(path: "app.js", mediaType: Self.script, bytes: resources.app_js),
             File(path: "cell.js", mediaType: Self.script, bytes: resources.cell_js),
             File(path: "events.js", mediaType: Self.script, bytes: resources.events_js),
+            File(path: "find.js", mediaType: Self.script, bytes: resources.find_js),
             File(path: "geometry.js", mediaType: Self.script, bytes: resources.geometry_js),
             File(path: "list.js", mediaType: Self.script, bytes: resources.list_js),
             File(path: "names.js", mediaType: Self.script, bytes: resources.names_js),
@@ -32,6 +34,7 @@ struct PageRoutes {
             File(path: "picture.js", mediaType: Self.script, bytes: resources.picture_js),
             File(path: "records.js", mediaType: Self.script, bytes: resources.records_js),
             File(path: "scroll.js", mediaType: Self.script, bytes: resources.scroll_js),
+            File(path: "strings.js", mediaType: Self.script, bytes: resources.strings_js),
             File(path: "viewport.js", mediaType: Self.script, bytes: resources.viewport_js),
         ]
     }
