@@ -27,6 +27,7 @@ struct APIRoutes {
 
     private struct PhotosAnswer: ResponseEncodable {
         struct Photo: Encodable {
+            let id: String
             let name: String
         }
 
@@ -47,7 +48,7 @@ struct APIRoutes {
         return PhotosAnswer(
             title: configuration.title, filter: filters.joined(separator: ", "),
             total: records.count, offset: start,
-            photos: records[start..<end].map { .init(name: $0.name) })
+            photos: records[start..<end].map { .init(id: $0.id.description, name: $0.name) })
     }
 
     // MARK: Events
@@ -156,12 +157,10 @@ struct APIRoutes {
         // The picture of a version never changes. A request for another version gets the current
         // picture, which must not be cached.
         let isCurrent = request.uri.queryParameters.get("v") == "\(version.number)"
-        return Response(
-            status: .ok,
-            headers: [
-                .contentType: image.format.mediaType,
-                .cacheControl: isCurrent ? "private, max-age=86400, immutable" : "no-store",
-            ],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: image.bytes)))
+        let file = FileResponse(
+            bytes: image.bytes, mediaType: image.format.mediaType,
+            tag: "\(id.text)-\(row)-\(stage.rawValue)-\(version.number)",
+            caching: isCurrent ? .immutable : .none)
+        return file.response(to: request)
     }
 }

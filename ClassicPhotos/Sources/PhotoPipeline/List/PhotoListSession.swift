@@ -26,6 +26,8 @@ public actor PhotoListSession {
         public var capacity = PixelCapacity.shared
         /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
+        /// The facts of downloaded photos, which all sessions with these options share.
+        public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
         public var timeline: OperationTimeline?
 
@@ -133,6 +135,8 @@ public actor PhotoListSession {
         public let change: PhotoRowChange
         /// Whether an operation for the row is running or queued.
         public let isActive: Bool
+        /// What is known of the photo's contents; nil before its first download.
+        public let facts: PhotoFacts?
     }
 
     /// The changes that a page has not received yet.
@@ -152,15 +156,19 @@ public actor PhotoListSession {
         return update(of: rows)
     }
 
-    /// Returns the complete state for a new page: all rows that differ from their initial state.
+    /// Returns the complete state for a new page: all rows that differ from their initial state,
+    /// and all rows whose facts are known.
     ///
     /// The next ``takeUpdate()`` returns only the changes after this call.
     ///
     /// - Complexity: O(n) in the length of the list.
     public func takeSnapshot() -> Update {
         changedRows = []
+        let facts = options.facts.all
         let rows = controller.records.indices.filter { index in
-            controller.records[index].state != .new || controller.work[Row(index)] != nil
+            let record = controller.records[index]
+            return record.state != .new || controller.work[Row(index)] != nil
+                || facts[record.id] != nil
         }
         return update(of: rows.map { Row($0) })
     }
@@ -188,7 +196,10 @@ public actor PhotoListSession {
         var updates: [RowUpdate] = []
         for row in rows {
             guard let change = controller.currentState(of: row) else { continue }
-            updates.append(RowUpdate(change: change, isActive: controller.work[row] != nil))
+            updates.append(
+                RowUpdate(
+                    change: change, isActive: controller.work[row] != nil,
+                    facts: options.facts[change.id]))
         }
         return Update(
             rows: updates, counts: controller.counts,
@@ -235,7 +246,10 @@ public actor PhotoListSession {
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        onCompletion(of: decode) { await $0.pixelStageFinished(decode) }
+        let facts = options.facts
+        onCompletion(
+            of: decode, first: { facts.learn(record.id, from: download, decode, limits: limits) }
+        ) { await $0.decoded(row, decode) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
@@ -302,6 +316,12 @@ public actor PhotoListSession {
     /// Marks a failure as observed: the failure of a row that now shows another photo needs no
     /// report.
     private func markFailureObserved(of operation: Operation) { _ = operation.error }
+
+    /// The row may have been sent already, without the facts that the decoding has found.
+    private func decoded(_ row: Row, _ decode: DecodeOperation) {
+        changedRows.insert(row)
+        pixelStageFinished(decode)
+    }
 
     private func pixelStageFinished(_ operation: Operation) {
         markFailureObserved(of: operation)
