@@ -52,6 +52,8 @@ let sweep = null;
 let connectedBefore = false;
 // The place that the address asked for, until the list can show it.
 let wantedPlace = readAddress();
+// The detail view, once it has been loaded.
+let detail = null;
 
 const notice = new Notice(byID("notice"), byID("notice-text"), byID("notice-close"));
 const headline = new Headline(byID("title"), byID("total"), byID("filter"));
@@ -76,7 +78,7 @@ const list = new VirtualList(byID("list"), {
   content: (row) => ({ page, name: names.name(row), record: records.get(row) }),
   rowsBound: (rows) => names.want(rows),
   visibleRowsChanged: () => { if (phases.phase === "settled") report(); },
-  opened: () => {},
+  opened: (row) => openDetail(row),
   retry,
 });
 
@@ -126,6 +128,7 @@ const stream = new EventStream({
   row(event) {
     records.apply(event);
     list.refresh(event.row);
+    detail?.refresh(event.row);
   },
   queues: (event) => queues.show(event.queues),
   counts: (event) => counts.show(event),
@@ -148,7 +151,8 @@ async function setTotal(total) {
   if (place === undefined) return;
   list.showPlace(place, wanted.at === null ? "middle" : "top", shift);
   list.current = list.place(selected) ?? place;
-  if (hasFocus && document.activeElement === document.body) list.focus(list.current);
+  if (wanted.photo) await showAddress();
+  else if (hasFocus && document.activeElement === document.body) list.focus(list.current);
 }
 
 function showOrder(rows) {
@@ -172,10 +176,64 @@ function showFound(rows) {
 }
 
 function rememberPlace() {
+  if (detail?.isOpen) return;
   const { place, shift } = list.anchor();
   const at = window.scrollY > 0 && list.count > 0 ? list.row(place) : null;
   const hasFocus = byID("list").contains(document.activeElement);
   writeAddress({ ...find.wanted, at }, { shift, selected: list.row(list.current), hasFocus });
+}
+
+// MARK: The detail view
+
+const detailHost = {
+  page: () => page,
+  cell: (row) => list.cell(row),
+  id: (row) => names.id(row),
+  filter: () => headline.filter,
+  photo(row) {
+    const record = records.get(row);
+    const { state, version } = record;
+    const hasPicture = state === "downloaded" || state === "filtered";
+    const picture = hasPicture ? `/api/pictures/${page}/${row}/${state}?v=${version}` : null;
+    return { name: names.name(row), record, picture };
+  },
+  neighbour(row, by) {
+    const place = list.place(row) + by;
+    return place >= 0 && place < list.count ? list.row(place) : null;
+  },
+  address(row) {
+    const { place } = list.anchor();
+    return { ...find.wanted, at: list.row(place), photo: { row, id: names.id(row) } };
+  },
+  reveal: (row) => list.showPlace(list.place(row)),
+  focus: (row) => list.focus(list.place(row)),
+  retry: (row) => retry(row),
+  leave() {
+    if (history.state?.opened) return history.back();
+    // The page began with this photo.
+    detail.close();
+    rememberPlace();
+  },
+};
+
+let loading = null;
+
+async function openDetail(row, options) {
+  loading ??= import("./detail.js").then(({ Detail }) => Detail.load(detailHost));
+  detail = await loading;
+  detail.open(row, options);
+}
+
+// Shows what the address says, after Back, Forward or a change by hand.
+async function showAddress() {
+  const { photo } = readAddress();
+  if (photo === null) return detail?.close();
+  if (detail?.row === photo.row) return;
+  const place = list.place(photo.row);
+  const id = names.id(photo.row);
+  if (place === undefined || (photo.id && id && photo.id !== id)) return notice.show(text("moved"));
+  list.showPlace(place);
+  openDetail(photo.row, { isNew: false });
 }
 
 function showViewButton() {
@@ -269,6 +327,7 @@ document.addEventListener("keydown", (event) => {
   const isElsewhere = event.target.closest("input, select, textarea, dialog");
   if (event.key === "#" && !isElsewhere && !event.ctrlKey && !event.metaKey) switchView();
 });
+window.addEventListener("popstate", showAddress);
 window.addEventListener("pagehide", rememberPlace);
 // Return by the Back button: the browser kept the page but closed its stream.
 window.addEventListener("pageshow", (event) => { if (event.persisted) startOver(); });

@@ -20,21 +20,25 @@ function perFrame(draw) {
 }
 
 export class Headline {
-  #title; #total; #filter;
+  #title; #total; #chip;
 
   constructor(title, total, filter) {
     this.#title = title;
     this.#total = total;
-    this.#filter = filter;
+    this.#chip = filter;
   }
 
+  /// The text of the list's filters.
+  filter = "";
+
   show({ title, filter, total }) {
+    this.filter = filter ?? "";
     this.#title.textContent = title;
     document.title = title;
-    this.#filter.textContent = filterWords(filter);
-    this.#filter.dataset.filter = filter;
-    this.#filter.title = text("currentFilter");
-    this.#filter.hidden = !filter;
+    this.#chip.textContent = filterWords(filter);
+    this.#chip.dataset.filter = filter;
+    this.#chip.title = text("currentFilter");
+    this.#chip.hidden = !filter;
     this.showTotal(total);
   }
 

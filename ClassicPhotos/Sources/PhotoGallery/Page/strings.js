@@ -23,6 +23,16 @@ const catalogue = {
     asGrid: "Show as a grid (#)", asList: "Show as a list (#)",
     moved: "The list has changed. The photo of this address is no longer at its place.",
     engine: "Engine room",
+    close: "Close", previous: "Previous photo", next: "Next photo",
+    zoomIn: "Enlarge", zoomOut: "Reduce",
+    look: "Look", details: "Details", files: "Files",
+    addFilter: "Add a filter", removeFilter: "Remove {name}", listLook: "As in the list",
+    compare: "Compare with the original", divider: "Border between before and after",
+    notThere: "This photo has not been downloaded yet.", why: "Why is it not there yet?",
+    saveResult: "Save result", saveOriginal: "Save original", copyAddress: "Copy address",
+    copied: "The address is in the clipboard.",
+    taken: "Taken", camera: "Camera", lens: "Lens", exposure: "Exposure", size: "Size",
+    format: "Format", place: "Coordinates", source: "Source",
   },
   zh: {
     photos: "{count} 张照片",
@@ -43,6 +53,22 @@ const catalogue = {
     asGrid: "以网格显示（#）", asList: "以列表显示（#）",
     moved: "列表已更改，此地址的照片已不在原处。",
     engine: "机房",
+    close: "关闭", previous: "上一张", next: "下一张",
+    zoomIn: "放大", zoomOut: "缩小",
+    look: "外观", details: "详情", files: "文件",
+    addFilter: "添加滤镜", removeFilter: "移除{name}", listLook: "与列表相同",
+    compare: "与原图比较", divider: "前后对比分界线",
+    notThere: "这张照片尚未下载。", why: "为什么还没有？",
+    saveResult: "保存结果", saveOriginal: "保存原图", copyAddress: "复制地址",
+    copied: "地址已复制到剪贴板。",
+    taken: "拍摄时间", camera: "相机", lens: "镜头", exposure: "曝光", size: "尺寸",
+    format: "格式", place: "坐标", source: "来源",
+    "word-sepia": "怀旧", "word-sepia-css": "怀旧（CSS）", "word-tonal": "灰度",
+    "word-monochrome": "单色", "word-noir": "黑白", "word-chrome": "铬黄", "word-fade": "褪色",
+    "word-instant": "拍立得", "word-process": "冲印", "word-transfer": "转印",
+    "word-vignette": "暗角", "word-blur": "模糊", "word-sharpen": "锐化", "word-tilt-shift": "移轴",
+    "word-intensity": "强度", "word-amount": "程度", "word-radius": "半径", "word-center": "中心",
+    "word-band": "清晰带",
   },
 };
 
@@ -53,6 +79,9 @@ const digits = new Intl.NumberFormat(language);
 /// A number with the separators of the language.
 export const number = (value, options) =>
   options ? new Intl.NumberFormat(language, options).format(value) : digits.format(value);
+
+/// Whether the catalogue has a text for a key in this language.
+export const has = (key) => key in texts;
 
 /// The text of a key, with its values filled in.
 export function text(key, values = {}) {
