@@ -131,6 +131,7 @@ public struct GalleryServer: Sendable {
         PageRoutes().add(to: router)
         let group = router.group("api")
         APIRoutes(configuration: configuration, pages: pages).add(to: group)
+        OrderRoutes(configuration: configuration, pages: pages).add(to: group)
         PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
         return router
     }

@@ -1,11 +1,12 @@
 import DemoOrigin
 import Foundation
 import NIOHTTP1
+import Operations
 import OperationsTestSupport
-import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery
+@testable import PhotoPipeline
 
 /// The routes of single photos, on a real server.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

@@ -84,18 +84,33 @@ public actor PhotoListSession {
     /// While the list is dragged or decelerates, no new work starts. When the list has settled,
     /// work on invisible rows is cancelled, visible rows are processed, and the queues resume.
     public func scrolled(to rows: Range<Row>, _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    /// The page scrolled, was resized, or settled, and shows the list in another order, or only a
+    /// part of it.
+    ///
+    /// - Parameter rows: the visible rows in the order in which they are shown.
+    public func scrolled(to rows: [Row], _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    private func scrolled(
+        _ phase: ScrollPhase,
+        _ changeViewport: (inout PhotoListController) -> [PhotoListAction]
+    ) {
         switch phase {
         case .dragging:
             perform(controller.dragBegan())
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
         case .decelerating:
             // A page may omit the drag if a wheel scroll began and ended between two of its
             // reports.
             perform(controller.dragBegan())
             perform(controller.dragEnded(willDecelerate: true))
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
         case .settled:
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
             perform(controller.dragEnded(willDecelerate: false))
         }
         for row in controller.visibleRows { pictures.touch(row) }
@@ -103,6 +118,9 @@ public actor PhotoListSession {
 
     /// A person asked to retry a failed row.
     public func retryRequested(_ row: Row) { perform(controller.retryRequested(row)) }
+
+    /// A person asked to retry all failed rows; those that no retry can help stay as they are.
+    public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
 
     /// The page was closed; all work is cancelled.
     public func close() {
@@ -191,6 +209,11 @@ public actor PhotoListSession {
         /// The filtered picture.
         case filtered
     }
+
+    /// The state of each photo, in the order of the list.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public var states: [PhotoState] { controller.records.map(\.state) }
 
     private func update(of rows: [Row]) -> Update {
         var updates: [RowUpdate] = []
@@ -385,7 +408,7 @@ public actor PhotoListSession {
     }
 
     private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
-        let evicted = pictures.update(row, keeping: controller.visibleRows, change)
+        let evicted = pictures.update(row, keeping: controller.viewport.set, change)
         for row in evicted { perform(controller.rowEvicted(row)) }
     }
 }
