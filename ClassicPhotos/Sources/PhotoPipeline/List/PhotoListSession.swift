@@ -26,6 +26,8 @@ public actor PhotoListSession {
         public var capacity = PixelCapacity.shared
         /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
+        /// The facts of downloaded photos, which all sessions with these options share.
+        public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
         public var timeline: OperationTimeline?
 
@@ -92,18 +94,33 @@ public actor PhotoListSession {
     /// While the list is dragged or decelerates, no new work starts. When the list has settled,
     /// work on invisible rows is cancelled, visible rows are processed, and the queues resume.
     public func scrolled(to rows: Range<Row>, _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    /// The page scrolled, was resized, or settled, and shows the list in another order, or only a
+    /// part of it.
+    ///
+    /// - Parameter rows: the visible rows in the order in which they are shown.
+    public func scrolled(to rows: [Row], _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    private func scrolled(
+        _ phase: ScrollPhase,
+        _ changeViewport: (inout PhotoListController) -> [PhotoListAction]
+    ) {
         switch phase {
         case .dragging:
             perform(controller.dragBegan())
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
         case .decelerating:
             // A page may omit the drag if a wheel scroll began and ended between two of its
             // reports.
             perform(controller.dragBegan())
             perform(controller.dragEnded(willDecelerate: true))
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
         case .settled:
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
             perform(controller.dragEnded(willDecelerate: false))
         }
         for row in controller.visibleRows { pictures.touch(row) }
@@ -111,6 +128,9 @@ public actor PhotoListSession {
 
     /// A person asked to retry a failed row.
     public func retryRequested(_ row: Row) { perform(controller.retryRequested(row)) }
+
+    /// A person asked to retry all failed rows; those that no retry can help stay as they are.
+    public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
 
     /// The page was closed; all work is cancelled.
     public func close() {
@@ -143,6 +163,8 @@ public actor PhotoListSession {
         public let change: PhotoRowChange
         /// Whether an operation for the row is running or queued.
         public let isActive: Bool
+        /// What is known of the photo's contents; nil before its first download.
+        public let facts: PhotoFacts?
     }
 
     /// The changes that a page has not received yet.
@@ -162,15 +184,19 @@ public actor PhotoListSession {
         return update(of: rows)
     }
 
-    /// Returns the complete state for a new page: all rows that differ from their initial state.
+    /// Returns the complete state for a new page: all rows that differ from their initial state,
+    /// and all rows whose facts are known.
     ///
     /// The next ``takeUpdate()`` returns only the changes after this call.
     ///
     /// - Complexity: O(n) in the length of the list.
     public func takeSnapshot() -> Update {
         changedRows = []
+        let facts = options.facts.all
         let rows = controller.records.indices.filter { index in
-            controller.records[index].state != .new || controller.work[Row(index)] != nil
+            let record = controller.records[index]
+            return record.state != .new || controller.work[Row(index)] != nil
+                || facts[record.id] != nil
         }
         return update(of: rows.map { Row($0) })
     }
@@ -194,11 +220,19 @@ public actor PhotoListSession {
         case filtered
     }
 
+    /// The state of each photo, in the order of the list.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public var states: [PhotoState] { controller.records.map(\.state) }
+
     private func update(of rows: [Row]) -> Update {
         var updates: [RowUpdate] = []
         for row in rows {
             guard let change = controller.currentState(of: row) else { continue }
-            updates.append(RowUpdate(change: change, isActive: controller.work[row] != nil))
+            updates.append(
+                RowUpdate(
+                    change: change, isActive: controller.work[row] != nil,
+                    facts: options.facts[change.id]))
         }
         return Update(
             rows: updates, counts: controller.counts,
@@ -249,7 +283,10 @@ public actor PhotoListSession {
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        onCompletion(of: decode) { await $0.pixelStageFinished(decode) }
+        let facts = options.facts
+        onCompletion(
+            of: decode, first: { facts.learn(record.id, from: download, decode, limits: limits) }
+        ) { await $0.decoded(row, decode) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
@@ -327,6 +364,12 @@ public actor PhotoListSession {
     /// report.
     private func markFailureObserved(of operation: Operation) { _ = operation.error }
 
+    /// The row may have been sent already, without the facts that the decoding has found.
+    private func decoded(_ row: Row, _ decode: DecodeOperation) {
+        changedRows.insert(row)
+        pixelStageFinished(decode)
+    }
+
     private func pixelStageFinished(_ operation: Operation) {
         markFailureObserved(of: operation)
         filtrationTally.operationFinished(isCancelled: operation.isCancelled)
@@ -392,7 +435,7 @@ public actor PhotoListSession {
     }
 
     private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
-        let evicted = pictures.update(row, keeping: controller.visibleRows, change)
+        let evicted = pictures.update(row, keeping: controller.viewport.set, change)
         for row in evicted { perform(controller.rowEvicted(row)) }
     }
 }

@@ -36,7 +36,7 @@ struct PictureStore {
     ///
     /// - Parameter kept: rows that are visible and must not be evicted.
     mutating func update(
-        _ row: Row, keeping kept: Range<Row>, _ change: (inout Pictures) -> Void
+        _ row: Row, keeping kept: Set<Row>, _ change: (inout Pictures) -> Void
     ) -> [Row] {
         var pictures = rows[row] ?? Pictures()
         byteCount -= pictures.byteCount
