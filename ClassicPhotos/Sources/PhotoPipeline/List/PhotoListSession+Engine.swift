@@ -8,7 +8,8 @@ extension PhotoListSession {
         let timeline: OperationTimeline
         /// Lets one operation run at a time in naive mode.
         let single = ConcurrencyBudget(1, name: "one at a time")
-        /// The attempts that found their picture in memory, and those that had to download it.
+        /// The attempts that found their photo in a cache, and those that had to read it from its
+        /// source.
         var hits = 0
         var misses = 0
         var bytesDownloaded = 0
@@ -23,6 +24,19 @@ extension PhotoListSession {
         init(timeline: OperationTimeline?) {
             // A recording for the whole program keeps everything.
             self.timeline = timeline ?? OperationTimeline(keeping: Self.window, limit: 20_000)
+        }
+
+        /// Counts where an attempt found its photo.
+        mutating func found(_ original: PhotoOriginal) {
+            switch original.origin {
+            case .memory, .cache:
+                hits += 1
+            case .network:
+                misses += 1
+                bytesDownloaded += original.bytes?.count ?? 0
+            case .file:
+                misses += 1
+            }
         }
 
         mutating func photoFinished(at now: ContinuousClock.Instant = .now) {
@@ -52,9 +66,9 @@ extension PhotoListSession {
         public let slices: [OperationTimeline.Slice]
         /// The photos finished in a second, on average over the last 5 seconds.
         public let throughput: Double
-        /// The attempts at rows whose picture was in memory.
+        /// The attempts at rows whose photo was in a cache.
         public let hits: Int
-        /// The attempts at rows whose picture had to be downloaded.
+        /// The attempts at rows whose photo had to be read from its source.
         public let misses: Int
         /// The size of all downloads so far.
         public let bytesDownloaded: Int

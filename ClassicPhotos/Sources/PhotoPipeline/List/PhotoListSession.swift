@@ -49,7 +49,7 @@ public actor PhotoListSession {
     }
 
     private let options: Options
-    private let downloader: PhotoDownloader
+    private let loader: PhotoLoader
     var controller: PhotoListController
     var pending: PendingOperations
     private var downloadTally = QueueTally()
@@ -60,9 +60,12 @@ public actor PhotoListSession {
     private var changeSignal: AsyncStream<Void>.Continuation?
 
     /// Creates the session of a page that has not reported its visible rows yet.
-    public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
+    ///
+    /// - Parameter loader: loads the photos. Pages with the same loader share downloads, decoded
+    ///   and rendered pictures. Its limits and its capacity apply.
+    public init(records: [PhotoRecord], options: Options, loader: PhotoLoader) {
         self.options = options
-        self.downloader = downloader
+        self.loader = loader
         self.controller = PhotoListController(records: records)
         self.pending = PendingOperations(
             downloads: options.downloads,
@@ -70,6 +73,13 @@ public actor PhotoListSession {
         self.engine = Engine(timeline: options.timeline)
         for queue in pending.queues { engine.timeline.record(queue) }
         self.pictures = PictureStore(byteLimit: options.pictureBytes)
+    }
+
+    /// Creates the session of a page that shares nothing with other pages.
+    public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
+        self.init(
+            records: records, options: options,
+            loader: PhotoLoader(downloader: downloader, options: options.forLoader))
     }
 
     deinit {
@@ -250,7 +260,6 @@ public actor PhotoListSession {
                 pending.cancel(row, generation: generation)
                 changedRows.insert(row)
             case .start(let row, let generation, .download, let record):
-                engine.misses += 1
                 download(row, generation, record)
                 changedRows.insert(row)
             case .start(let row, let generation, .filtration, _):
@@ -269,29 +278,33 @@ public actor PhotoListSession {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        let download = DownloadOperation(url: url, with: downloader)
-        let capacity = options.capacity
-        let limits = url.isFileURL ? options.limits.files : options.limits.downloads
-        let decode = DecodeOperation(
-            after: download, fitting: options.size, limits: limits, capacity: capacity)
-        let encode = EncodeOperation(after: decode, quality: Self.quality, capacity: capacity)
+        let request = PhotoRequest(url: url, fitting: options.size)
+        let download = TypedOperation { [loader] in
+            try await loader.original(for: request)
+        }
+        download.name = "Download \(PhotoURL.name(of: url))"
+        let facts = options.facts
+        let decode = TypedOperation(after: download) { [loader] original in
+            let photo = try await loader.photo(from: original, for: request)
+            if let found = photo.facts { facts[record.id] = found }
+            return photo
+        }
+        decode.name = "Decode"
+        let encode = encoding(after: decode)
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        let facts = options.facts
-        onCompletion(
-            of: decode, first: { facts.learn(record.id, from: download, decode, limits: limits) }
-        ) { await $0.decoded(row, decode) }
+        onCompletion(of: decode) { await $0.decoded(row, decode) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
             row, .init(generation: generation, operations: [download, decode, encode]))
-        let filter = FilterOperation(options.filters, after: decode, capacity: capacity)
+        let filter = TypedOperation(after: decode) { [loader, filters] photo in
+            try await loader.processed(photo, by: filters)
+        }
         let stages = [decode, encode] + filtration(row, generation, filter)
         for operation in [download, decode, encode] { limitIfNaive(operation) }
-        // The cost of decoding is known only after the download, and must be set before the
-        // operation is in a queue.
-        onCompletion(of: download, first: { decode.reserveMemory() }) {
+        onCompletion(of: download) {
             await $0.downloadFinished(download, before: stages)
         }
         pending.downloadQueue.addOperation(download)
@@ -299,19 +312,21 @@ public actor PhotoListSession {
 
     /// Runs filter → encode on pixels that are already in memory.
     private func filter(_ row: Row, _ generation: Generation) {
-        guard let bitmap = pictures[row]?.bitmap else {
+        guard let photo = pictures[row]?.photo else {
             preconditionFailure("\(row) was downloaded, but its pixels are missing")
         }
-        let filter = FilterOperation(options.filters, of: bitmap, capacity: options.capacity)
+        let filter = TypedOperation { [loader, filters] in
+            try await loader.processed(photo, by: filters)
+        }
         let filtration = filtration(row, generation, filter)
         pending.filtrationQueue.addOperations(filtration, waitUntilFinished: false)
     }
 
     private func filtration(
-        _ row: Row, _ generation: Generation, _ filter: FilterOperation
+        _ row: Row, _ generation: Generation, _ filter: TypedOperation<Photo>
     ) -> [Operation] {
-        let encode = EncodeOperation(
-            after: filter, quality: Self.quality, capacity: options.capacity)
+        filter.name = "Filter"
+        let encode = encoding(after: filter)
         for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished(filter) }
         onCompletion(of: encode) { await $0.filtered(row, generation, encode) }
@@ -319,20 +334,28 @@ public actor PhotoListSession {
         return [filter, encode]
     }
 
+    private var filters: [PhotoProcessor] {
+        options.filters.isEmpty ? [] : [.filters(options.filters)]
+    }
+
+    private func encoding(after photo: TypedOperation<Photo>) -> TypedOperation<EncodedImage> {
+        let encode = TypedOperation(after: photo) { [loader] photo in
+            try await loader.encoded(photo, as: .jpeg, quality: Self.quality)
+        }
+        encode.name = "Encode"
+        return encode
+    }
+
     private static let quality = 82
 
     /// Calls the session after an operation has finished.
     ///
-    /// - Parameters:
-    ///   - work: runs first, on the thread that finished the operation.
-    ///   - body: runs on the session.
+    /// - Parameter body: runs on the session.
     private func onCompletion(
-        of operation: Operation, first work: @escaping @Sendable () -> Void = {},
-        _ body: @escaping @Sendable (PhotoListSession) async -> Void
+        of operation: Operation, _ body: @escaping @Sendable (PhotoListSession) async -> Void
     ) {
         operation.completionBlock = { [weak self] in
             guard let self else { return }
-            work()
             Task { await body(self) }
         }
     }
@@ -340,15 +363,17 @@ public actor PhotoListSession {
     // MARK: Results of the operations
 
     /// The later stages are added even if the download failed: they then finish and report that.
-    private func downloadFinished(_ operation: DownloadOperation, before stages: [Operation]) {
+    private func downloadFinished(
+        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operation]
+    ) {
         downloadTally.operationFinished(operation)
-        if case .produced(let bytes) = operation.outcome { engine.bytesDownloaded += bytes.count }
+        if case .produced(let original) = operation.outcome { engine.found(original) }
         pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
         changeSignal?.yield()
     }
 
     /// The row may have been sent already, without the facts that the decoding has found.
-    private func decoded(_ row: Row, _ decode: DecodeOperation) {
+    private func decoded(_ row: Row, _ decode: Operation) {
         changedRows.insert(row)
         pixelStageFinished(decode)
     }
@@ -359,7 +384,8 @@ public actor PhotoListSession {
     }
 
     func downloaded(
-        _ row: Row, _ generation: Generation, _ encode: EncodeOperation, _ decode: DecodeOperation
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>,
+        _ decode: TypedOperation<Photo>
     ) {
         pixelStageFinished(encode)
         pending.downloadEnded(row, generation: generation)
@@ -371,10 +397,10 @@ public actor PhotoListSession {
             return
         }
         switch (encode.outcome, decode.outcome) {
-        case (.produced(let image), .produced(let bitmap)):
+        case (.produced(let image), .produced(let photo)):
             keep(row) {
                 $0.downloaded = image
-                $0.bitmap = bitmap
+                $0.photo = photo
             }
             perform(controller.rowDownloaded(row, generation: generation))
         case (.failed(let failure), _):
@@ -384,7 +410,9 @@ public actor PhotoListSession {
         }
     }
 
-    func filtered(_ row: Row, _ generation: Generation, _ encode: EncodeOperation) {
+    func filtered(
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>
+    ) {
         pixelStageFinished(encode)
         pending.filtrationEnded(row, generation: generation)
         guard isCurrent(row, generation) else { return }
@@ -392,7 +420,7 @@ public actor PhotoListSession {
         case .produced(let image):
             keep(row) {
                 $0.filtered = image
-                $0.bitmap = nil
+                $0.photo = nil
                 $0.generation = generation
             }
             engine.photoFinished()
@@ -417,5 +445,16 @@ public actor PhotoListSession {
     private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
         let evicted = pictures.update(row, keeping: controller.viewport.set, change)
         for row in evicted { perform(controller.rowEvicted(row)) }
+    }
+}
+
+extension PhotoListSession.Options {
+    /// The options of a loader for sessions with these options.
+    public var forLoader: PhotoLoader.Options {
+        var loader = PhotoLoader.Options()
+        loader.limits = limits
+        loader.capacity = capacity
+        loader.timeline = timeline
+        return loader
     }
 }
