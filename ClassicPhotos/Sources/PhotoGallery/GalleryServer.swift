@@ -129,6 +129,8 @@ public struct GalleryServer: Sendable {
             context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: GuardMiddleware())
         PageRoutes().add(to: router)
+        StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
+            .add(to: router)
         let group = router.group("api")
         APIRoutes(configuration: configuration, pages: pages).add(to: group)
         OrderRoutes(configuration: configuration, pages: pages).add(to: group)

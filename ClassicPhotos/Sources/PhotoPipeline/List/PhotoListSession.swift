@@ -132,6 +132,15 @@ public actor PhotoListSession {
     /// A person asked to retry all failed rows; those that no retry can help stay as they are.
     public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
 
+    /// The page listens no more, but may come back; its work is cancelled.
+    ///
+    /// The pictures stay, and the page's next report of its visible rows starts the work again.
+    public func pageLeft() {
+        scrolled(to: [Row](), .settled)
+        // In naive mode, rows off the screen still have work.
+        pending.cancelAll()
+    }
+
     /// The page was closed; all work is cancelled.
     public func close() {
         perform(controller.pageClosed())
@@ -242,7 +251,7 @@ public actor PhotoListSession {
     }
 
     /// The state of the download queue, then of the filtration queue.
-    var gauges: [QueueGauge] {
+    public var gauges: [QueueGauge] {
         [
             downloadTally.gauge(of: pending.downloadQueue),
             filtrationTally.gauge(of: pending.filtrationQueue),
