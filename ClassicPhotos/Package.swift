@@ -101,8 +101,11 @@ let package = Package(
             dependencies: [
                 "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             swiftSettings: settings
         ),
@@ -124,6 +127,7 @@ let package = Package(
             dependencies: [
                 "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),

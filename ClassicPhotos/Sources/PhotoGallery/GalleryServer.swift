@@ -1,5 +1,5 @@
 import Hummingbird
-import Logging
+public import Logging
 import NIOCore
 public import PhotoPipeline
 import ServiceLifecycle
@@ -13,7 +13,8 @@ import Musl
 import Darwin
 #endif
 
-/// Shows one list of photos to any number of pages, on this machine only.
+/// Shows one list of photos to any number of pages: on this machine only, or with a token on
+/// others.
 public struct GalleryServer: Sendable {
     /// The contents and the address of a gallery.
     public struct Configuration: Sendable {
@@ -25,6 +26,12 @@ public struct GalleryServer: Sendable {
         public var options: PhotoListSession.Options
         /// The port; 0 for any free port.
         public var port: Int
+        /// The name or address on which the server listens; this machine only by default.
+        public var host = "127.0.0.1"
+        /// The secret that clients need; nil for none, which is allowed on this machine only.
+        public var token: GalleryToken?
+        /// Receives a message for each request; nil for no log of requests.
+        public var accessLogger: Logger?
         /// The limits on the resources that clients may use.
         public var limits = GalleryLimits()
 
@@ -45,6 +52,10 @@ public struct GalleryServer: Sendable {
         case portTaken(Int)
         /// The system does not allow this program to use the port.
         case portForbidden(Int)
+        /// This machine does not have the address.
+        case hostUnknown(String)
+        /// Other machines could use the server without a token.
+        case tokenMissing(String)
 
         /// A sentence that says what to do.
         public var description: String {
@@ -54,6 +65,11 @@ public struct GalleryServer: Sendable {
                     + "use --port 0 for any free port."
             case .portForbidden(let port):
                 "This program may not listen on port \(port). Choose a port above 1023 with --port."
+            case .hostUnknown(let host):
+                "This machine does not have the address \(host). Choose one of its addresses with "
+                    + "--host, or use --host 0.0.0.0 for all of them."
+            case .tokenMissing(let host):
+                "A gallery at \(host) can be reached from other machines, so it needs a token."
             }
         }
     }
@@ -77,6 +93,9 @@ public struct GalleryServer: Sendable {
     /// - Parameter started: called with the port once pages can be opened.
     /// - Throws: ``Failure`` if the port is not available.
     public func run(started: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+        guard configuration.token != nil || Self.isThisMachine(configuration.host) else {
+            throw Failure.tokenMissing(configuration.host)
+        }
         let services = ServiceGroup(
             configuration: .init(
                 services: [application(started: started)],
@@ -97,7 +116,16 @@ public struct GalleryServer: Sendable {
             throw Failure.portTaken(configuration.port)
         } catch let error as IOError where error.errnoCode == EACCES {
             throw Failure.portForbidden(configuration.port)
+        } catch let error as IOError where error.errnoCode == EADDRNOTAVAIL {
+            throw Failure.hostUnknown(configuration.host)
+        } catch is SocketAddressError {
+            throw Failure.hostUnknown(configuration.host)
         }
+    }
+
+    /// Whether only this machine can connect to an address.
+    public static func isThisMachine(_ host: String) -> Bool {
+        ["127.0.0.1", "::1", "localhost"].contains(host)
     }
 
     func application(
@@ -112,7 +140,7 @@ public struct GalleryServer: Sendable {
                         ConnectionLimitHandler(limits: limits), DepartureHandler(),
                     ])),
             configuration: ApplicationConfiguration(
-                address: .hostname("127.0.0.1", port: configuration.port),
+                address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: .maximum(limits.connections, logger: Self.logger)),
             onServerRunning: { channel in await started(channel.localAddress?.port ?? 0) },
             logger: Self.logger)
@@ -127,7 +155,11 @@ public struct GalleryServer: Sendable {
     private func router() -> Router<GalleryRequestContext> {
         let router = Router(
             context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: GuardMiddleware())
+        if let logger = configuration.accessLogger {
+            router.add(middleware: AccessLogMiddleware(logger: logger))
+        }
+        router.add(
+            middleware: GuardMiddleware(host: configuration.host, token: configuration.token))
         PageRoutes().add(to: router)
         StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
             .add(to: router)

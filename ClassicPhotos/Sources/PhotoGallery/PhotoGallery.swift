@@ -9,5 +9,9 @@
 //   Server/PageRoutes  the page's own files
 //   Server/APIRoutes   /api: the list, the events, the viewport, retry, pictures
 //   Server/GalleryPages  the sessions by page, opened and closed as pages come and go
-//   Server/GuardMiddleware  checks requests (Host, Origin), sets security headers (CSP …)
+//   Server/PhotoRoutes  /api/photos/…: details, pictures in larger sizes, originals
+//   Server/OrderRoutes  /api/order: search and order
+//   Server/EngineRoutes  /api/engine: watching and changing a page's queues
+//   Server/StatusRoutes  /health and /metrics
+//   Server/GuardMiddleware  checks requests (Host, Origin, token), sets security headers (CSP …)
 //   Server/ConnectionLimitHandler  closes connections of clients that are too slow

@@ -1,13 +1,14 @@
 import ArgumentParser
 import DemoOrigin
 import Imaging
+import Logging
 import PhotoGallery
 import PhotoPipeline
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Shows a list of photos as a web page, on this machine only.",
+        abstract: "Shows a list of photos as a web page.",
         discussion: """
             Without a SOURCE, this command shows a demo: the program paints pictures, and serves \
             them slowly from a web server of its own. Some of them are broken on purpose.
@@ -23,6 +24,16 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The port of the page; 0 for any free port.")
     var port: Int = 8080
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The address of this machine at which the page is shown. Any address but the default \
+            can be reached from other machines; whoever opens the page then needs the token that \
+            the program prints. The connection is not encrypted.
+            """,
+            valueName: "address"))
+    var host: String = "127.0.0.1"
+
     @Option(help: "Shrink pictures to fit into a square with this side, in pixels.")
     var size: Int = 320
 
@@ -31,6 +42,9 @@ struct Serve: AsyncParsableCommand {
 
     @Option(help: "In the demo: the number of photos, up to 100000.")
     var count: Int = 240
+
+    @Flag(help: "Write a line about each request of a browser to standard error.")
+    var logRequests = false
 
     @OptionGroup var downloading: DownloadOptions
 
@@ -94,13 +108,26 @@ struct Serve: AsyncParsableCommand {
         options.downloads = downloading.downloads
         try await timelineOption.recording { timeline in
             options.timeline = timeline
-            let gallery = GalleryServer(
-                configuration: .init(title: title, records: records, options: options, port: port),
-                downloader: downloader)
+            var configuration = GalleryServer.Configuration(
+                title: title, records: records, options: options, port: port)
+            configuration.host = host
+            if !GalleryServer.isThisMachine(host) { configuration.token = GalleryToken() }
+            if logRequests {
+                configuration.accessLogger = Logger(label: "classicphotos") { label in
+                    StreamLogHandler.standardError(label: label)
+                }
+            }
+            let (host, token) = (host, configuration.token)
+            let gallery = GalleryServer(configuration: configuration, downloader: downloader)
             try await gallery.run { port in
                 let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
-                StandardOutput.writeLine(
-                    "\(photos) at http://localhost:\(port)/ (Press Ctrl-C to stop.)")
+                let address = PageAddress(host: host, port: port, token: token)
+                StandardOutput.writeLine("\(photos) at \(address) (Press Ctrl-C to stop.)")
+                if token != nil {
+                    StandardOutput.writeLine(
+                        "Everybody who knows this address can see the photos.")
+                    if let code = await address.code() { StandardOutput.writeLine(code) }
+                }
                 // Without output, nobody would know the address.
                 StandardOutput.exitIfBroken()
             }

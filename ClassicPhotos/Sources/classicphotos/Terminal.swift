@@ -24,6 +24,8 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
+    static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// All bytes of standard input, or the first `limit` of them; blocks until they are there.

@@ -60,6 +60,25 @@ struct ServeTests {
         }
     }
 
+    @Test func otherMachinesNeedTokenOfPrintedAddress() async throws {
+        let result = try await run(
+            program, arguments: ["serve", "--port", "0", "--host", "0.0.0.0", "--count", "3"],
+            input: .none, output: .sequence, error: .discarded
+        ) { execution in
+            for try await line in execution.standardOutput.strings() {
+                guard let match = line.firstMatch(of: /:(\d+)\/\?token=([0-9a-f]{32})\s/) else {
+                    continue
+                }
+                let url = "http://localhost:\(match.1)"
+                let refused = try await get(url + "/api/photos")
+                #expect(refused.hasPrefix("Open the address that the program printed"))
+                #expect(try await get(url + "/health") == "ok\n")
+                try execution.send(signal: .interrupt)
+            }
+        }
+        #expect(result.terminationStatus == .exited(0))
+    }
+
     /// An open page keeps a connection open; the program must still end.
     @Test func ctrlCStopsServerWhilePageIsOpen() async throws {
         let page = String(repeating: "ab", count: 16)

@@ -1,8 +1,10 @@
 import DemoOrigin
 import Foundation
+import Logging
 import NIOHTTP1
 import OperationsTestSupport
 import PhotoPipeline
+import Synchronization
 import Testing
 
 @testable import PhotoGallery
@@ -38,6 +40,22 @@ struct StatusRouteTests {
             let headers = try await gallery.get("/metrics").headers
             #expect(headers.first(name: "content-type")?.contains("version=0.0.4") == true)
         }
+    }
+
+    @Test func requestsAreLoggedWithoutQueries() async throws {
+        let log = MessageLog()
+        let logger = Logger(label: "test") { _ in MessageLogHandler(log: log) }
+        try await withGallery(accessLogger: logger) { gallery in
+            _ = try await gallery.get("/api/order?query=secret")
+            _ = try await gallery.get("/%0Anothing%1b[1m")
+            _ = try await gallery.get("/", headers: [("Host", "evil.example")])
+        }
+        let texts = log.texts.withLock { $0 }
+        #expect(texts.count == 3)
+        #expect(texts[0].contains(#/^GET /api/order 200 [0-9.]+ ms$/#))
+        #expect(texts[1].contains(#/^GET /\S*nothing\S* 404 /#))
+        #expect(texts[2].hasPrefix("GET / 403 "))
+        #expect(!texts.joined().contains("secret") && !texts.joined().contains("\u{1b}"))
     }
 
     @Test func labelsAreQuoted() {
@@ -82,5 +100,25 @@ struct StatusRouteTests {
                 return event.contains("\"filtered\":1")
             }
         }
+    }
+}
+
+/// The messages of a logger.
+private final class MessageLog: Sendable {
+    let texts = Mutex<[String]>([])
+}
+
+private struct MessageLogHandler: LogHandler {
+    let log: MessageLog
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        log.texts.withLock { $0.append("\(event.message)") }
     }
 }

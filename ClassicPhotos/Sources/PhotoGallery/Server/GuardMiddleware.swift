@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// Checks requests and sets the security headers of responses.
 ///
@@ -11,9 +12,19 @@ import Hummingbird
 ///   port.
 /// - A request from a browser must come from this server's own page (`Sec-Fetch-Site`), and a
 ///   request that changes state must not have a different Origin.
+/// - If the server has a token, a request must have it: as a bearer token, or in the cookie that
+///   the server sets when a person opens the address with the token. Other sites cannot send the
+///   cookie (`SameSite`), and scripts cannot read it. Such a server has many names, so a Host may
+///   then also be any IP address, which no other site can claim, or the name on which the server
+///   listens.
 /// - Pages load no external resources, run no inline scripts, and cannot be framed.
 struct GuardMiddleware: RouterMiddleware {
     typealias Context = GalleryRequestContext
+
+    /// The name or address on which the server listens.
+    let host: String
+    /// The secret that requests must have; nil for none.
+    let token: GalleryToken?
 
     private static let ownHosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -47,6 +58,7 @@ struct GuardMiddleware: RouterMiddleware {
         guard isFromOwnPage(request, host: host) else {
             return refusal(.forbidden, "Only the gallery's own page can send this request.")
         }
+        if let refusal = refusalWithoutToken(request, context) { return refusal }
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound && error.body == nil {
@@ -61,7 +73,72 @@ struct GuardMiddleware: RouterMiddleware {
     /// `user@` do not match.
     private func isOwn(_ host: String, port: Int) -> Bool {
         let host = host.lowercased()
-        return Self.ownHosts.contains { host == "\($0):\(port)" || (port == 80 && host == $0) }
+        if Self.ownHosts.contains(where: { host == "\($0):\(port)" || (port == 80 && host == $0) })
+        {
+            return true
+        }
+        guard token != nil else { return false }
+        // The port may be that of a container's host.
+        let (name, end) = Self.split(host)
+        guard end.isEmpty || (end.hasPrefix(":") && UInt16(end.dropFirst()) != nil) else {
+            return false
+        }
+        return Self.ownHosts.contains(String(name)) || name == self.host.lowercased()
+            || Self.isAddress(name)
+    }
+
+    /// The name or address in a Host, and the rest: a colon and the port, or nothing.
+    private static func split(_ host: String) -> (name: Substring, rest: Substring) {
+        let end =
+            host.hasPrefix("[")
+            ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.firstIndex(of: ":")
+        let place = end ?? host.endIndex
+        return (host[..<place], host[place...])
+    }
+
+    private static func isAddress(_ name: Substring) -> Bool {
+        let address =
+            name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name
+        return (try? SocketAddress(ipAddress: String(address), port: 0)) != nil
+    }
+
+    // MARK: The token
+
+    /// The response to a request without the token, and to the request that brings it; nil if the
+    /// request may continue.
+    private func refusalWithoutToken(_ request: Request, _ context: Context) -> Response? {
+        guard let token, request.uri.path != "/health" else { return nil }
+        let cookie = "classicphotos-\(context.port)"
+        // A person opens the address with the token. The redirection removes it from the address,
+        // so that it does not remain in the browser's address bar.
+        if request.uri.path == "/", let text = request.uri.queryParameters.get("token"),
+            token.matches(text)
+        {
+            return Response(
+                status: .seeOther,
+                headers: [
+                    .location: "/", .cacheControl: "no-store",
+                    .setCookie: "\(cookie)=\(token.text); Path=/; HttpOnly; SameSite=Strict",
+                ])
+        }
+        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        let hasCookie = pairs.contains { pair in
+            let pair = pair.drop { $0 == " " }
+            return pair.hasPrefix(cookie + "=") && token.matches(pair.dropFirst(cookie.count + 1))
+        }
+        let bearer = "Bearer "
+        let authorization = request.headers[.authorization] ?? ""
+        if hasCookie
+            || (authorization.hasPrefix(bearer)
+                && token.matches(authorization.dropFirst(bearer.count)))
+        {
+            return nil
+        }
+        var response = refusal(
+            .unauthorized,
+            "Open the address that the program printed when it started; it contains a token.")
+        response.headers[.wwwAuthenticate] = "Bearer"
+        return response
     }
 
     private func isFromOwnPage(_ request: Request, host: String) -> Bool {

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import DemoOrigin
 import Foundation
 import Imaging
+import Logging
 import NIOCore
 import NIOHTTP1
 import PhotoPipeline
@@ -69,7 +70,8 @@ struct Gallery: Sendable {
 /// Runs a gallery of the demo's photos, or of the given photos, for the duration of a closure.
 func withGallery(
     _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
-    limits: GalleryLimits = GalleryLimits(),
+    limits: GalleryLimits = GalleryLimits(), token: GalleryToken? = nil,
+    accessLogger: Logger? = nil,
     _ body: (Gallery) async throws -> Void
 ) async throws {
     try await withDemoOrigin(configuration) { origin in
@@ -79,6 +81,8 @@ func withGallery(
         var configuration = GalleryServer.Configuration(
             title: "Classic Photos", records: records, options: .init(), port: 0)
         configuration.limits = limits
+        configuration.token = token
+        configuration.accessLogger = accessLogger
         let server = GalleryServer(configuration: configuration, downloader: downloader)
         let (ports, announced) = AsyncStream<Int>.makeStream()
         let running = Task {
