@@ -4,7 +4,7 @@ import NIOCore
 
 /// Checks requests and sets the security headers of responses.
 ///
-/// The server listens on loopback. Nevertheless, any page in a browser on this machine can send
+/// By default, the server listens on loopback. Nevertheless, any page in a browser on this machine can send
 /// requests here, and with a name that the page controls (DNS rebinding) it can even read the
 /// responses. Therefore:
 ///
