@@ -275,18 +275,18 @@ public actor PhotoListSession {
             try await loader.original(for: request)
         }
         download.name = "Download \(PhotoURL.name(of: url))"
-        let decode = TypedOperation(after: download) { [loader] original in
-            try await loader.photo(from: original, for: request)
+        let limits = url.isFileURL ? options.limits.files : options.limits.downloads
+        let decode = TypedOperation(after: download) { [loader, facts = options.facts] original in
+            let photo = try await loader.photo(from: original, for: request)
+            facts.learn(record.id, from: original, photo, limits: limits)
+            return photo
         }
         decode.name = "Decode"
         let encode = encoding(after: decode)
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        let facts = options.facts
-        onCompletion(
-            of: decode, first: { facts.learn(record.id, from: download, decode, limits: limits) }
-        ) { await $0.decoded(row, decode) }
+        onCompletion(of: decode) { await $0.decoded(row, decode) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
@@ -365,7 +365,7 @@ public actor PhotoListSession {
     private func markFailureObserved(of operation: Operation) { _ = operation.error }
 
     /// The row may have been sent already, without the facts that the decoding has found.
-    private func decoded(_ row: Row, _ decode: DecodeOperation) {
+    private func decoded(_ row: Row, _ decode: Operation) {
         changedRows.insert(row)
         pixelStageFinished(decode)
     }

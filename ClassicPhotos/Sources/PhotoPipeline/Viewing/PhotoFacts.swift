@@ -82,15 +82,15 @@ public final class PhotoFactTable: Sendable {
         set { facts.withLock { $0[id] = newValue } }
     }
 
-    /// Reads the facts of a photo that has just been decoded, unless they are known.
+    /// Reads the facts of a photo that has just been decoded, unless they are known, or the photo
+    /// was found in memory.
+    ///
+    /// Call this method on a thread that may block for some milliseconds.
     func learn(
-        _ id: PhotoID, from download: DownloadOperation, _ decode: DecodeOperation,
-        limits: ImageLimits
+        _ id: PhotoID, from original: PhotoOriginal, _ photo: Photo, limits: ImageLimits
     ) {
-        guard self[id] == nil, case .produced(let bytes) = download.outcome,
-            case .produced(let bitmap) = decode.outcome
-        else { return }
-        self[id] = PhotoFacts(original: bytes, bitmap: bitmap, limits: limits)
+        guard self[id] == nil, let bytes = original.bytes else { return }
+        self[id] = PhotoFacts(original: bytes, bitmap: photo.bitmap, limits: limits)
     }
 
     /// All facts, by photo.
