@@ -275,10 +275,10 @@ public actor PhotoListSession {
             try await loader.original(for: request)
         }
         download.name = "Download \(PhotoURL.name(of: url))"
-        let limits = url.isFileURL ? options.limits.files : options.limits.downloads
-        let decode = TypedOperation(after: download) { [loader, facts = options.facts] original in
+        let facts = options.facts
+        let decode = TypedOperation(after: download) { [loader] original in
             let photo = try await loader.photo(from: original, for: request)
-            facts.learn(record.id, from: original, photo, limits: limits)
+            if let found = photo.facts { facts[record.id] = found }
             return photo
         }
         decode.name = "Decode"

@@ -117,8 +117,7 @@ public final class PhotoLoader: Sendable {
     }
 
     func photoInMemory(for request: PhotoRequest, _ version: PhotoVersion) -> Photo? {
-        let key = request.key(version, processors: request.processors)
-        return memory.pixels(key).map { Photo(bitmap: $0, origin: .memory, key: key) }
+        memory.photo(request.key(version, processors: request.processors), from: .memory)
     }
 
     /// Loads photos into the caches with the lowest priority, a few at a time.
