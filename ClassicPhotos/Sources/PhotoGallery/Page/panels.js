@@ -87,8 +87,14 @@ export class Counts {
 const countKeys = { filtered: "countFiltered", downloaded: "countDownloaded", new: "countNew", failed: "countFailed" };
 const countText = (state, count) => text(countKeys[state], { count });
 
+/// The name of a queue in the words of the page.
+export const queueName = (name) =>
+  /download/i.test(name) ? text("queueDownload") : /filtration/i.test(name) ? text("queueFilter") : name;
+
 export class Queues {
-  #list; #template;
+  #list;
+  #template;
+  #shown = [];
 
   constructor(list, template) {
     this.#list = list;
@@ -96,9 +102,13 @@ export class Queues {
   }
 
   show = perFrame((queues) => {
+    this.#shown = queues;
     while (this.#list.children.length > queues.length) this.#list.lastElementChild.remove();
     queues.forEach((queue, index) => this.#fill(this.#list.children[index] ?? this.#add(), queue));
   });
+
+  /// Shows the same numbers again, for example when the list begins to move.
+  refresh() { if (this.#shown.length > 0) this.show(this.#shown); }
 
   #add() {
     const element = this.#template.content.firstElementChild.cloneNode(true);
@@ -108,21 +118,20 @@ export class Queues {
 
   #fill(element, queue) {
     element.dataset.name = queue.name;
-    element.dataset.suspended = queue.suspended;
-    element.querySelector(".queue-name").textContent = queue.name;
-    element.querySelector(".queue-status").textContent = status(queue);
-    for (const item of element.querySelectorAll("[data-number]")) {
-      const count = queue[item.dataset.number] ?? 0;
-      item.textContent = number(count);
-      element.dataset[item.dataset.number] = count;
+    for (const key of ["suspended", "running", "waiting", "finished", "cancelled"]) {
+      element.dataset[key] = queue[key] ?? 0;
     }
+    element.querySelector(".queue-name").textContent = queueName(queue.name);
+    element.querySelector(".queue-status").textContent = status(queue);
     fillSlots(element.querySelector(".queue-slots"), queue);
   }
 }
 
 function status({ suspended, running, waiting }) {
-  if (suspended) return "Suspended";
-  return running + waiting > 0 ? "Working" : "Idle";
+  const isScrolling = document.documentElement.dataset.phase !== "settled";
+  if (suspended) return text(isScrolling ? "queueScrolling" : "queuePaused", { waiting: number(waiting) });
+  if (running + waiting === 0) return text("queueIdle");
+  return text("queueWords", { running: number(running), waiting: number(waiting) });
 }
 
 // One mark for each operation that the queue may run at once, lit while an operation runs.
