@@ -76,7 +76,9 @@ const list = new VirtualList(byID("list"), {
   template: byID("row-template"),
   bars: [byID("header"), byID("strip")],
   tools: byID("tools"),
-  content: (row) => ({ page, name: names.name(row), record: records.get(row) }),
+  content: (row) => ({
+    page, name: names.name(row), record: records.get(row), sharper: sharperPicture(row),
+  }),
   rowsBound: (rows) => names.want(rows),
   visibleRowsChanged: () => { if (phases.phase === "settled") report(); },
   opened: (row) => openDetail(row),
@@ -266,12 +268,15 @@ async function toggleEngine() {
 function showViewButton() {
   const view = byID("list").dataset.view;
   const label = text(view === "grid" ? "asList" : "asGrid");
+  document.documentElement.dataset.listView = view;
+  byID("view").dataset.view = view;
   byID("view").title = label;
   byID("view").setAttribute("aria-label", label);
 }
 
 function switchView() {
   const view = byID("list").dataset.view === "grid" ? "list" : "grid";
+  document.documentElement.dataset.listView = view;
   list.setView(view);
   showViewButton();
   // Without storage, the choice lasts as long as the page.
@@ -293,6 +298,14 @@ function report() {
   const rows = list.visibleRows();
   // The server does not know this page before `hello`, which triggers the report.
   if (rows && stream.isOpen) reporter.report(page, rows, phases.phase);
+}
+
+// A larger picture of a cell with the list's own filters, once the identifier is known.
+function sharperPicture(row) {
+  const id = names.id(row);
+  if (!id) return null;
+  const query = new URLSearchParams({ fit: 640, filters: headline.filter.replaceAll(", ", ",") || "none", id });
+  return `/api/photos/${row}/picture?${query}`;
 }
 
 async function retry(row) {

@@ -48,6 +48,7 @@ export class Detail {
     if (isNew) pushAddress(this.#host.address(row), { opened: true });
     const shown = () => {
       this.#row = row;
+      document.documentElement.classList.add("covered");
       if (!this.#dialog.open) this.#dialog.showModal();
       this.#dialog.focus();
       this.#show();
@@ -64,7 +65,10 @@ export class Detail {
     this.#stop();
     this.#host.reveal(row);
     const cell = this.#host.cell(row);
-    await this.#morph(cell, () => this.#dialog.close(), true);
+    await this.#morph(cell, () => {
+      this.#dialog.close();
+      document.documentElement.classList.remove("covered");
+    }, true);
     this.#host.focus(row);
   }
 

@@ -7,8 +7,8 @@ import { number, text } from "./strings.js";
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
 const mostSlots = 16;
-// The minimum time between announcements of the counts by a screen reader.
-const announcementPause = 5000;
+// A screen reader announces the counts once they have not changed for this time.
+const announcementPause = 2000;
 
 // Wraps a function so that it runs once per frame, with the latest argument.
 function perFrame(draw) {
@@ -74,11 +74,11 @@ export class Counts {
       this.#progress.querySelector(`[data-part="${state}"]`).style.flexGrow = count;
     }
     this.#latest = counts;
-    this.#timer ??= setTimeout(() => this.#announce(), announcementPause);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#announce(), announcementPause);
   });
 
   #announce() {
-    this.#timer = null;
     this.#announcement.textContent =
       states.map((state) => countText(state, this.#latest[state] ?? 0)).join(", ");
   }
