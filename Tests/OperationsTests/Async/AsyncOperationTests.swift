@@ -5,10 +5,6 @@ import Testing
 
 @testable import Operations
 
-enum Label {
-    @TaskLocal static var value = "none"
-}
-
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncOperationTests {
     /// A gate at which tasks wait until it opens.
