@@ -14,6 +14,7 @@ final class WebClient: Sendable {
     /// The requests: those in progress, and those that wait for their turn at their host. A wait
     /// has no time limit, because earlier downloads may be large files.
     private let requests = OperationQueue()
+    private let pace: RequestPace
     /// The client for public addresses only.
     private let guarded: HTTPClient
     /// The client for allowed hosts at any address.
@@ -22,6 +23,7 @@ final class WebClient: Sendable {
     init(limits: DownloadLimits, hosts: HostGuard) {
         self.limits = limits
         self.hosts = hosts
+        pace = RequestPace(interval: limits.requestInterval)
         requests.name = "Web requests"
         requests.maxConcurrentOperationCount = .max
         var configuration = HTTPClient.Configuration()
@@ -107,7 +109,8 @@ final class WebClient: Sendable {
     ) async throws(DownloadProblem) -> (Answer, Duration) {
         let request = requests.add(
             .name(url.origin), .limited(to: max(limits.connectionsPerHost, 1), by: url.origin),
-            .priority(Operation.current?.queuePriority ?? .normal)
+            .priority(Operation.current?.queuePriority ?? .normal),
+            .delay(pace.delay(at: url.origin))
         ) { [self] () async throws -> (Answer, Duration) in
             let clock = ContinuousClock()
             let start = clock.now
