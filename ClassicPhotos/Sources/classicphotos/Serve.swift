@@ -1,5 +1,6 @@
 import ArgumentParser
 import DemoOrigin
+import FoundationEssentials
 import Imaging
 import PhotoGallery
 import PhotoPipeline
@@ -28,6 +29,15 @@ struct Serve: AsyncParsableCommand {
 
     @Option(help: "In the demo: the mean response time of the photo server, in milliseconds.")
     var latency: Int = 400
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Keep downloads in this folder, and use them again as long as their servers allow it. \
+            The folder is made if it is missing.
+            """,
+            valueName: "folder"))
+    var cache: String?
 
     @OptionGroup var downloading: DownloadOptions
 
@@ -85,6 +95,7 @@ struct Serve: AsyncParsableCommand {
         options.limits = downloading.limits
         options.size = PixelSize(width: size, height: size)
         options.downloads = downloading.downloads
+        options.diskCache = try cache.map { try PhotoDiskCache(folder: URL(filePath: $0)) }
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             let gallery = GalleryServer(
