@@ -60,6 +60,7 @@ public struct GalleryServer: Sendable {
 
     private let configuration: Configuration
     let pages: GalleryPages
+    let viewer: PhotoViewer
 
     /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
@@ -67,6 +68,8 @@ public struct GalleryServer: Sendable {
         self.pages = GalleryPages(
             records: configuration.records, options: configuration.options, downloader: downloader,
             limits: configuration.limits)
+        self.viewer = PhotoViewer(
+            records: configuration.records, options: configuration.options, downloader: downloader)
     }
 
     /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.
@@ -87,6 +90,7 @@ public struct GalleryServer: Sendable {
             Task { await services.triggerGracefulShutdown() }
         }
         await pages.closeAll()
+        await viewer.close()
         do {
             try result.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
@@ -104,7 +108,9 @@ public struct GalleryServer: Sendable {
             router: router(),
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [ConnectionLimitHandler(limits: limits)])),
+                    additionalChannelHandlers: [
+                        ConnectionLimitHandler(limits: limits), DepartureHandler(),
+                    ])),
             configuration: ApplicationConfiguration(
                 address: .hostname("127.0.0.1", port: configuration.port),
                 availableConnectionsDelegate: .maximum(limits.connections, logger: Self.logger)),
@@ -123,7 +129,10 @@ public struct GalleryServer: Sendable {
             context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: GuardMiddleware())
         PageRoutes().add(to: router)
-        APIRoutes(configuration: configuration, pages: pages).add(to: router.group("api"))
+        let group = router.group("api")
+        APIRoutes(configuration: configuration, pages: pages).add(to: group)
+        OrderRoutes(configuration: configuration, pages: pages).add(to: group)
+        PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
         return router
     }
 }

@@ -146,31 +146,9 @@ struct GalleryServerTests {
         }
     }
 
-    /// Reads a page's events until one of them satisfies the condition.
-    private func events(
-        _ gallery: Gallery, page: String = page, until condition: (String) async throws -> Bool
-    ) async throws -> [String] {
-        let request = HTTPClientRequest(url: "\(gallery.url)/api/events?page=\(page)")
-        let response = try await gallery.client.execute(request, timeout: .seconds(60))
-        #expect(response.headers.first(name: "content-type") == "text/event-stream")
-        var rest = ""
-        var events: [String] = []
-        for try await chunk in response.body {
-            rest += String(buffer: chunk)
-            while let end = rest.range(of: "\n\n") {
-                let event = String(rest[..<end.lowerBound])
-                rest.removeSubrange(..<end.upperBound)
-                events.append(event)
-                if try await condition(event) { return events }
-            }
-        }
-        Issue.record("the stream ended after \(events.suffix(5))")
-        return events
-    }
-
     @Test func pageReceivesRowProgress() async throws {
         try await withGallery { gallery in
-            let seen = try await events(gallery) { event in
+            let seen = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     #expect(event == "event: hello\ndata: {\"total\":240}")
                     let report =
@@ -191,7 +169,7 @@ struct GalleryServerTests {
 
     @Test func returningPageReceivesFullState() async throws {
         try await withGallery { gallery in
-            _ = try await events(gallery) { event in
+            _ = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     let report =
                         #"{"page":"\#(Self.page)","first":0,"last":0,"phase":"settled","sequence":9}"#
@@ -199,7 +177,7 @@ struct GalleryServerTests {
                 }
                 return event.contains("\"filtered\":1")
             }
-            let again = try await events(gallery) { $0.hasPrefix("event: counts") }
+            let again = try await gallery.events(page: Self.page) { $0.hasPrefix("event: counts") }
             #expect(
                 again.contains { $0.contains(#""state":"filtered""#) && $0.contains(#""row":0"#) })
         }
@@ -207,7 +185,7 @@ struct GalleryServerTests {
 
     @Test func outdatedReportIsIgnored() async throws {
         try await withGallery { gallery in
-            let seen = try await events(gallery) { event in
+            let seen = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     for (sequence, row) in [(5, 2), (4, 100)] {
                         let report =

@@ -84,7 +84,7 @@ public final class OperationTimeline: Sendable {
         /// The system's error message.
         public let reason: String
 
-        /// A sentence that describes the error.
+        /// A message that describes the error.
         public var description: String {
             "the timeline could not be written to '\(path)': \(reason). Choose a file in a folder that "
                 + "exists and can be written to"

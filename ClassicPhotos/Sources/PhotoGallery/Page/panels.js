@@ -2,7 +2,8 @@
 //
 // Numbers may change hundreds of times a second; the screen follows once per frame.
 
-const digits = new Intl.NumberFormat("en");
+import { number, text } from "./strings.js";
+
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
 const mostSlots = 16;
@@ -19,26 +20,30 @@ function perFrame(draw) {
 }
 
 export class Headline {
-  #title; #total; #filter;
+  #title; #total; #chip;
 
   constructor(title, total, filter) {
     this.#title = title;
     this.#total = total;
-    this.#filter = filter;
+    this.#chip = filter;
   }
 
+  /// The text of the list's filters.
+  filter = "";
+
   show({ title, filter, total }) {
+    this.filter = filter ?? "";
     this.#title.textContent = title;
     document.title = title;
-    this.#filter.textContent = filterWords(filter);
-    this.#filter.dataset.filter = filter;
-    this.#filter.title = "Current filter";
-    this.#filter.hidden = !filter;
+    this.#chip.textContent = filterWords(filter);
+    this.#chip.dataset.filter = filter;
+    this.#chip.title = text("currentFilter");
+    this.#chip.hidden = !filter;
     this.showTotal(total);
   }
 
   showTotal(total) {
-    this.#total.textContent = `${digits.format(total)} ${total === 1 ? "photo" : "photos"}`;
+    this.#total.textContent = text("photos", { count: total });
   }
 }
 
@@ -63,9 +68,9 @@ export class Counts {
     this.#list.classList.add("known");
     for (const state of states) {
       const count = counts[state] ?? 0;
-      const item = this.#list.querySelector(`[data-count="${state}"]`);
-      item.firstElementChild.textContent = digits.format(count);
-      item.classList.toggle("none", count === 0);
+      const chip = this.#list.querySelector(`[data-count="${state}"]`);
+      chip.textContent = countText(state, count);
+      chip.classList.toggle("none", count === 0);
       this.#progress.querySelector(`[data-part="${state}"]`).style.flexGrow = count;
     }
     this.#latest = counts;
@@ -75,9 +80,12 @@ export class Counts {
   #announce() {
     this.#timer = null;
     this.#announcement.textContent =
-      states.map((state) => `${digits.format(this.#latest[state] ?? 0)} ${state}`).join(", ");
+      states.map((state) => countText(state, this.#latest[state] ?? 0)).join(", ");
   }
 }
+
+const countKeys = { filtered: "countFiltered", downloaded: "countDownloaded", new: "countNew", failed: "countFailed" };
+const countText = (state, count) => text(countKeys[state], { count });
 
 export class Queues {
   #list; #template;
@@ -103,10 +111,10 @@ export class Queues {
     element.dataset.suspended = queue.suspended;
     element.querySelector(".queue-name").textContent = queue.name;
     element.querySelector(".queue-status").textContent = status(queue);
-    for (const number of element.querySelectorAll("[data-number]")) {
-      const count = queue[number.dataset.number] ?? 0;
-      number.textContent = digits.format(count);
-      element.dataset[number.dataset.number] = count;
+    for (const item of element.querySelectorAll("[data-number]")) {
+      const count = queue[item.dataset.number] ?? 0;
+      item.textContent = number(count);
+      element.dataset[item.dataset.number] = count;
     }
     fillSlots(element.querySelector(".queue-slots"), queue);
   }

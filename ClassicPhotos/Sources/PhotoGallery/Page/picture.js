@@ -1,8 +1,8 @@
-// The picture of a row element: placeholder, then the photo, then the filtered photo.
+// The picture of a cell: placeholder, then the photo, then the filtered photo.
 //
 // Each photo gets its own `img`, which enters the document only once it is decoded. The `img` being
 // loaded also serves as the generation check: a result for an `img` other than `#coming` belongs to
-// a row or version that is gone, and is dropped. So a recycled row cannot show its former photo,
+// a row or version that is gone, and is dropped. So a recycled cell cannot show its former photo,
 // not even for one frame.
 
 const fade = { duration: 280, easing: "ease-out" };
@@ -13,7 +13,6 @@ export class Picture {
   #frame;
   #changed;
   #address = "";
-  #image = null;
   #coming = null;
   #timer = null;
 
@@ -25,16 +24,11 @@ export class Picture {
     changed("none");
   }
 
-  show(kind, address, name) {
-    const words = kind === "filtered" ? `${name}, filtered` : name;
-    if (address === this.#address) {
-      // The name may arrive after the picture.
-      this.#image.alt = words;
-      return;
-    }
+  show(kind, address) {
+    if (address === this.#address) return;
     this.#stop();
     this.#address = address;
-    this.#load(kind, address, words, 0);
+    this.#load(kind, address, 0);
   }
 
   clear() {
@@ -52,18 +46,18 @@ export class Picture {
     this.#coming = null;
   }
 
-  #load(kind, address, words, attempt) {
+  #load(kind, address, attempt) {
     const image = new Image();
-    image.alt = words;
+    // The name and the state are text in the same link.
+    image.alt = "";
     image.draggable = false;
-    this.#image = image;
     this.#coming = image;
     image.src = address;
     image.decode().then(
       () => { if (image === this.#coming) this.#reveal(image, kind); },
       () => {
         if (image !== this.#coming || attempt >= retryDelays.length) return;
-        this.#timer = setTimeout(() => this.#load(kind, address, image.alt, attempt + 1), retryDelays[attempt]);
+        this.#timer = setTimeout(() => this.#load(kind, address, attempt + 1), retryDelays[attempt]);
       },
     );
   }
@@ -71,7 +65,6 @@ export class Picture {
   #reveal(image, kind) {
     this.#coming = null;
     const below = [...this.#frame.children];
-    for (const former of below) former.alt = "";
     this.#frame.append(image);
     this.#changed(kind);
     const removeBelow = () => { for (const former of below) former.remove(); };

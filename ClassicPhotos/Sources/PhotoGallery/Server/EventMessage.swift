@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Imaging
 import NIOCore
 import PhotoPipeline
 
@@ -49,6 +50,9 @@ struct EventMessage {
         let version: UInt64
         let reason: String?
         let active: Bool
+        let colour: String?
+        let width: Int?
+        let height: Int?
 
         init(_ update: PhotoListSession.RowUpdate) {
             row = update.change.row.index
@@ -61,7 +65,16 @@ struct EventMessage {
             case .failed: state = "failed"
             }
             reason = update.change.state.failure?.reason
+            colour = update.facts.map { EventMessage.text(ofColour: $0.colour) }
+            width = update.facts?.size.width
+            height = update.facts?.size.height
         }
+    }
+
+    /// A colour as in CSS: `#rrggbb`.
+    private static func text(ofColour colour: UInt32) -> String {
+        let digits = String(colour & 0xFFFFFF, radix: 16)
+        return "#" + String(repeating: "0", count: 6 - digits.count) + digits
     }
 
     private struct CountsEvent: Encodable {

@@ -58,17 +58,30 @@ extension PhotoListController {
     ///   end of the list, for example while the list is still loading, or contain too many rows;
     ///   see ``visibleRows``.
     public mutating func viewportChanged(to rows: Range<Row>) -> [PhotoListAction] {
-        guard rows != reportedViewport else { return [] }
+        visibleRowsChanged(to: .range(rows))
+    }
+
+    /// The visible rows changed in a page that shows the list in another order, or only a part of
+    /// it.
+    ///
+    /// - Parameter rows: the visible rows in the order in which they are shown, as reported by the
+    ///   page; see ``visibleRows``.
+    public mutating func viewportChanged(to rows: [Row]) -> [PhotoListAction] {
+        visibleRowsChanged(to: .rows(rows))
+    }
+
+    private mutating func visibleRowsChanged(to rows: ReportedRows) -> [PhotoListAction] {
+        guard rows != reportedRows else { return [] }
         switch phase {
         case .settled:
-            reportedViewport = rows
+            reportedRows = rows
             var actions: [PhotoListAction] = []
             scheduleVisibleRows(addingTo: &actions)
             checkInvariants()
             return actions
         case .dragging, .decelerating:
             // Only stored: rows that pass by during a scroll are not worth starting or cancelling.
-            reportedViewport = rows
+            reportedRows = rows
             return []
         case .closed:
             // The page was closed while its message was on the way.

@@ -37,7 +37,7 @@ extension PhotoListController {
     /// Starts an attempt at a row whose state just changed, if the list is settled and shows the
     /// row.
     mutating func startIfShown(_ row: Row, addingTo actions: inout [PhotoListAction]) {
-        guard phase == .settled, visibleRows.contains(row) else { return }
+        guard phase == .settled, viewport.set.contains(row) else { return }
         start(row, addingTo: &actions)
     }
 
@@ -48,7 +48,7 @@ extension PhotoListController {
     }
 
     /// Cancels the attempts at all rows except the given ones, from the top of the list down.
-    mutating func cancelAll(except kept: Range<Row>, addingTo actions: inout [PhotoListAction]) {
+    mutating func cancelAll(except kept: Set<Row>, addingTo actions: inout [PhotoListAction]) {
         // The order of a dictionary differs between runs of the program; the order of actions must
         // not.
         for row in work.keys.filter({ !kept.contains($0) }).sorted() {
@@ -59,7 +59,7 @@ extension PhotoListController {
     /// Cancels the work on invisible rows, then starts the work on visible rows.
     mutating func scheduleVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
-        cancelAll(except: viewport.rows, addingTo: &actions)
+        cancelAll(except: viewport.set, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }
     }
 

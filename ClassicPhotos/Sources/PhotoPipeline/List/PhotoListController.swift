@@ -47,7 +47,10 @@ public struct PhotoListController: ~Copyable, Sendable {
     public internal(set) var work: [Row: PhotoWork] = [:]
 
     var phase: Phase = .settled
-    var reportedViewport: Range<Row> = Row(0)..<Row(0)
+    var reportedRows = ReportedRows.range(Row(0)..<Row(0)) {
+        didSet { findVisibleRows() }
+    }
+    var viewport = Viewport(reported: .rows([]), rowCount: 0, limit: 1)
     var latestGeneration = Generation(0)
     var latestVersion = PictureVersion(0)
     var versions: [PictureVersion]
@@ -67,8 +70,9 @@ public struct PhotoListController: ~Copyable, Sendable {
         self.visibleRowLimit = visibleRowLimit
     }
 
-    /// The visible rows, which are processed while the list is settled.
-    public var visibleRows: Range<Row> { viewport.rows }
+    /// The visible rows, in the order in which they are shown; they are processed while the list is
+    /// settled.
+    public var visibleRows: [Row] { viewport.rows }
 
     /// Whether the list's queues should be suspended, because the list is being scrolled.
     public var isSuspended: Bool {
@@ -89,7 +93,9 @@ public struct PhotoListController: ~Copyable, Sendable {
             row: row, id: record.id, state: record.state, version: versions[row.index])
     }
 
-    var viewport: Viewport {
-        Viewport(reported: reportedViewport, rowCount: records.count, limit: visibleRowLimit)
+    /// Finds the visible rows after the report or the list has changed.
+    mutating func findVisibleRows() {
+        viewport = Viewport(
+            reported: reportedRows, rowCount: records.count, limit: visibleRowLimit)
     }
 }
