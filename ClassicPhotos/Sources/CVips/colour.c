@@ -15,9 +15,8 @@ enum { LINEAR_STEPS = 1 << 14, LINEAR_MAXIMUM = LINEAR_STEPS - 1 };
 // Tables that do not depend on parameters; written once, before any thread reads them.
 static struct {
     double linear[256];
-    // Each channel's share of the luminance, with 8 extra bits so that the sum rounds only once.
-    uint32_t luminance[3][256];
-    uint8_t encoded[LINEAR_STEPS];
+    // Has an entry for the sum of any two steps.
+    uint8_t encoded[2 * LINEAR_STEPS];
     double log2_of_step[LINEAR_STEPS];
 } shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
@@ -31,65 +30,148 @@ double cvips_encode_srgb(double v) {
 }
 
 static void fill_shared(void) {
-    static const double weights[3] = {0.2126, 0.7152, 0.0722};
-    for (int v = 0; v < 256; v++) {
-        shared.linear[v] = cvips_decode_srgb(v / 255.0);
-        for (int c = 0; c < 3; c++)
-            shared.luminance[c][v] =
-                (uint32_t)lrint(weights[c] * shared.linear[v] * LINEAR_MAXIMUM * 256);
-    }
+    for (int v = 0; v < 256; v++) shared.linear[v] = cvips_decode_srgb(v / 255.0);
     for (int i = 0; i < LINEAR_STEPS; i++) {
         double v = (double)i / LINEAR_MAXIMUM;
         shared.encoded[i] = (uint8_t)lrint(255 * cvips_encode_srgb(v));
         shared.log2_of_step[i] = log2(v);
     }
+    memset(shared.encoded + LINEAR_STEPS, 255, LINEAR_STEPS);
 }
 
 // --- Tone
+//
+// A pixel's three channels are computed together, in one number with four fields: three channels of
+// 15 bits in linear light, which can hold the sum of two steps, and above them the luminance, with 5
+// extra bits so that its sum rounds only once.
+
+enum { FIELD_BITS = 15, FIELD_MASK = (1 << FIELD_BITS) - 1, LUMINANCE_EXTRA_BITS = 5 };
 
 typedef struct tone_tables {
-    uint16_t keep[256];
-    uint16_t tone[3][LINEAR_STEPS];
+    // For a level of each channel: what is kept of it, and its share of the luminance.
+    uint64_t level[3][256];
+    // For a luminance: the tone's channels.
+    uint64_t tone[LINEAR_STEPS];
 } tone_tables;
 
-static void tone_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
-    (void)y;
-    const tone_tables *tables = data;
-    const uint8_t *p = in[0];
+static inline void tone_pixels(
+    const tone_tables *tables, uint8_t *out, const uint8_t *p, int width, int bands) {
     for (int x = 0; x < width; x++, p += bands, out += bands) {
-        uint32_t luminance = (shared.luminance[0][p[0]] + shared.luminance[1][p[1]] +
-                              shared.luminance[2][p[2]] + 128) >> 8;
-        for (int c = 0; c < 3; c++) {
-            uint32_t sum = (uint32_t)tables->keep[p[c]] + tables->tone[c][luminance];
-            out[c] = shared.encoded[MIN(sum, LINEAR_MAXIMUM)];
-        }
+        uint64_t sum = tables->level[0][p[0]] + tables->level[1][p[1]] + tables->level[2][p[2]];
+        sum += tables->tone[sum >> (3 * FIELD_BITS + LUMINANCE_EXTRA_BITS)];
+        out[0] = shared.encoded[sum & FIELD_MASK];
+        out[1] = shared.encoded[sum >> FIELD_BITS & FIELD_MASK];
+        out[2] = shared.encoded[sum >> 2 * FIELD_BITS & FIELD_MASK];
         if (bands == 4) out[3] = p[3];
     }
 }
 
+static void tone_row(
+    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+    (void)y;
+    // A loop for each number of bands, which is then a constant.
+    if (bands == 4) tone_pixels(data, out, in[0], width, 4);
+    else tone_pixels(data, out, in[0], width, 3);
+}
+
+static void fill_tone(tone_tables *tables, const cvips_tone *tone) {
+    static const double weights[3] = {0.2126, 0.7152, 0.0722};
+    memset(tables->tone, 0, sizeof tables->tone);
+    for (int c = 0; c < 3; c++) {
+        int shift = c * FIELD_BITS;
+        for (int v = 0; v < 256; v++) {
+            double linear = shared.linear[v] * LINEAR_MAXIMUM;
+            uint64_t share = (uint64_t)lrint(weights[c] * linear * (1 << LUMINANCE_EXTRA_BITS));
+            // Half a step for rounding, once for each pixel.
+            if (c == 0) share += 1 << (LUMINANCE_EXTRA_BITS - 1);
+            uint64_t kept = (uint64_t)lrint((1 - tone->intensity) * linear);
+            tables->level[c][v] = share << 3 * FIELD_BITS | kept << shift;
+        }
+        double scale = tone->intensity * tone->gain[c] * LINEAR_MAXIMUM;
+        for (int i = 1; i < LINEAR_STEPS; i++) {
+            double value = scale * exp2(tone->exponent[c] * shared.log2_of_step[i]);
+            tables->tone[i] |= (uint64_t)lrint(MIN(value, LINEAR_MAXIMUM)) << shift;
+        }
+    }
+}
+
+// The tables of the last few tones. Filling them takes as long as toning a small picture, and most
+// programs apply one tone to many pictures.
+typedef struct cached_tone {
+    cvips_tone tone;
+    tone_tables *tables;
+    // The number of renders that use the tables.
+    int users;
+    uint64_t last_use;
+} cached_tone;
+
+enum { CACHED_TONES = 4 };
+static cached_tone cache[CACHED_TONES];
+static uint64_t cache_uses;
+static pthread_mutex_t cache_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static bool equals(const cvips_tone *a, const cvips_tone *b) {
+    bool is_equal = a->intensity == b->intensity;
+    for (int c = 0; c < 3; c++)
+        is_equal = is_equal && a->gain[c] == b->gain[c] && a->exponent[c] == b->exponent[c];
+    return is_equal;
+}
+
+// Returns an entry with tables, which the caller gives back; NULL if the tone is not in the cache.
+static cached_tone *borrow_tone(const cvips_tone *tone) {
+    cached_tone *found = NULL;
+    pthread_mutex_lock(&cache_mutex);
+    for (int i = 0; i < CACHED_TONES && !found; i++)
+        if (cache[i].tables && equals(&cache[i].tone, tone)) found = &cache[i];
+    if (found) {
+        found->users++;
+        found->last_use = ++cache_uses;
+    }
+    pthread_mutex_unlock(&cache_mutex);
+    return found;
+}
+
+static void return_tone(cached_tone *entry) {
+    pthread_mutex_lock(&cache_mutex);
+    entry->users--;
+    pthread_mutex_unlock(&cache_mutex);
+}
+
+// Keeps tables in place of those that have been unused for longest; frees what is not kept.
+static void keep_tone(const cvips_tone *tone, tone_tables *tables) {
+    tone_tables *unused = tables;
+    pthread_mutex_lock(&cache_mutex);
+    cached_tone *oldest = NULL;
+    for (int i = 0; i < CACHED_TONES; i++)
+        if (!cache[i].users && (!oldest || cache[i].last_use < oldest->last_use))
+            oldest = &cache[i];
+    if (oldest) {
+        unused = oldest->tables;
+        *oldest = (cached_tone){.tone = *tone, .tables = tables, .last_use = ++cache_uses};
+    }
+    pthread_mutex_unlock(&cache_mutex);
+    g_free(unused);
+}
+
 cvips_status cvips_render_tone(
     cvips_render *render, double intensity, const double gain[3], const double exponent[3]) {
-    if (render->in.depth == 2) {
-        cvips_tone tone = {.intensity = intensity};
-        memcpy(tone.gain, gain, sizeof tone.gain);
-        memcpy(tone.exponent, exponent, sizeof tone.exponent);
-        return cvips_render_tone_16(render, &tone);
+    cvips_tone tone = {.intensity = intensity};
+    memcpy(tone.gain, gain, sizeof tone.gain);
+    memcpy(tone.exponent, exponent, sizeof tone.exponent);
+    if (render->in.depth == 2) return cvips_render_tone_16(render, &tone);
+    cvips_row_functions functions = {.eight = tone_row};
+    cached_tone *entry = borrow_tone(&tone);
+    if (entry) {
+        cvips_status status = cvips_render_rows(render, functions, entry->tables, NULL, NULL);
+        return_tone(entry);
+        return status;
     }
     pthread_once(&shared_once, fill_shared);
     tone_tables *tables = g_try_new(tone_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
-    for (int v = 0; v < 256; v++)
-        tables->keep[v] = (uint16_t)lrint((1 - intensity) * shared.linear[v] * LINEAR_MAXIMUM);
-    for (int c = 0; c < 3; c++) {
-        double scale = intensity * gain[c] * LINEAR_MAXIMUM;
-        tables->tone[c][0] = 0;
-        for (int i = 1; i < LINEAR_STEPS; i++)
-            tables->tone[c][i] = (uint16_t)lrint(scale * exp2(exponent[c] * shared.log2_of_step[i]));
-    }
-    cvips_row_functions functions = {.eight = tone_row};
+    fill_tone(tables, &tone);
     cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
+    keep_tone(&tone, tables);
     return status;
 }
 

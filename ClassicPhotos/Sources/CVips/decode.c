@@ -197,7 +197,39 @@ static cvips_status prepare(
     return shrink_16(owner, request, t[2], &t[1]) ? CVIPS_STATUS_FAILED : CVIPS_STATUS_OK;
 }
 
+// The metadata alone, from the header.
+static cvips_status read_metadata(const request *request, cvips_metadata **out) {
+    VipsSource *source = cvips_source_new(request->bytes, request->count, request->token);
+    if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
+    VipsImage *image = NULL;
+    int failed = open_request(request, source, &image);
+    g_object_unref(source);
+    if (failed) return cvips_failure(request->token, CVIPS_STATUS_FAILED);
+    // The pixels keep the profile, if there is one.
+    *out = cvips_metadata_new(image, true);
+    g_object_unref(image);
+    return *out ? CVIPS_STATUS_OK : CVIPS_STATUS_OUT_OF_MEMORY;
+}
+
+// Decodes a JPEG without libvips. UNAVAILABLE if the picture needs libvips.
+static cvips_status decode_jpeg(const request *request, cvips_decoded *out) {
+    if (request->format != CVIPS_FORMAT_JPEG || request->options->accepts_damage)
+        return CVIPS_STATUS_UNAVAILABLE;
+    cvips_decoded decoded = {.metadata = NULL};
+    cvips_status status = cvips_jpeg_decode(
+        request->bytes, request->count, request->info, stored_box_width(request),
+        stored_box_height(request), request->token, &decoded.picture);
+    if (status == CVIPS_STATUS_OK && request->options->keeps_metadata) {
+        status = read_metadata(request, &decoded.metadata);
+        if (status != CVIPS_STATUS_OK) g_free(decoded.picture.pixels);
+    }
+    if (status == CVIPS_STATUS_OK) *out = decoded;
+    return status;
+}
+
 static cvips_status decode(const request *request, cvips_decoded *out) {
+    cvips_status direct = decode_jpeg(request, out);
+    if (direct != CVIPS_STATUS_UNAVAILABLE) return direct;
     VipsSource *source = cvips_source_new(request->bytes, request->count, request->token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
     // The owner of all intermediate images.
@@ -242,11 +274,15 @@ static bool can_read_frames(const request *request) {
     return is_whole;
 }
 
-// Examines a JPEG with warnings: a JPEG decoder fills missing data with grey and only warns.
-static cvips_status examine_jpeg(
-    const uint8_t *bytes, size_t count, unsigned warnings, const cvips_token *token) {
-    if (!cvips_jpeg_read_layout(bytes, count).has_all_scans) return CVIPS_STATUS_DAMAGED;
-    return warnings > 0 ? cvips_jpeg_examine(bytes, count, token) : CVIPS_STATUS_OK;
+// Checks the scans of a JPEG before its pixels are decoded. A file of a few kilobytes may have
+// thousands of scans, each of which costs as much time as a whole picture.
+static cvips_status check_scans(const request *request) {
+    enum { MOST_SCANS = 100 };
+    if (request->format != CVIPS_FORMAT_JPEG) return CVIPS_STATUS_OK;
+    cvips_jpeg_layout layout = cvips_jpeg_read_layout(request->bytes, request->count);
+    if (layout.scans > MOST_SCANS) return CVIPS_STATUS_FAILED;
+    return layout.has_all_scans || request->options->accepts_damage ? CVIPS_STATUS_OK
+                                                                    : CVIPS_STATUS_DAMAGED;
 }
 
 cvips_status cvips_decode(
@@ -261,12 +297,15 @@ cvips_status cvips_decode(
         .token = token, .frames = 1, .is_16_bit = options->keeps_depth && info->depth == 2};
     if (options->keeps_frames && info->frames > 1 && can_read_frames(&request))
         request.frames = info->frames;
+    status = check_scans(&request);
+    if (status != CVIPS_STATUS_OK) return status;
     cvips_take_warnings();
     cvips_decoded decoded = {.metadata = NULL};
     status = decode(&request, &decoded);
     if (status != CVIPS_STATUS_OK) return status;
-    if (format == CVIPS_FORMAT_JPEG && !options->accepts_damage)
-        status = examine_jpeg(bytes, count, cvips_take_warnings(), token);
+    // A JPEG decoder fills missing data with grey and only warns.
+    if (format == CVIPS_FORMAT_JPEG && !options->accepts_damage && cvips_take_warnings() > 0)
+        status = cvips_jpeg_examine(bytes, count, token);
     if (status != CVIPS_STATUS_OK) {
         g_free(decoded.picture.pixels);
         cvips_metadata_free(decoded.metadata);

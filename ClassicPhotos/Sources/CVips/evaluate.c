@@ -1,5 +1,8 @@
 #include "internal.h"
 
+#include <stdlib.h>
+#include <sys/mman.h>
+
 cvips_status cvips_failure(const cvips_token *token, cvips_status otherwise) {
     vips_error_clear();
     cvips_status stopped = cvips_token_check(token);
@@ -126,6 +129,27 @@ static cvips_status write_frames(
     return status;
 }
 
+cvips_status cvips_turn_picture(cvips_picture *picture, int orientation) {
+    if (orientation < 2) return CVIPS_STATUS_OK;
+    cvips_picture out = *picture;
+    if (orientation >= 5) {
+        out.width = picture->height;
+        out.height = picture->width;
+    }
+    cvips_status status = cvips_picture_new(&out);
+    if (status != CVIPS_STATUS_OK) return status;
+    turn turn = make_turn(orientation, &out);
+    const uint8_t *p = picture->pixels;
+    for (int y = 0; y < picture->height; y++) {
+        uint8_t *q = turn.origin + y * turn.down;
+        for (int x = 0; x < picture->width; x++, q += turn.across, p += turn.pixel_size)
+            for (int i = 0; i < turn.pixel_size; i++) q[i] = p[i];
+    }
+    g_free(picture->pixels);
+    *picture = out;
+    return status;
+}
+
 // Turns each frame; frames that need no turn are written together.
 static cvips_status write_turned_frames(
     VipsImage *image, int orientation, const cvips_token *token, const cvips_picture *out) {
@@ -187,8 +211,26 @@ cvips_picture cvips_picture_frame(const cvips_picture *picture, int32_t frame) {
     return view;
 }
 
+// The system hands out memory in pages of 4 kB, of which the first use of each costs as much as
+// decoding a few hundred pixels. Large pictures ask for pages of 2 MB.
+static uint8_t *allocate_large(size_t size) {
+#ifdef MADV_HUGEPAGE
+    enum { PAGE = 2 << 20 };
+    void *memory = NULL;
+    if (size < 2 * (size_t)PAGE || posix_memalign(&memory, PAGE, size)) return NULL;
+    // Without such pages, the memory is used as it is.
+    madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+#else
+    (void)size;
+    return NULL;
+#endif
+}
+
 cvips_status cvips_picture_new(cvips_picture *out) {
-    out->pixels = g_try_malloc(cvips_picture_size(out));
+    size_t size = cvips_picture_size(out);
+    out->pixels = allocate_large(size);
+    if (!out->pixels) out->pixels = g_try_malloc(size);
     return out->pixels ? CVIPS_STATUS_OK : CVIPS_STATUS_OUT_OF_MEMORY;
 }
 

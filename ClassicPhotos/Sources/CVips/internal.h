@@ -18,6 +18,15 @@
 #define CVIPS_ACQUIRE(pointer) __tsan_acquire((void *)(pointer))
 #endif
 #endif
+// Sanitizers cannot run before the loader has chosen among the variants of a function.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define CVIPS_HAS_SANITIZER 1
+#endif
+#endif
+#ifndef CVIPS_HAS_SANITIZER
+#define CVIPS_HAS_SANITIZER 0
+#endif
 #ifndef CVIPS_RELEASE
 #define CVIPS_RELEASE(pointer) ((void)(pointer))
 #define CVIPS_ACQUIRE(pointer) ((void)(pointer))
@@ -63,6 +72,8 @@ unsigned cvips_take_warnings(void);
 typedef struct cvips_jpeg_layout {
     // The size of all coefficients if several scans need them in memory at once, otherwise 0.
     int64_t coefficient_bytes;
+    // The number of scans; some high number if there are many more than in any real file.
+    int scans;
     // Whether the scans in the file make up a whole picture.
     bool has_all_scans;
 } cvips_jpeg_layout;
@@ -70,9 +81,41 @@ typedef struct cvips_jpeg_layout {
 // Walks over the markers without decoding a pixel. Takes less than a millisecond a megabyte.
 cvips_jpeg_layout cvips_jpeg_read_layout(const uint8_t *bytes, size_t count);
 
+// Whether a warning of libjpeg says that a part of the picture is missing or wrong.
+bool cvips_jpeg_is_damage(int message);
+
 // Decodes a JPEG again to check that its data is complete; DAMAGED if a part is missing or wrong.
 // For files with a libvips warning, which may be harmless.
 cvips_status cvips_jpeg_examine(const uint8_t *bytes, size_t count, const cvips_token *token);
+
+// Decodes a JPEG with libjpeg-turbo alone, which takes about half the time of libvips. The box is the
+// one for the picture as stored. Returns UNAVAILABLE for a picture that needs libvips: one with a
+// profile other than sRGB, in CMYK, or that is turned without being shrunk.
+cvips_status cvips_jpeg_decode(
+    const uint8_t *bytes, size_t count, const cvips_info *info, int box_width, int box_height,
+    const cvips_token *token, cvips_picture *out);
+
+// Encodes an 8-bit picture as a JPEG without metadata.
+cvips_status cvips_jpeg_encode(
+    const cvips_picture *in, int quality, bool is_grey, const cvips_token *token,
+    cvips_bytes *out);
+
+// Turns a picture upright according to an EXIF orientation.
+cvips_status cvips_turn_picture(cvips_picture *picture, int orientation);
+
+// Shrinks a picture while its rows are decoded. Rows of the input have four bytes a pixel, of which
+// the last is ignored; the result is RGB.
+typedef struct cvips_shrink cvips_shrink;
+enum { CVIPS_SHRINK_BANDS = 4 };
+// Makes the shrinking of a picture of the given size to the size of `out`, which is not larger and
+// must outlive the shrinking. Each pixel of the input is the mean of a square of `square` pixels a
+// side. NULL when out of memory.
+cvips_shrink *cvips_shrink_new(int width, int height, int square, const cvips_picture *out);
+void cvips_shrink_free(cvips_shrink *shrink);
+// The memory for the next row of the input; call cvips_shrink_give_row when it is filled. After the
+// last row, the result is complete.
+uint8_t *cvips_shrink_next_row(cvips_shrink *shrink);
+void cvips_shrink_give_row(cvips_shrink *shrink);
 
 // Wraps the picture's own memory in a libvips image, without a copy; the frames are one below the
 // other. NULL when out of memory.

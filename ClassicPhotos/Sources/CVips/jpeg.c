@@ -35,8 +35,13 @@ enum {
 
 enum { COMPONENTS = 4, COEFFICIENTS = 64, NEVER_SENT = -1 };
 
+// More scans are not counted. Encoders write about ten.
+enum { MOST_SCANS = 1000 };
+
 typedef struct frame {
     bool is_known, is_progressive;
+    // Whether the file's first scan has all components in full.
+    bool is_whole_at_once;
     int width, height, components, scans;
     uint8_t ids[COMPONENTS], across[COMPONENTS], down[COMPONENTS];
     // How many bits of each coefficient are still to come.
@@ -69,7 +74,9 @@ static void read_frame(const uint8_t *p, size_t count, int marker, frame *frame)
 
 static void read_scan(const uint8_t *p, size_t count, frame *frame) {
     if (!frame->is_known || count < 1 || count < 4 + 2 * (size_t)p[0]) return;
-    frame->scans++;
+    if (frame->scans < MOST_SCANS) frame->scans++;
+    frame->is_whole_at_once = frame->is_whole_at_once ||
+        (frame->scans == 1 && !frame->is_progressive && p[0] == frame->components);
     const uint8_t *spectrum = p + 1 + 2 * p[0];
     int first = frame->is_progressive ? spectrum[0] : 0;
     int last = frame->is_progressive ? MIN(spectrum[1], COEFFICIENTS - 1) : COEFFICIENTS - 1;
@@ -108,6 +115,7 @@ static frame read_markers(const uint8_t *bytes, size_t count) {
         if (length < 2 || length > count - at) return frame;
         if (is_start_of_frame(marker)) read_frame(bytes + at + 2, length - 2, marker, &frame);
         if (marker == MARKER_SOS) read_scan(bytes + at + 2, length - 2, &frame);
+        if (frame.is_whole_at_once) return frame;
         at += length;
     }
 }
@@ -145,7 +153,8 @@ cvips_jpeg_layout cvips_jpeg_read_layout(const uint8_t *bytes, size_t count) {
     frame frame = read_markers(bytes, count);
     // If this code does not understand the file, the decoder decides.
     cvips_jpeg_layout layout = {
-        .coefficient_bytes = 0, .has_all_scans = !frame.is_known || frame.scans > 0};
+        .coefficient_bytes = 0, .scans = frame.scans,
+        .has_all_scans = !frame.is_known || frame.scans > 0};
     for (int i = 0; i < frame.components; i++)
         layout.has_all_scans = layout.has_all_scans && is_component_whole(&frame, i);
     if (frame.is_progressive || frame.scans > 1)
@@ -173,21 +182,23 @@ static void on_error(j_common_ptr decoder) {
     end_examination(decoder->client_data, CVIPS_STATUS_DAMAGED);
 }
 
-static void on_message(j_common_ptr decoder, int level) {
-    // Other levels are notes, not warnings.
-    if (level >= 0) return;
-    switch (decoder->err->msg_code) {
+bool cvips_jpeg_is_damage(int message) {
+    switch (message) {
     // The data stops, is invalid, or continues elsewhere.
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
     case JWRN_MUST_RESYNC:
-    case JWRN_JPEG_EOF:
-        end_examination(decoder->client_data, CVIPS_STATUS_DAMAGED);
-        break;
+    case JWRN_JPEG_EOF: return true;
     // Extra bytes, and headers that break the standard.
-    default: break;
+    default: return false;
     }
+}
+
+static void on_message(j_common_ptr decoder, int level) {
+    // Other levels are notes, not warnings.
+    if (level < 0 && cvips_jpeg_is_damage(decoder->err->msg_code))
+        end_examination(decoder->client_data, CVIPS_STATUS_DAMAGED);
 }
 
 static void on_output(j_common_ptr decoder) { (void)decoder; }

@@ -118,6 +118,11 @@ cvips_status cvips_encode(
         if (status != CVIPS_STATUS_OK) return status;
         picture = reduced;
     }
+    if (options->format == CVIPS_FORMAT_JPEG && !options->metadata) {
+        status = cvips_jpeg_encode(&picture, options->quality, options->is_grey, token, out);
+        g_free(reduced.pixels);
+        return status;
+    }
     VipsImage *image = cvips_wrap_picture(&picture);
     status = image ? encode_image(image, &picture, options, token, out)
                    : CVIPS_STATUS_OUT_OF_MEMORY;

@@ -9,8 +9,8 @@ struct Serve: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Shows a list of photos as a web page, on this machine only.",
         discussion: """
-            Without a SOURCE, this command shows a demo. The program paints the pictures and serves \
-            them itself. The pictures load slowly, and some of them are broken on purpose.
+            Without a SOURCE, this command shows a demo: the program paints pictures, and serves \
+            them slowly from a web server of its own. Some of them are broken on purpose.
 
             \(ExitCodes.description)
             """)
@@ -23,10 +23,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The port of the page; 0 for any free port.")
     var port: Int = 8080
 
-    @Option(help: "The side, in pixels, of the square that pictures are shrunk to fit.")
+    @Option(help: "Shrink pictures to fit into a square with this side, in pixels.")
     var size: Int = 320
 
-    @Option(help: "In the demo: the mean response time of the origin, in milliseconds.")
+    @Option(help: "In the demo: the mean response time of the photo server, in milliseconds.")
     var latency: Int = 400
 
     @OptionGroup var downloading: DownloadOptions

@@ -291,7 +291,7 @@ struct OrderTests {
     @Test func equalOperationsKeepOrderOfRescheduling() {
         var moved = RescheduledOperations()
         for place in 0..<4 {
-            moved.move(place, number: 4)
+            moved.startTurnAnew(at: place, number: 4)
             moved.setReady(place, lane: 1, in: .priority)
         }
         for place in [0, 2] {
@@ -315,7 +315,7 @@ struct OrderTests {
         var moved = RescheduledOperations()
         moved.setDeadline(7, at: 3)
         moved.setDeadline(7, at: 0)
-        moved.move(0, number: 3)
+        moved.startTurnAnew(at: 0, number: 3)
         moved.setReady(3, lane: 2, in: .priority)
         moved.setReady(0, lane: 2, in: .priority)
         let first = moved.first(2)

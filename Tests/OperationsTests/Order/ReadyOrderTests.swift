@@ -234,7 +234,7 @@ private struct AgeingRun {
     private mutating func changePriority(to lane: Int, _ index: Int) {
         var item = model.items[index]
         _ = heaps.clearReady(item.place)
-        heaps.move(item.place, number: tail)
+        heaps.startTurnAnew(at: item.place, number: tail)
         lastTicket += 1
         (item.lane, item.since) = (lane, model.now)
         (item.turn.number, item.turn.ticket) = (tail, lastTicket)

@@ -26,7 +26,8 @@ actor GalleryPages {
 
     private let records: [PhotoRecord]
     private let options: PhotoListSession.Options
-    private let downloader: PhotoDownloader
+    /// Loads the photos of all pages, so that pages share them and a reload downloads nothing.
+    private let loader: PhotoLoader
     private let limits: GalleryLimits
     private var pages: [PageID: Page] = [:]
 
@@ -36,7 +37,7 @@ actor GalleryPages {
     ) {
         self.records = records
         self.options = options
-        self.downloader = downloader
+        loader = PhotoLoader(downloader: downloader, options: options.forLoader)
         self.limits = limits
     }
 
@@ -63,7 +64,7 @@ actor GalleryPages {
             }
             page = Page(
                 session: PhotoListSession(
-                    records: records, options: options, downloader: downloader))
+                    records: records, options: options, loader: loader))
         }
         page.streams += 1
         page.visits += 1

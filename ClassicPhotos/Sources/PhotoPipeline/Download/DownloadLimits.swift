@@ -26,11 +26,11 @@ public struct DownloadLimits: Sendable, Hashable {
     public var connectionsPerHost = 6
     /// The maximum number of attempts if an error may be temporary: 3.
     public var attempts = 3
-    /// The delay before the second attempt: 250 ms.
+    /// The longest delay before the second attempt: 500 ms.
     ///
-    /// The delay doubles for each further attempt and varies randomly by up to a half, so that many
-    /// failed downloads do not retry at the same moment.
-    public var retryDelay: Duration = .milliseconds(250)
+    /// The longest delay doubles for each further attempt. The delay itself is random between zero
+    /// and the longest delay, so that many failed downloads do not retry at the same moment.
+    public var retryDelay: Duration = .milliseconds(500)
     /// The maximum delay that a server may request through Retry-After: 10 seconds.
     public var maximumRetryDelay: Duration = .seconds(10)
 

@@ -59,6 +59,10 @@ extension PhotoListController {
     /// Cancels the work on invisible rows, then starts the work on visible rows.
     mutating func scheduleVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
+        if isNaive {
+            for row in viewport.rows { start(row, addingTo: &actions) }
+            return
+        }
         cancelAll(except: viewport.set, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }
     }

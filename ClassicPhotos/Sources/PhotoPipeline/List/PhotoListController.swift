@@ -46,6 +46,9 @@ public struct PhotoListController: ~Copyable, Sendable {
     /// The attempts in progress, by row.
     public internal(set) var work: [Row: PhotoWork] = [:]
 
+    /// Whether the list works as its first version did; see ``naiveModeChanged(to:)``.
+    public internal(set) var isNaive = false
+
     var phase: Phase = .settled
     var reportedRows = ReportedRows.range(Row(0)..<Row(0)) {
         didSet { findVisibleRows() }
@@ -74,10 +77,11 @@ public struct PhotoListController: ~Copyable, Sendable {
     /// settled.
     public var visibleRows: [Row] { viewport.rows }
 
-    /// Whether the list's queues should be suspended, because the list is being scrolled.
+    /// Whether the list's queues should be suspended, because the list is being scrolled and is not
+    /// in naive mode.
     public var isSuspended: Bool {
         switch phase {
-        case .dragging, .decelerating: true
+        case .dragging, .decelerating: !isNaive
         case .settled, .closed: false
         }
     }

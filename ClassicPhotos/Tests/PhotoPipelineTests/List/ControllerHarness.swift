@@ -37,6 +37,9 @@ final class ControllerHarness {
     func viewport(_ rows: [Int]) -> [PhotoListAction] {
         controller.viewportChanged(to: rows.map { Row($0) })
     }
+    func setNaive(_ isNaive: Bool) -> [PhotoListAction] {
+        controller.naiveModeChanged(to: isNaive)
+    }
     func retryAll() -> [PhotoListAction] { controller.retryOfAllRequested() }
     func downloaded(_ row: Int, _ generation: Generation) -> [PhotoListAction] {
         controller.rowDownloaded(Row(row), generation: generation)
