@@ -185,6 +185,7 @@ export class VirtualList {
   #reset() {
     this.#measure();
     for (const cell of [...this.#cells.values()]) this.#release(cell);
+    for (const cell of this.#free) cell.element.remove();
     this.#visible = null;
     this.#render();
   }
