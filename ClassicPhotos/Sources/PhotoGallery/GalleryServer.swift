@@ -81,11 +81,13 @@ public struct GalleryServer: Sendable {
     /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
         self.configuration = configuration
+        let options = configuration.options
+        let loader = PhotoLoader(downloader: downloader, options: options.forLoader)
         self.pages = GalleryPages(
-            records: configuration.records, options: configuration.options, downloader: downloader,
+            records: configuration.records, options: options, loader: loader,
             limits: configuration.limits)
         self.viewer = PhotoViewer(
-            records: configuration.records, options: configuration.options, downloader: downloader)
+            records: configuration.records, options: options, loader: loader)
     }
 
     /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.

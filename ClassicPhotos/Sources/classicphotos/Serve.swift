@@ -1,5 +1,6 @@
 import ArgumentParser
 import DemoOrigin
+import FoundationEssentials
 import Imaging
 import Logging
 import PhotoGallery
@@ -45,6 +46,15 @@ struct Serve: AsyncParsableCommand {
 
     @Flag(help: "Write a line about each request of a browser to standard error.")
     var logRequests = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Keep downloads in this folder, and use them again as long as their servers allow it. \
+            The folder is made if it is missing.
+            """,
+            valueName: "folder"))
+    var cache: String?
 
     @OptionGroup var downloading: DownloadOptions
 
@@ -106,6 +116,7 @@ struct Serve: AsyncParsableCommand {
         options.limits = downloading.limits
         options.size = PixelSize(width: size, height: size)
         options.downloads = downloading.downloads
+        options.diskCache = try cache.map { try PhotoDiskCache(folder: URL(filePath: $0)) }
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             var configuration = GalleryServer.Configuration(

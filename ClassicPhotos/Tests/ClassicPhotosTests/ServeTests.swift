@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import DemoOrigin
 import Foundation
 import NIOCore
 import OperationsTestSupport
@@ -103,6 +104,29 @@ struct ServeTests {
                 #expect(list.contains("photo1.jpg") && list.contains("noir"))
             }
             #expect(status == .exited(0))
+        }
+    }
+
+    @Test func cachedDownloadSurvivesARestart() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let list = folder.appending(path: "list.txt")
+                try Data("\(origin.url(for: .none))\n".utf8).write(to: list)
+                let cache = folder.appending(path: "new/cache").path
+                for _ in 0..<2 {
+                    let status = try await serving(
+                        [list.path, "--allow-host", "127.0.0.1", "--cache", cache]
+                    ) { port, _ in
+                        let photo = "http://localhost:\(port)/api/photos/0/original"
+                        let response = try await HTTPClient.shared.execute(
+                            HTTPClientRequest(url: photo), timeout: .seconds(30))
+                        let bytes = try await response.body.collect(upTo: 1 << 20)
+                        #expect(bytes.readableBytesView.starts(with: [0xFF, 0xD8]))
+                    }
+                    #expect(status == .exited(0))
+                }
+                #expect(origin.requestCount(for: DemoFault.none.path) == 1)
+            }
         }
     }
 

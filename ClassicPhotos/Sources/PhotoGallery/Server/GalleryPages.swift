@@ -31,12 +31,12 @@ actor GalleryPages {
     private var pages: [PageID: Page] = [:]
 
     init(
-        records: [PhotoRecord], options: PhotoListSession.Options, downloader: PhotoDownloader,
+        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
         limits: GalleryLimits
     ) {
         self.records = records
         self.options = options
-        loader = PhotoLoader(downloader: downloader, options: options.forLoader)
+        self.loader = loader
         self.limits = limits
     }
 

@@ -4,9 +4,9 @@ import NIOCore
 
 /// Checks requests and sets the security headers of responses.
 ///
-/// By default, the server listens on loopback. Nevertheless, any page in a browser on this machine can send
-/// requests here, and with a name that the page controls (DNS rebinding) it can even read the
-/// responses. Therefore:
+/// By default, the server listens on loopback. Nevertheless, any page in a browser on this machine
+/// can send requests here, and with a name that the page controls (DNS rebinding) it can even read
+/// the responses. Therefore:
 ///
 /// - A request must have exactly one Host: this machine's own name or address with this server's
 ///   port.

@@ -26,6 +26,8 @@ public actor PhotoListSession {
         public var capacity = PixelCapacity.shared
         /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
+        /// The cache of downloads on the disk; nil for none.
+        public var diskCache: PhotoDiskCache?
         /// The facts of downloaded photos, which all sessions with these options share.
         public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
@@ -463,6 +465,7 @@ extension PhotoListSession.Options {
         var loader = PhotoLoader.Options()
         loader.limits = limits
         loader.capacity = capacity
+        loader.diskCache = diskCache
         loader.timeline = timeline
         return loader
     }
