@@ -11,6 +11,7 @@
 //              and on the disk
 //   List/      PhotoListController decides (pure), PendingOperations holds the two queues,
 //              PhotoListSession joins them for one page
+//   Viewing/   single photos of a list on a screen: details, larger pictures, search and order
 //   Batch/     a whole list into a folder
 //
 // Pictures never touch an event loop or the main thread: downloads suspend, and the operation
