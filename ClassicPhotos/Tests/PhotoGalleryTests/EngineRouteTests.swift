@@ -82,7 +82,11 @@ struct EngineRouteTests {
     }
 
     @Test func pausedQueueStartsNothingAndSaysWhy() async throws {
-        try await withGallery { gallery in
+        // The page has no stream for a moment, and keeps its work meanwhile.
+        var limits = GalleryLimits()
+        limits.leavingTime = .seconds(600)
+        limits.returnTime = .seconds(600)
+        try await withGallery(limits: limits) { gallery in
             let queue = #""queue":"Download queue""#
             _ = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {

@@ -47,7 +47,7 @@ struct StatusRouteTests {
         let logger = Logger(label: "test") { _ in MessageLogHandler(log: log) }
         try await withGallery(accessLogger: logger) { gallery in
             _ = try await gallery.get("/api/order?query=secret")
-            _ = try await gallery.get("/%0Anothing%1b[1m")
+            _ = try await gallery.get("/%0Anothing%1b")
             _ = try await gallery.get("/", headers: [("Host", "evil.example")])
         }
         let texts = log.texts.withLock { $0 }
