@@ -30,14 +30,14 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the mean response time of the photo server, in milliseconds.")
     var latency: Int = 400
 
-    @Option(help: "In the demo: the number of photos, up to 100000.")
+    @Option(help: "In the demo: the number of photos, at most 100000.")
     var count: Int = 240
 
     @Option(
         help: ArgumentHelp(
             """
-            Keep downloads in this folder, and use them again as long as their servers allow it. \
-            The folder is made if it is missing.
+            Keep downloads in this folder, and use them again for as long as their servers allow. \
+            The program creates the folder if necessary.
             """,
             valueName: "folder"))
     var cache: String?
