@@ -150,10 +150,13 @@ let layersOfTests = [
     ("Workers", ["Collections", "Workers"]),
 ]
 
+let foldersOfTests = layersOfTests.flatMap { $1 }
+
 package.targets += layersOfTests.map { name, folders in
     .testTarget(
         name: "Operations\(name)Tests",
         dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
-        path: "Tests/OperationsTests", exclude: ["Contract/README.md"], sources: folders,
+        path: "Tests/OperationsTests",
+        exclude: foldersOfTests.filter { !folders.contains($0) } + ["Contract/README.md"],
         swiftSettings: settings)
 }

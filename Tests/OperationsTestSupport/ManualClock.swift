@@ -27,6 +27,8 @@ package final class ManualClock: Clock {
 
     private let state = Locked(State())
 
+    package init() {}
+
     package var now: Instant { state.withLock { $0.now } }
     package var minimumResolution: Duration { .nanoseconds(1) }
 

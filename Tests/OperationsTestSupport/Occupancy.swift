@@ -4,6 +4,8 @@ import Operations
 package final class Occupancy: Sendable {
     private let counts = Locked((now: 0, highest: 0))
 
+    package init() {}
+
     package func enter() {
         counts.withLock {
             $0.now += 1

@@ -5,7 +5,7 @@ public import Operations
 /// notifications for both the old and the new key.
 open class StateKeepingOperation: Operation, @unchecked Sendable {
     /// The state; the raw value is the key of the property that is true in it.
-    public enum State: String {
+    public enum State: String, Sendable {
         case ready = "isReady"
         case executing = "isExecuting"
         case finished = "isFinished"
