@@ -131,9 +131,12 @@ public struct GalleryServer: Sendable {
             context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: GuardMiddleware())
         PageRoutes().add(to: router)
+        StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
+            .add(to: router)
         let group = router.group("api")
         APIRoutes(configuration: configuration, pages: pages).add(to: group)
         OrderRoutes(configuration: configuration, pages: pages).add(to: group)
+        EngineRoutes(pages: pages, count: configuration.records.count).add(to: group)
         PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
         return router
     }

@@ -30,6 +30,9 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the mean response time of the photo server, in milliseconds.")
     var latency: Int = 400
 
+    @Option(help: "In the demo: the number of photos, up to 100000.")
+    var count: Int = 240
+
     @Option(
         help: ArgumentHelp(
             """
@@ -53,6 +56,9 @@ struct Serve: AsyncParsableCommand {
         guard (0...60_000).contains(latency) else {
             throw ValidationError("--latency must be between 0 and 60000 milliseconds.")
         }
+        guard (1...100_000).contains(count) else {
+            throw ValidationError("--count must be between 1 and 100000 photos.")
+        }
     }
 
     func run() async throws {
@@ -72,6 +78,7 @@ struct Serve: AsyncParsableCommand {
 
     private func serveDemo() async throws {
         var configuration = DemoOriginServer.Configuration()
+        configuration.count = count
         let mean = Duration.milliseconds(latency)
         configuration.latency = mean * 0.4...mean * 1.6
         try await withDemoOrigin(configuration) { origin in

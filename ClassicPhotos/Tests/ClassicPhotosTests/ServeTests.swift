@@ -49,6 +49,18 @@ struct ServeTests {
         #expect(status == .exited(0))
     }
 
+    @Test func countIsLengthOfDemo() async throws {
+        let status = try await serving(["--count", "7"]) { port, line in
+            #expect(line.hasPrefix("7 photos are at http://localhost:\(port)/"))
+        }
+        #expect(status == .exited(0))
+        for count in ["0", "100001", "many"] {
+            let outcome = try await classicphotos("serve", "--count", count)
+            #expect(outcome.code == .exited(64))
+            #expect(outcome.errors.contains("--count"))
+        }
+    }
+
     /// An open page keeps a connection open; the program must still end.
     @Test func ctrlCStopsServerWhilePageIsOpen() async throws {
         let page = String(repeating: "ab", count: 16)

@@ -125,7 +125,10 @@ const stream = new EventStream({
     clearTimeout(sweep);
     sweep = setTimeout(() => { records.dropUnconfirmed(); list.refreshAll(); }, confirmationTime);
     // The server may have restarted with another list.
-    if (connectedBefore) names.reload();
+    if (connectedBefore) {
+      names.reload();
+      find.refresh();
+    }
     connectedBefore = true;
     setTotal(total);
     report();
@@ -160,13 +163,12 @@ async function setTotal(total) {
   list.showPlace(place, wanted.at === null ? "middle" : "top", shift);
   list.current = list.place(selected) ?? place;
   if (wanted.photo) await showAddress();
-  else if (hasFocus && document.activeElement === document.body) list.focus(list.current);
+  else if (hasFocus && list.isVisible(list.current)) list.focus(list.current);
 }
 
 function showOrder(rows) {
   const isEmpty = rows !== null && rows.length === 0;
-  const isChange = rows !== null || list.isOrdered;
-  list.setOrder(rows);
+  const isChange = list.setOrder(rows);
   byID("no-match").hidden = !isEmpty;
   if (rows !== null) byID("announcement").textContent = matches(rows.length);
   if (!isChange) return;
@@ -213,8 +215,9 @@ const detailHost = {
     const { place } = list.anchor();
     return { ...find.wanted, at: list.row(place), photo: { row, id: names.id(row) } };
   },
-  reveal: (row) => list.showPlace(list.place(row)),
-  focus: (row) => list.focus(list.place(row)),
+  // The order may have changed meanwhile, so that the photo has no place.
+  reveal: (row) => list.showPlace(list.place(row) ?? list.current),
+  focus: (row) => list.focus(list.place(row) ?? list.current),
   retry: (row) => retry(row),
   leave() {
     if (history.state?.opened) return history.back();

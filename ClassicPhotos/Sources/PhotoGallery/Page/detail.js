@@ -97,7 +97,7 @@ export class Detail {
     const button = (key, icon, click) =>
       make("button", { type: "button", className: "icon", label: text(key), title: text(key), click }, icon);
     const parts = this.#parts;
-    parts.name = make("h2", { id: "detail-name", dir: "auto" });
+    parts.name = make("h2", { id: "detail-name", dir: "auto", "aria-live": "polite" });
     parts.folders = make("p", { className: "folders", dir: "auto" });
     parts.state = make("p", { className: "state" });
     parts.compare = make("button", {
@@ -352,6 +352,8 @@ export class Detail {
       to.style.viewTransitionName = "photo";
       change();
     });
+    // The browser may skip the motion, for example in a hidden window.
+    transition.ready.catch(() => {});
     await transition.updateCallbackDone;
     transition.finished.finally(() => { to.style.viewTransitionName = ""; });
   }

@@ -192,7 +192,7 @@ export class Engine {
   }
 
   #saveTimeline() {
-    make("a", { href: `/api/engine/timeline?page=${this.#host.page()}`, download: "timeline.pftrace" }).click();
+    make("a", { href: `/api/engine/timeline?page=${this.#host.page()}`, download: "" }).click();
   }
 
   // MARK: The timeline

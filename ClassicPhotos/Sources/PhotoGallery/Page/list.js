@@ -54,8 +54,6 @@ export class VirtualList {
   /// The number of places.
   get count() { return this.#order?.length ?? this.#total; }
 
-  get isOrdered() { return this.#order !== null; }
-
   get columns() { return this.#layout.columns; }
 
   row(place) { return this.#order ? this.#order[place] : place; }
@@ -72,13 +70,17 @@ export class VirtualList {
     if (this.#order === null) this.#reset();
   }
 
-  /// Shows the given rows in the given order; null shows the whole list.
+  /// Shows the given rows in the given order; null shows the whole list. Returns whether that is
+  /// a change.
   setOrder(rows) {
-    if (rows === null && this.#order === null) return;
+    const former = this.#order;
+    if (rows === former) return false;
+    if (rows?.length === former?.length && rows.every((row, place) => row === former[place])) return false;
     this.#order = rows;
     this.#places = rows && new Map(rows.map((row, place) => [row, place]));
     this.current = 0;
     this.#reset();
+    return true;
   }
 
   setView(view) {
@@ -185,6 +187,7 @@ export class VirtualList {
   #reset() {
     this.#measure();
     for (const cell of [...this.#cells.values()]) this.#release(cell);
+    for (const cell of this.#free) cell.element.remove();
     this.#visible = null;
     this.#render();
   }
@@ -199,7 +202,7 @@ export class VirtualList {
     dataset.view = this.#view;
     const layout = new Layout(this.#view, this.#root.clientWidth);
     const isSame = layout.equals(this.#layout);
-    const anchor = this.#isVisible(this.current) ? this.current : this.#visible?.first;
+    const anchor = this.isVisible(this.current) ? this.current : this.#visible?.first;
     this.#layout = layout;
     this.#geometry = new Geometry(this.count, layout, window.innerHeight, window.devicePixelRatio);
     style.height = `${this.#geometry.height}px`;
@@ -312,12 +315,13 @@ export class VirtualList {
 
   // MARK: Focus and keys
 
-  #isVisible(place) {
+  /// Whether a place was on the screen in the last frame.
+  isVisible(place) {
     return this.#visible !== null && place >= this.#visible.first && place <= this.#visible.last;
   }
 
   #placeTabStop() {
-    const place = this.#isVisible(this.current) ? this.current : this.#visible?.first;
+    const place = this.isVisible(this.current) ? this.current : this.#visible?.first;
     const cell = this.#cells.get(place);
     if (cell === this.#tabStop) return;
     if (this.#tabStop) this.#tabStop.link.tabIndex = -1;
@@ -344,7 +348,7 @@ export class VirtualList {
     if (!isInside && !key.startsWith("Arrow")) return;
     event.preventDefault();
     if (!isInside) {
-      this.focus(this.#isVisible(this.current) ? this.current : this.#visible?.first ?? 0);
+      this.focus(this.isVisible(this.current) ? this.current : this.#visible?.first ?? 0);
       return;
     }
     const wanted = this.current + step;
