@@ -106,7 +106,8 @@ public final class PhotoLoader: Sendable {
                 let original = try await original(for: request)
                 if let photo = photoInMemory(for: request, original.version) { return photo }
                 let photo = try await photo(from: original, for: request)
-                return try await processed(photo, by: request.processors)
+                return try await processed(
+                    photo, by: request.processors, priority: request.priority)
             }
         }
     }
