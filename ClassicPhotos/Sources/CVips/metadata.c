@@ -93,11 +93,11 @@ static void apply_iptc(VipsImage *image, cvips_format format) {
 
 // --- EXIF
 
-// Copies the EXIF block without its thumbnail, which shows the picture without its filters. The block
-// is a TIFF file after "Exif\0\0": its first directory is followed by the place of the second one,
-// which describes the thumbnail. Without that place, libvips writes the block anew without the
-// thumbnail. As soon as an image gets a block, libvips also makes values of everything in it; so the
-// block is changed before.
+// Copies the EXIF block without its thumbnail, which shows the picture without its filters. The
+// block is a TIFF file after "Exif\0\0": its first directory is followed by the place of the second
+// one, which describes the thumbnail. Without that place, libvips writes the block anew without the
+// thumbnail. As soon as an image gets a block, libvips also makes values of everything in it; so
+// the block is changed before.
 static void collect_exif(VipsImage *image, VipsImage *holder) {
     enum { START = 6, ENTRY_SIZE = 12 };
     size_t count = 0;
