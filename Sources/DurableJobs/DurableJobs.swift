@@ -15,21 +15,21 @@
 // use names the remedy.
 
 #if !DurableJobs
-/// Needs the trait `DurableJobs` of the package swift-operations.
+/// Needs the package trait `DurableJobs` of swift-operations.
 @available(
     *, unavailable,
     message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"
 )
 public protocol Job {}
 
-/// Needs the trait `DurableJobs` of the package swift-operations.
+/// Needs the package trait `DurableJobs` of swift-operations.
 @available(
     *, unavailable,
     message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"
 )
 public final class JobQueue: Sendable {}
 
-/// Needs the trait `DurableJobs` of the package swift-operations.
+/// Needs the package trait `DurableJobs` of swift-operations.
 @available(
     *, unavailable,
     message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"

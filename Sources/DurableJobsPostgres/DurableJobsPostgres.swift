@@ -17,7 +17,7 @@
 public import DurableJobs
 
 extension JobStorage {
-    /// Needs the trait `DurableJobsPostgres` of the package swift-operations.
+    /// Needs the package trait `DurableJobsPostgres` of swift-operations.
     @available(
         *, unavailable,
         message: "enable the package's trait: .package(url: …, traits: [\"DurableJobsPostgres\"])"

@@ -77,7 +77,7 @@ public enum JobTesterError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Jobs became due again and again.
     case endless(limit: Int)
 
-    /// A sentence for people to read.
+    /// A message for people.
     public var description: String {
         switch self {
         case .endless(let limit):

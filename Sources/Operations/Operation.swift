@@ -52,7 +52,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// ``main()``. A subclass that overrides this method must not call `super`.
     ///
     /// - Precondition: the operation is ready, in no queue, and not executing. Otherwise the call
-    ///   stops the program with a sentence that says what was wrong.
+    ///   stops the program with a message that says what was wrong.
     open func start() {
         guard beginExecuting() else { return }
         ThreadContext.current.inside(self) {
@@ -308,7 +308,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// The operation's priority among the ready operations of its queue; `normal` unless set.
     ///
     /// A change while the operation waits in a queue puts it behind the other operations of the new
-    /// priority. A priority never replaces a dependency.
+    /// priority. In a queue with ``OperationQueue/ageing``, a change also starts the span of the
+    /// operation anew. Setting the same priority again changes nothing. A priority never replaces a
+    /// dependency.
     open var queuePriority: QueuePriority {
         get { status.priority }
         set {

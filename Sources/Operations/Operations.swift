@@ -17,6 +17,6 @@
 // and Dispatch for the main queue.
 
 /// Stops the program because of a mistake in its code.
-package func misuse(_ sentence: String) -> Never {
-    fatalError("Operations: \(sentence).")
+package func misuse(_ message: String) -> Never {
+    fatalError("Operations: \(message).")
 }

@@ -13,7 +13,7 @@ public enum OperationsDiagnostics {
         /// every operation that was cancelled because of it, was released.
         case unobservedFailure(operation: String, error: any Error)
 
-        /// A sentence that says what was found and how to mend it.
+        /// A message that says what was found and how to correct it.
         public var description: String {
             switch self {
             case .dependencyCycle(let names):

@@ -37,8 +37,7 @@ extension OperationsDiagnostics {
 }
 
 extension String {
-    /// The name of an operation without the quotes that it has in sentences, as in other log
-    /// messages.
+    /// The name of an operation without the quotes that the library's messages put around it.
     fileprivate var unquoted: String {
         count > 2 && hasPrefix("'") && hasSuffix("'") ? String(dropFirst().dropLast()) : self
     }

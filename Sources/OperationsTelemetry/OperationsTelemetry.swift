@@ -26,7 +26,7 @@
 public import Operations
 
 extension OperationQueue {
-    /// Needs the trait `Telemetry` of the package swift-operations.
+    /// Needs the package trait `Telemetry` of swift-operations.
     @available(
         *, unavailable,
         message: "enable the package's trait: .package(url: …, traits: [\"Telemetry\"])"
@@ -37,7 +37,7 @@ extension OperationQueue {
 }
 
 extension OperationsDiagnostics {
-    /// Needs the trait `Telemetry` of the package swift-operations.
+    /// Needs the package trait `Telemetry` of swift-operations.
     @available(
         *, unavailable,
         message: "enable the package's trait: .package(url: …, traits: [\"Telemetry\"])"

@@ -19,7 +19,7 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
     /// left.
     case schedulerNotRun(operationCount: Int)
 
-    /// Sentences that say what happened and what to do.
+    /// A message that says what happened and what to do.
     public var description: String {
         switch self {
         case .stuck(let operations):

@@ -60,13 +60,18 @@ public struct GalleryServer: Sendable {
 
     private let configuration: Configuration
     let pages: GalleryPages
+    let viewer: PhotoViewer
 
     /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
         self.configuration = configuration
+        let options = configuration.options
+        let loader = PhotoLoader(downloader: downloader, options: options.forLoader)
         self.pages = GalleryPages(
-            records: configuration.records, options: configuration.options, downloader: downloader,
+            records: configuration.records, options: options, loader: loader,
             limits: configuration.limits)
+        self.viewer = PhotoViewer(
+            records: configuration.records, options: options, loader: loader)
     }
 
     /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.
@@ -87,6 +92,7 @@ public struct GalleryServer: Sendable {
             Task { await services.triggerGracefulShutdown() }
         }
         await pages.closeAll()
+        await viewer.close()
         do {
             try result.get()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
@@ -104,7 +110,9 @@ public struct GalleryServer: Sendable {
             router: router(),
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [ConnectionLimitHandler(limits: limits)])),
+                    additionalChannelHandlers: [
+                        ConnectionLimitHandler(limits: limits), DepartureHandler(),
+                    ])),
             configuration: ApplicationConfiguration(
                 address: .hostname("127.0.0.1", port: configuration.port),
                 availableConnectionsDelegate: .maximum(limits.connections, logger: Self.logger)),
@@ -123,7 +131,13 @@ public struct GalleryServer: Sendable {
             context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: GuardMiddleware())
         PageRoutes().add(to: router)
-        APIRoutes(configuration: configuration, pages: pages).add(to: router.group("api"))
+        StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
+            .add(to: router)
+        let group = router.group("api")
+        APIRoutes(configuration: configuration, pages: pages).add(to: group)
+        OrderRoutes(configuration: configuration, pages: pages).add(to: group)
+        EngineRoutes(pages: pages, count: configuration.records.count).add(to: group)
+        PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
         return router
     }
 }

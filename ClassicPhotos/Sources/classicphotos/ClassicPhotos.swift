@@ -19,9 +19,12 @@ struct ClassicPhotos: AsyncParsableCommand {
         commandName: "classicphotos",
         abstract: "Downloads, decodes and filters lists of photos.",
         discussion: """
-            A SOURCE is a folder of pictures, one picture, or a list of them: a property list or \
-            JSON (name → URL, or an array of {name, url}), or a text file with one URL or path per \
-            line. Specify it as a path or an http(s) URL.
+            A SOURCE is a folder of pictures, one picture, or a list of pictures. It can be a path \
+            or an http(s) URL.
+
+            A list is a property list, a JSON file or a text file. A property list and a JSON file \
+            contain a dictionary from names to URLs, an array of {name, url}, or an array of URLs. \
+            A text file contains one URL or path per line.
 
             Pictures may be JPEG, PNG, WebP, GIF, TIFF, HEIC or AVIF.
 
@@ -71,11 +74,10 @@ enum ExitCodes {
     static let interrupted: Int32 = 130
 
     static let description = """
-        Exit codes of all commands: 0 if everything was done, which includes a server or a watch \
-        that was stopped with Ctrl-C; 1 if a photo, the timeline or the output could not be \
-        written; 2 if the work could not start, for example because a source, the results folder \
-        or the port is not available; 64 if the arguments are not valid; 130 if Ctrl-C stopped the \
-        work.
+        Exit codes of all commands: 0 if everything was done, or if Ctrl-C ended a server or a \
+        watch; 1 if a photo, the timeline or the output could not be written; 2 if the work could \
+        not start, for example because a source, the results folder or the port is not available; \
+        64 if the arguments are not valid; 130 if Ctrl-C stopped the work before its end.
         """
 }
 

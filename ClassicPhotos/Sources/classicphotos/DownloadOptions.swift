@@ -8,8 +8,8 @@ struct DownloadOptions: ParsableArguments {
         name: .customLong("allow-host"),
         help: ArgumentHelp(
             """
-            A host, or host:port, from which downloads are allowed although its address is not \
-            public, for example in your own network. May be given more than once.
+            Allow downloads from this host (or host:port) although its address is not public, for \
+            example in your own network. This option can be repeated.
             """,
             valueName: "name"),
         transform: { text in
@@ -26,8 +26,8 @@ struct DownloadOptions: ParsableArguments {
         name: .customLong("allow-format"),
         help: ArgumentHelp(
             """
-            Also decode downloads in HEIC and AVIF, whose decoders had the most security faults. \
-            Your own files are always decoded.
+            Also decode downloads in HEIC and AVIF. Without this option, only your own files in \
+            these formats are decoded, because their decoders have had the most security faults.
             """,
             valueName: "format"))
     var allowedFormats: [OptionalFormat] = []
@@ -38,7 +38,7 @@ struct DownloadOptions: ParsableArguments {
     @Option(
         name: .customLong("max-pixels"),
         help: ArgumentHelp(
-            "The maximum size of a picture in pixels, as in 200M (default: 100M).",
+            "The maximum number of pixels of a picture, such as 200M; default: 100M.",
             valueName: "number"))
     var maximumPixels: PixelCount?
 

@@ -6,9 +6,9 @@ struct FilterOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A filter: sepia=0.8, or tilt-shift=center:0.4,radius:12 (default: sepia=0.8).",
+            "A filter, such as sepia=0.8 or tilt-shift=center:0.4,radius:12; default: sepia=0.8.",
             discussion: """
-                May be given more than once; the filters are applied in order. "none" stands for \
+                This option can be repeated; the filters are applied in order. "none" stands for \
                 no filter. The filters: \
                 \(FilterDefinition.all.map(\.helpLine).joined(separator: ", ")).
                 """,

@@ -6,29 +6,31 @@ import PhotoPipeline
 struct Process: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "process",
-        abstract: "Puts a filtered copy of each photo into a folder.",
+        abstract: "Writes a filtered copy of each photo into a folder.",
         discussion: """
-            The copies keep the metadata, the depth and the times of the photos, and all frames \
-            of animations. Files appear completely or not at all, whatever stops the program. An \
-            existing file is replaced only by a result of the same photo, unless --overwrite is \
-            given. A hidden file in the folder records what each result was made of, so that the \
-            next run leaves out photos whose results are up to date.
+            A copy keeps the metadata, the colour depth, the frames and the file time of its \
+            photo, as far as its format can hold them. A file appears in the folder only when it \
+            is complete, even if the program is killed. The program replaces its own earlier \
+            results of the same photos, and no other file unless --overwrite is given.
 
-            In a local text list, a line without http:// or https:// is a path, relative to the \
-            folder of the list.
+            A hidden file in the folder records the photo and the options of each result. The \
+            next run skips photos whose results are up to date.
+
+            In a local text file, a line without http:// or https:// is a path, relative to the \
+            folder of that file.
 
             \(ExitCodes.description)
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "Folders, lists and pictures: paths or URLs. \"-\" reads a list from standard input.",
+            "Folders, lists or pictures: paths or URLs. \"-\" reads a list from standard input.",
             valueName: "source"),
         completion: .file())
     var sources: [String]
 
     @Option(
-        name: .shortAndLong, help: "The folder for the results; created if necessary.",
+        name: .shortAndLong, help: "The folder for the results, created if necessary.",
         completion: .directory)
     var out: String
 
@@ -36,32 +38,32 @@ struct Process: AsyncParsableCommand {
 
     @OptionGroup(title: "Which photos") var selection: SelectionOptions
 
-    @Flag(help: "Also replace files in that folder that are not results of the same photo.")
+    @Flag(help: "Also replace files that are not earlier results of the same photo.")
     var overwrite = false
 
     @Flag(help: "Also process photos whose results are up to date.")
     var again = false
 
-    @Flag(name: .customLong("dry-run"), help: "Only say what would be done.")
+    @Flag(name: .customLong("dry-run"), help: "Print what would be done, and write nothing.")
     var isDryRun = false
 
     @Flag(
         name: .customLong("watch"),
-        help: "Go on: process new and changed photos as they appear, until Ctrl-C.")
+        help: "Keep running, and process new and changed photos as they appear, until Ctrl-C.")
     var watches = false
 
     @Flag(name: .customLong("json"), help: "Print one line of JSON for each photo.")
     var printsJSON = false
 
-    @Option(help: "The maximum number of pictures computed at a time; default: one per processor.")
+    @Option(help: "The maximum number of pictures processed at a time; default: one per processor.")
     var jobs: Int?
 
     @OptionGroup(title: "Downloads and limits") var downloading: DownloadOptions
 
     @Option(
         help: """
-            The maximum memory for pictures, in megabytes; default: a quarter of the machine's, \
-            at most 1024.
+            The maximum memory for pictures, in megabytes; default: a quarter of the machine's \
+            memory, but no more than 1024.
             """)
     var memory: Int?
 
@@ -258,27 +260,37 @@ struct RecipeOptions: ParsableArguments {
 
     @Option(
         help:
-            "The side, in pixels, of the square that pictures shrink to fit; default: full size.")
+            "Shrink pictures to fit into a square with this side, in pixels; default: full size.")
     var size: Int?
 
     @Option(
         help: ArgumentHelp(
-            "The file format, or its file name extension; default: each photo's own.",
+            """
+            The format of the results, or its file name extension; default: the format of each \
+            photo, or JPEG if that format cannot be written.
+            """,
             valueName: "format"))
     var format: ImageFormat?
 
     @Option(help: "The quality of JPEG, WebP, HEIC and AVIF files, 1 to 100; default: 88.")
     var quality: Int?
 
-    @Flag(help: "Leave out EXIF, XMP, IPTC and profiles, which may tell the place of a photo.")
+    @Flag(
+        help: """
+            Remove metadata (EXIF, XMP, IPTC and profiles), which may contain the place where a \
+            photo was taken.
+            """)
     var strip = false
 
-    @Flag(help: "Process incomplete and damaged files as far as possible.")
+    @Flag(help: "Process incomplete and damaged files as far as they can be read.")
     var acceptDamaged = false
 
     @Option(
         help: ArgumentHelp(
-            "A file with the options above in JSON: {\"filters\": [\"sepia=0.8\"], \"size\": 1600}.",
+            """
+            A JSON file with the options above, for example {"filters": ["sepia=0.8"], "size": \
+            1600}. Options on the command line replace those of the file.
+            """,
             valueName: "file"),
         completion: .file(extensions: ["json"]))
     var recipe: String?
@@ -321,12 +333,12 @@ struct SelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Leave out photos and folders whose names match, as in '*.gif' or 'raw/*'. May be given \
-            more than once.
+            Skip photos and folders whose names match a pattern such as '*.gif' or 'raw/*'. This \
+            option can be repeated.
             """,
             valueName: "pattern"))
     var exclude: [String] = []
 
-    @Flag(inversion: .prefixedNo, help: "Whether to search in the subfolders of folders, too.")
+    @Flag(inversion: .prefixedNo, help: "Also search in subfolders.")
     var recursive = true
 }

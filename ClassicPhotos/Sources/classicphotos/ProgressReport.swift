@@ -109,7 +109,7 @@ actor ProgressReport {
         let photos = total == 1 ? "photo" : "photos"
         var sentence = "Wrote \(done) of \(total) \(photos) to \(folder)"
         sentence += " in \(ProgressLine.time(seconds))"
-        if seconds >= 1, ending != .watched {
+        if seconds >= 1, done > 0, ending != .watched {
             sentence += " (\(ProgressLine.rate(Double(done) / seconds)))"
         }
         sentence += "."

@@ -6,7 +6,7 @@ import OperationsInsight
 struct TimelineOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The file for a timeline of all operations. Open it at ui.perfetto.dev.",
+            "Write a timeline of all operations to this file. Open it at ui.perfetto.dev.",
             valueName: "file"))
     var timeline: String?
 

@@ -23,6 +23,7 @@ struct GalleryServerTests {
             #expect(html.contains("<script type=\"module\" src=\"/app.js\">"))
             var waiting = [
                 "/app.js", "/app.css", "/favicon.svg", "/placeholder.svg", "/failed.svg",
+                "/detail.js", "/detail.css", "/engine.js", "/engine.css",
             ]
             var seen: Set<String> = []
             while let path = waiting.popLast() {
@@ -35,6 +36,25 @@ struct GalleryServerTests {
                 waiting += imports.map { "/" + $0.prefix { $0 != "\"" } }
             }
             #expect(seen.count > 10)
+        }
+    }
+
+    @Test func firstViewIsSmallAndHasNoComments() async throws {
+        try await withGallery { gallery in
+            var waiting = ["/", "/app.js", "/app.css", "/placeholder.svg", "/failed.svg"]
+            var seen: Set<String> = []
+            var size = 0
+            while let path = waiting.popLast() {
+                guard seen.insert(path).inserted else { continue }
+                let (_, _, text) = try await gallery.get(path)
+                size += text.utf8.count
+                let lines = text.split(separator: "\n")
+                #expect(!lines.contains { $0.hasPrefix("//") }, "\(path)")
+                #expect(!path.hasSuffix(".css") || !text.contains("/*"), "\(path)")
+                let imports = text.split(separator: "from \"./").dropFirst()
+                waiting += imports.map { "/" + $0.prefix { $0 != "\"" } }
+            }
+            #expect(size < 80_000)
         }
     }
 
@@ -146,31 +166,9 @@ struct GalleryServerTests {
         }
     }
 
-    /// Reads a page's events until one of them satisfies the condition.
-    private func events(
-        _ gallery: Gallery, page: String = page, until condition: (String) async throws -> Bool
-    ) async throws -> [String] {
-        let request = HTTPClientRequest(url: "\(gallery.url)/api/events?page=\(page)")
-        let response = try await gallery.client.execute(request, timeout: .seconds(60))
-        #expect(response.headers.first(name: "content-type") == "text/event-stream")
-        var rest = ""
-        var events: [String] = []
-        for try await chunk in response.body {
-            rest += String(buffer: chunk)
-            while let end = rest.range(of: "\n\n") {
-                let event = String(rest[..<end.lowerBound])
-                rest.removeSubrange(..<end.upperBound)
-                events.append(event)
-                if try await condition(event) { return events }
-            }
-        }
-        Issue.record("the stream ended after \(events.suffix(5))")
-        return events
-    }
-
     @Test func pageReceivesRowProgress() async throws {
         try await withGallery { gallery in
-            let seen = try await events(gallery) { event in
+            let seen = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     #expect(event == "event: hello\ndata: {\"total\":240}")
                     let report =
@@ -191,7 +189,7 @@ struct GalleryServerTests {
 
     @Test func returningPageReceivesFullState() async throws {
         try await withGallery { gallery in
-            _ = try await events(gallery) { event in
+            _ = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     let report =
                         #"{"page":"\#(Self.page)","first":0,"last":0,"phase":"settled","sequence":9}"#
@@ -199,7 +197,7 @@ struct GalleryServerTests {
                 }
                 return event.contains("\"filtered\":1")
             }
-            let again = try await events(gallery) { $0.hasPrefix("event: counts") }
+            let again = try await gallery.events(page: Self.page) { $0.hasPrefix("event: counts") }
             #expect(
                 again.contains { $0.contains(#""state":"filtered""#) && $0.contains(#""row":0"#) })
         }
@@ -207,7 +205,7 @@ struct GalleryServerTests {
 
     @Test func outdatedReportIsIgnored() async throws {
         try await withGallery { gallery in
-            let seen = try await events(gallery) { event in
+            let seen = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     for (sequence, row) in [(5, 2), (4, 100)] {
                         let report =

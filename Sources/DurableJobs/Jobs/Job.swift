@@ -72,10 +72,10 @@ public struct NoOutput: Codable, Sendable, Hashable {
 
 /// The error of an attempt after which no other one makes sense: the job is discarded at once.
 public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
-    /// A sentence for people to read.
+    /// A message for people.
     public let description: String
 
-    /// Makes an error from a sentence.
+    /// Makes an error from a message.
     public init(_ description: String) { self.description = description }
 }
 #endif

@@ -26,7 +26,7 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The store has been closed.
     case closed
 
-    /// A sentence that says what happened and how to mend it.
+    /// A message that says what happened and how to correct it.
     public var description: String {
         switch self {
         case .argumentsTooLarge(let job, let count, let field):
@@ -67,7 +67,7 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// Why the last attempt failed, as text, because the error may be of another process.
     public let reason: String
 
-    /// A sentence for people to read.
+    /// A message for people.
     public var description: String { "job \(id) failed: \(reason)" }
 }
 
@@ -78,7 +78,7 @@ public struct JobCancellation: Error, Sendable, Hashable, CustomStringConvertibl
     /// Why it was cancelled.
     public let reason: String
 
-    /// A sentence for people to read.
+    /// A message for people.
     public var description: String { "job \(id) was cancelled: \(reason)" }
 }
 

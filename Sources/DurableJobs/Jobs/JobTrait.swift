@@ -8,8 +8,8 @@ public import Operations
 /// try await jobs.enqueue(Thumbnail(photo: name, size: 320), .priority(.high), .retry(3))
 /// ```
 ///
-/// Of two traits that contradict each other the later one counts. Times are limited to a century;
-/// a negative time counts as zero.
+/// Of several traits that set the same thing, such as two deadlines, the last one counts. Times are
+/// limited to a century; a negative time counts as zero.
 public struct JobTrait: Sendable {
     /// Writes the trait into the job's options.
     let apply: @Sendable (inout JobOptions) throws -> Void

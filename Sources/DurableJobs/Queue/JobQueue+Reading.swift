@@ -58,7 +58,7 @@ extension JobQueue {
     /// - Complexity: O(number of jobs in the queue).
     public func counts() async throws -> [JobState: Int] { try await store.counts(of: name) }
 
-    /// Says why a job does not run, or what became of it, in sentences for people.
+    /// Says why a job does not run, or what became of it, in words for people.
     ///
     /// - Throws: ``JobError/unknownJobs(_:)``.
     public func explain(_ id: JobID) async throws -> String {

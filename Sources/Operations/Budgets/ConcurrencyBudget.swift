@@ -16,7 +16,7 @@
 ///
 /// An operation that holds permits and waits for another operation that needs them too would wait
 /// for ever. If operations that wait hold so many permits that the rest can never be enough, such a
-/// wait stops the program with a sentence.
+/// wait stops the program with a message.
 public final class ConcurrencyBudget: @unchecked Sendable {
     // Unchecked: the lock guards all fields that are not constant.
 

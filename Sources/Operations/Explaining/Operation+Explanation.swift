@@ -11,7 +11,7 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// The reason, which is about the last operation of the path.
         public let reason: Reason
 
-        /// A sentence without a full stop.
+        /// The explanation in words, without a full stop.
         public var description: String { reason.sentence(about: path) }
     }
 

@@ -11,7 +11,7 @@ public enum OperationGraphError: Error, Sendable, Hashable, CustomStringConverti
     /// The operation is already in a queue, or was started.
     case alreadyEnqueued(String)
 
-    /// A sentence that says what is wrong and what to do, without a full stop.
+    /// A message that says what is wrong and what to do, without a full stop.
     public var description: String {
         switch self {
         case .cycle(let names):

@@ -65,7 +65,7 @@ final class QueueKeys: Sendable {
 
 extension Operation {
     /// Whether the operation may still have a result.
-    fileprivate var canBeJoined: Bool {
+    final var canBeJoined: Bool {
         let state = status
         return state.phase != .finished && !state.isStopped
     }

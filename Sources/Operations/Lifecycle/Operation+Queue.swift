@@ -22,8 +22,11 @@ extension Operation {
         return new
     }
 
-    /// The operation's deadline, or ``SortKey/noDeadline`` if it was given none.
-    var deadline: Int64 { existingExtras?.deadline.load(ordering: .relaxed) ?? SortKey.noDeadline }
+    /// The deadline by which the queue orders the operation, or ``SortKey/noDeadline`` if the
+    /// operation has none. It starts no timer; the trait ``OperationTrait/deadline(in:)`` does.
+    var sortDeadline: Int64 {
+        existingExtras?.sortDeadline.load(ordering: .relaxed) ?? SortKey.noDeadline
+    }
 
     // MARK: The queue
 

@@ -1,10 +1,11 @@
-/// A feature that accompanies one operation through its life: its delay and deadline, its attempts,
+/// The object that carries out the options of one operation: its delay and deadline, its attempts,
 /// its permits and keys.
 ///
-/// The scheduler calls these methods at the named events, and knows nothing else of the feature.
-/// The operation's extras hold the companion, which is set before the operation is added, and then
-/// kept. An operation with a companion is not on the fast path. Doors.md says when each method is
-/// called, and what it may do.
+/// The scheduler calls these methods at the named events, and knows nothing else of the options.
+/// An operation has at most one companion, which is always an `AttemptController`. The operation's
+/// extras hold the companion, which is set before the operation is added, and then kept. An
+/// operation with a companion is not on the fast path. Doors.md says when each method is called,
+/// and what it may do.
 protocol OperationCompanion: AnyObject, Sendable {
     /// Whether the body may be needed again after it has run.
     var mayRunAgain: Bool { get }
@@ -14,6 +15,9 @@ protocol OperationCompanion: AnyObject, Sendable {
 
     /// Called when the operation has its slot in the queue. The operation is `checkingReadiness` on
     /// behalf of the caller, which asks whether the operation is ready as soon as this returns.
+    ///
+    /// Until then the operation cannot start, but it may end: a subclass may report that it is
+    /// finished. Then `ended` is called before or while this method runs.
     func arrived(_ operation: Operation, in queue: OperationQueue)
 
     // MARK: Claiming
@@ -34,10 +38,15 @@ protocol OperationCompanion: AnyObject, Sendable {
 
     // MARK: Running
 
-    /// Called when a worker has begun to start the operation. Returns the number of the attempt.
+    /// Called when a worker has begun to start the operation, before observers of the queue are
+    /// notified of the start. Returns the number of the attempt.
+    ///
+    /// Not called for an operation that was cancelled before its start, nor for one that is started
+    /// by hand.
     func attemptBegan() -> Int
 
-    /// Called just before `start()`, after observers were notified of the start.
+    /// Called just before `start()`, after observers of the queue were notified of the start; only
+    /// if `attemptBegan()` was called.
     func willStart(_ operation: Operation, attempt: Int)
 
     /// Called when the body has returned or thrown. Concludes the operation, or puts it on hold for
@@ -46,10 +55,11 @@ protocol OperationCompanion: AnyObject, Sendable {
 
     // MARK: Ending
 
-    /// Called when the operation has finished and is about to leave its queue.
+    /// Called when the operation has finished and is about to leave its queue: once for each
+    /// operation, whether it has begun or not, and even if it never was in a queue.
     func ended(_ operation: Operation)
 
-    /// Called when the operation has left its queue, so that its slot is free.
+    /// Called after `ended`, when the operation has left its queue, so that its slot is free.
     func left()
 }
 

@@ -19,8 +19,9 @@ final class OperationExtras {
     var cancellationReason: CancellationReason?
     /// The failure of another operation that led to the cancellation.
     var upstreamFailure: FailureRecord?
-    /// The deadline. Once the operation is in a queue, the deadline changes under the queue's lock.
-    let deadline = Atomic<Int64>(SortKey.noDeadline)
+    /// The deadline by which the queue orders the operation; see ``Operation/sortDeadline``. Once
+    /// the operation is in a queue, this deadline changes under the queue's lock.
+    let sortDeadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
     /// The reported cycles that the operation is a member of.
     var standingCycles: [any CycleWatcher] = []

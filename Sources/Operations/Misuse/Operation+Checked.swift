@@ -1,5 +1,5 @@
 // The throwing variants of an operation's methods. Each pair of methods shares the step that
-// decides, so that both refuse the same things with the same sentence.
+// decides, so that both refuse the same things with the same message.
 
 extension Operation {
     /// Starts the operation as ``start()`` does, but throws where that method stops the program.

@@ -40,17 +40,17 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
 
     /// The kind of misuse, for programs.
     public let kind: Kind
-    /// A sentence that names the operation or queue and its state, and says what to do, without a
+    /// A message that names the operation or queue and its state, and says what to do, without a
     /// full stop.
     public let description: String
 
-    private init(_ kind: Kind, _ sentence: String) {
+    private init(_ kind: Kind, _ message: String) {
         self.kind = kind
-        self.description = sentence
+        self.description = message
     }
 }
 
-// The sentences of the misuses.
+// The messages about misuses.
 
 extension OperationMisuse {
     static func starting(executing operation: some CustomStringConvertible) -> Self {
@@ -101,7 +101,7 @@ extension OperationMisuse {
     }
 
     static func addingTwice(_ label: String) -> Self {
-        // The sentence leaves out the operation's state, which depends on how far the addition had
+        // The message leaves out the operation's state, which depends on how far the addition had
         // come.
         Self(
             .duplicateOperation,

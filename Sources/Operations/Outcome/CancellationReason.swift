@@ -13,8 +13,8 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     case dependencyCancelled(operation: String)
     /// The operation was to run only after a failure of this dependency, which did not fail.
     case dependencyDidNotFail(operation: String)
-    /// The operation's time was over: it failed with this error, and its body, if running, was told
-    /// to stop.
+    /// The timeout or the deadline of the operation has passed. The operation failed with this
+    /// error, and its body, if running, was asked to stop. Such an operation counts as failed.
     case failure(any Error)
     /// A later operation with the same key replaced the operation; see
     /// ``OperationTrait/coalesced(by:)``.

@@ -11,7 +11,7 @@ public struct OperationCancellation: Error, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// A sentence for people to read.
+    /// A message for people.
     public var description: String { "\(operation) was cancelled: \(reason)" }
 }
 
@@ -22,7 +22,7 @@ public enum OperationResultError: Error, Sendable, Hashable, CustomStringConvert
     /// The operation of this name finished without its work: a subclass ended it by other means.
     case noOutput(operation: String)
 
-    /// A sentence that says what happened and how to mend it.
+    /// A message that says what happened and how to correct it.
     public var description: String {
         switch self {
         case .notFinished(let operation):

@@ -11,7 +11,7 @@ public struct OperationTimeout: Error, Sendable, Hashable, CustomStringConvertib
         self.duration = duration
     }
 
-    /// A sentence for people to read.
+    /// A message for people.
     public var description: String { "\(operation) took longer than \(duration.text)" }
 }
 
@@ -29,7 +29,7 @@ public struct OperationDeadlineExceeded: Error, Sendable, Hashable, CustomString
         self.hasStarted = hasStarted
     }
 
-    /// A sentence for people to read.
+    /// A message for people.
     public var description: String {
         "\(operation) had not \(hasStarted ? "ended" : "started") by its deadline"
     }

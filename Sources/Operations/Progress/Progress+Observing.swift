@@ -23,7 +23,7 @@ extension KeyValueObserving where Self: Progress {
     /// than the changes.
     ///
     /// - Parameters:
-    ///   - keyPath: one of the properties above; any other stops the program with a sentence.
+    ///   - keyPath: one of the properties above; any other stops the program with a message.
     ///   - options: what a change contains; by default nothing but the fact that there was one.
     ///   - changeHandler: called by one thread at a time.
     public func observe<Value: Sendable>(

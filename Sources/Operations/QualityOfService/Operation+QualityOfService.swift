@@ -9,9 +9,8 @@ struct Promotion {
 extension Operation {
     /// The importance of the operation, by all that is known: the highest of
     ///
-    /// - ``qualityOfService``, if it was set; otherwise the quality in force where the operation
-    ///   was created: the effective quality of the operation that created it, or `userInitiated` on
-    ///   the main thread;
+    /// - ``qualityOfService``, if it was set; otherwise the quality that the operation inferred
+    ///   when it was created, see below;
     /// - the quality of its queue, at the time of the addition and afterwards;
     /// - the effective qualities of operations that were added to the queue behind this operation,
     ///   or were promoted there;
@@ -25,6 +24,18 @@ extension Operation {
     /// for OS X 10.10, with one difference in the effect on threads: an operation that was promoted
     /// to `utility` or `background` only because of other operations runs as before. A promotion
     /// makes nothing slower.
+    ///
+    /// A new operation infers the quality in force of the operation whose body creates it. Outside
+    /// of operations, a new operation infers `userInitiated` on the main thread, and nothing on
+    /// other threads.
+    ///
+    /// In two places a quality is inferred only once the process has set a quality that changes a
+    /// thread (`userInteractive`, `utility` or `background`) for any operation or queue: in an
+    /// `async` body, and on the thread that serves the main actor, if this is not the first thread
+    /// of the process. In a program with an `async` main function on Linux, it is another thread.
+    /// An operation that was created there earlier has inferred nothing. It runs as `utility`, for
+    /// example, if it is then added to a queue of that quality. Set ``qualityOfService`` where that
+    /// matters.
     ///
     /// For the effect on threads see ``QualityOfService``. An operation that is promoted while it
     /// runs keeps the niceness of its thread. An ``AsyncOperation`` passes the effective quality on

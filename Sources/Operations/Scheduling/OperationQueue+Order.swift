@@ -66,7 +66,7 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// Sets the time by which the operation should have started.
+    /// Sets the time by which the operation should have started, for the order of starts only.
     ///
     /// Among ready operations of one priority, those with a deadline go before those without, the
     /// earliest deadline first. The deadline can be set before the operation is in a queue, and at
@@ -85,7 +85,7 @@ extension Operation {
         while true {
             if let queue = retainedQueue(), queue.setDeadline(deadline, of: self) { return }
             // A queue that takes the operation after this sees both the flag and the deadline.
-            extras.deadline.store(deadline, ordering: .relaxed)
+            extras.sortDeadline.store(deadline, ordering: .relaxed)
             let change = exchange { state in
                 guard state.phase == .created else { return nil }
                 state.insert(.rescheduled)

@@ -35,7 +35,7 @@ extension QueueState {
     /// Takes over the deadline of an operation that was added.
     @inline(never)
     mutating func takeOver(_ operation: Operation, at place: Int) {
-        rescheduled.setDeadline(operation.deadline, at: place)
+        rescheduled.setDeadline(operation.sortDeadline, at: place)
     }
 
     /// Puts a ready operation where it belongs if that may not be its lane.
@@ -177,7 +177,7 @@ extension QueueState {
 
     /// Gives an unfinished operation of the queue a deadline.
     mutating func setDeadline(_ deadline: Int64, of operation: Operation) {
-        operation.existingExtras?.deadline.store(deadline, ordering: .relaxed)
+        operation.existingExtras?.sortDeadline.store(deadline, ordering: .relaxed)
         let (place, state) = (operation.place, operation.status)
         guard state.phase != .starting, state.phase != .executing else { return }
         operation.lifecycle.insert(.rescheduled)

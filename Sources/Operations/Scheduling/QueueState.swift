@@ -266,7 +266,7 @@ struct QueueState: ~Copyable {
         let place = operation.place
         let wasReady = removeReady(place, state: operation.status)
         _ = operation.exchange { $0.priorityChanged(toLane: priority.lane, inQueue: true) }
-        rescheduled.move(place, number: ring.tail)
+        rescheduled.startTurnAnew(at: place, number: ring.tail)
         if wasReady {
             insertReady(operation)
         } else if operation.status.phase == .queued {

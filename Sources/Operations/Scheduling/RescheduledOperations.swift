@@ -55,17 +55,18 @@ struct RescheduledOperations {
     /// Whether any of the operations has a deadline.
     var hasDeadlines: Bool { deadlines > 0 }
 
-    /// Gives an operation a new number and keeps its deadline. The operation must not be among the
-    /// ready ones here.
-    mutating func move(_ place: Int, number: Int) {
+    /// Gives an operation a new number, after a change of its priority. The operation keeps its
+    /// deadline and loses its age: the time since which it has been ready. The operation must not
+    /// be among the ready ones here.
+    mutating func startTurnAnew(at place: Int, number: Int) {
         lastTicket += 1
         let deadline = standings[place]?.turn.deadline ?? SortKey.noDeadline
         standings[place] = Standing(
             turn: SortKey(deadline: deadline, number: number, ticket: lastTicket))
     }
 
-    /// Gives an operation a deadline and keeps its number, by default its place. The operation must
-    /// not be among the ready ones here.
+    /// Gives an operation a deadline. The operation keeps its number, by default its place, and its
+    /// age. The operation must not be among the ready ones here.
     mutating func setDeadline(_ deadline: Int64, at place: Int) {
         var standing = standing(at: place)
         count(standing, -1)

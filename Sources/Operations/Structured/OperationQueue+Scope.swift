@@ -29,7 +29,7 @@
 /// where `add` was called.
 ///
 /// The queue is a normal queue, but it belongs to the scope: adding to it later stops the program
-/// with a sentence. While the queue is suspended, or its width is 0, the scope does not end.
+/// with a message. While the queue is suspended, or its width is 0, the scope does not end.
 ///
 /// - Parameters:
 ///   - name: a name for people to read; see ``OperationQueue/name``.

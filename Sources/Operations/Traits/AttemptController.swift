@@ -1,4 +1,5 @@
-/// The attempts, holds and timers of an operation that has options, and its use of its queue. The
+/// The companion of an operation that has options. It holds what all traits need that are more than
+/// a property: the attempts, holds and timers of the operation, its permits and its keys. The
 /// protocol is in Attempts.md.
 ///
 /// Its lock is the last in the lock order: no other function is called with the lock held.
@@ -63,6 +64,7 @@ final class AttemptController: Sendable {
         if !event({ $0.timerSet(timer, for: serial) }) { timer.cancel() }
     }
 
+    /// Keeps the timer of the deadline, or cancels it if the operation has finished.
     func keep(deadlineTimer timer: any ScheduledAction) {
         if !event({ $0.deadlineTimerSet(timer) }) { timer.cancel() }
     }

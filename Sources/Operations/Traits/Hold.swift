@@ -13,7 +13,7 @@ struct Hold: Sendable {
 
 extension OperationOptions {
     /// Returns the hold before the next attempt; nil if there is no next attempt. Calls the user's
-    /// predicate.
+    /// closure.
     ///
     /// - Parameters:
     ///   - error: the error of the attempt that has ended; nil if the attempt succeeded.
@@ -27,8 +27,11 @@ extension OperationOptions {
             return Hold(
                 cause: .period, end: Self.tick(after: now, from: arrival.firstTick, every: period))
         }
-        guard let retry, attempt <= retry.limit, retry.isWorthwhile(error) else { return nil }
-        let wait = retry.backoff.wait(beforeRetry: attempt, using: arrival.random)
+        guard let retry, attempt <= retry.limit, case .retry(let least) = retry.decide(error)
+        else { return nil }
+        let wait = max(
+            retry.backoff.wait(beforeRetry: attempt, using: arrival.random),
+            least.limitedToLongestTime)
         return Hold(
             cause: .retry(attempt: attempt + 1, error: error), end: arrival.time.now() + wait)
     }

@@ -68,8 +68,33 @@ extension OperationTrait {
         if isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
     ) -> OperationTrait {
         if limit < 0 { misuse("an operation cannot be retried \(limit) times: use 0 or more") }
-        let retry = OperationOptions.Retry(
-            limit: limit, backoff: backoff, isWorthwhile: isWorthwhile)
+        return retry(limit, backoff: backoff) { isWorthwhile($0) ? .retry() : .stop }
+    }
+
+    /// Runs the work again if it fails, up to a given number of times; each error decides whether
+    /// and when.
+    ///
+    /// As ``retry(_:backoff:if:)``, for errors that say how long to wait, such as the response of a
+    /// server with the header `Retry-After`:
+    ///
+    /// ```swift
+    /// let retries = OperationTrait.retry(3) { error in
+    ///     guard let busy = error as? ServerIsBusy else { return .stop }
+    ///     return .retry(after: busy.retryAfter)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - limit: how many further attempts there are at most; not negative.
+    ///   - backoff: how long to wait before each of them, unless `decide` returns a longer time.
+    ///   - decide: returns whether to try again after the given error, and the shortest wait. It is
+    ///     called on a worker thread, once after each failed attempt but the last.
+    public static func retry(
+        _ limit: Int, backoff: RetryBackoff = .exponential(),
+        deciding decide: @escaping @Sendable (any Error) -> RetryDecision
+    ) -> OperationTrait {
+        if limit < 0 { misuse("an operation cannot be retried \(limit) times: use 0 or more") }
+        let retry = OperationOptions.Retry(limit: limit, backoff: backoff, decide: decide)
         return OperationTrait { $0.retry = retry }
     }
 

@@ -6,9 +6,13 @@
 ///
 /// A string literal is the trait ``name(_:)``.
 ///
-/// Of two traits that contradict each other the later one counts. For operations that are made in
-/// another way, use ``Operation/apply(_:)-(OperationTrait...)``. Traits about time, keys and
-/// budgets have an effect only in a queue: an operation that is started by hand runs once, at once.
+/// Of several traits that set the same thing, such as two timeouts or two deadlines, the last one
+/// counts. The limits of different keys (``exclusive(by:)``, ``limited(to:by:)``) all apply, and
+/// costs add up (``cost(_:of:)``).
+///
+/// For operations that are made in another way, use ``Operation/apply(_:)-(OperationTrait...)``.
+/// Traits about time, keys and budgets have an effect only in a queue: an operation that is started
+/// by hand runs once, at once.
 public struct OperationTrait: Sendable {
     /// Writes the trait into the operation's options.
     let apply: @Sendable (inout OperationOptions) -> Void
@@ -48,7 +52,7 @@ struct OperationOptions: Sendable {
     struct Retry: Sendable {
         let limit: Int
         let backoff: RetryBackoff
-        let isWorthwhile: @Sendable (any Error) -> Bool
+        let decide: @Sendable (any Error) -> RetryDecision
     }
 
     struct Limit: Sendable {

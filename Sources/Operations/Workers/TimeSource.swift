@@ -44,8 +44,12 @@ package struct TimeSource: Sendable {
         }
     }()
 
-    /// Calls `action` on a worker after `duration`, or at once if `duration` is not positive. The
-    /// call does not wait for operations that keep all workers busy.
+    /// Schedules a call of `action` after `duration`, or as soon as possible if `duration` is not
+    /// positive.
+    ///
+    /// The call happens on a worker, and does not wait for operations that keep all workers busy.
+    /// In a test, the thread of the test scheduler makes the call. In no case does this method
+    /// itself call `action`.
     ///
     /// - Parameter name: The name of the action in a test that lists events.
     /// - Returns: An object whose cancellation prevents the call of `action`, unless that call has

@@ -2,6 +2,7 @@
 import DurableJobs
 import FoundationEssentials
 import Operations
+import OperationsTestSupport
 import Testing
 
 #if DurableJobsPostgres
@@ -63,7 +64,7 @@ final class Nemesis: Sendable {
         _ store: String, _ queue: JobQueue, folder: String, faults: String, seed: UInt64
     ) {
         (self.store, self.queue, self.folder, self.faults) = (store, queue, folder, faults)
-        generator = Locked(SeededGenerator(state: seed))
+        generator = Locked(SeededGenerator(seed: seed))
     }
 
     /// Returns what is wrong in the end; nothing if the protocol holds.
@@ -243,19 +244,6 @@ struct NemesisWorker {
         if store.hasPrefix("postgres:") { return .postgres(store) }
         #endif
         return .file(store)
-    }
-}
-
-/// SplitMix64, from S. Vigna's description: a seed repeats the faults.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }
 #endif

@@ -66,6 +66,33 @@ struct RetryTests {
         #expect(runs.value == 2 && feed.error as? NoConnection == NoConnection(number: 2))
     }
 
+    /// An error may ask for a longer wait than the back-off, as a server's response does.
+    @Test func errorDecidesOnRetryAndShortestWait() async {
+        let clock = ManualClock()
+        let queue = OperationQueue(clock)
+        let runs = Tally()
+        let feed = queue.add(
+            "feed",
+            .retry(5, backoff: .constant(.seconds(1))) { error in
+                switch (error as? NoConnection)?.number {
+                case 1: .retry(after: .seconds(9))
+                case 2: .retry(after: .milliseconds(1))
+                case 3: .retry()
+                default: .stop
+                }
+            }
+        ) { throw NoConnection(number: runs.increment()) }
+        for (attempt, seconds) in [(2, 9), (3, 1), (4, 1)] {
+            await clock.sleepers(1)
+            let text = feed.explain().description
+            #expect(text.hasPrefix("'feed' waits \(seconds).0 s before attempt \(attempt) of 6"))
+            clock.advance(by: .seconds(seconds))
+            #expect(await comesTrue { runs.value == attempt })
+        }
+        await queue.drain()
+        #expect(runs.value == 4 && feed.error as? NoConnection == NoConnection(number: 4))
+    }
+
     /// The first attempt ends before the code that creates its task has a reference to the task.
     @Test(arguments: Place.allCases)
     func secondAttemptCanBeCancelled(_ place: Place) async {

@@ -136,6 +136,17 @@ cvips_status cvips_inspect(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
     cvips_info *out);
 
+// Receives the name of an EXIF entry, such as "exif-ifd0-Model", and its text as libvips writes it:
+// the value, and in parentheses the value for people, the type and the size. Both are valid only
+// during the call.
+typedef void (*cvips_exif_visitor)(void *context, const char *name, const char *text);
+
+// Calls `visitor` with each EXIF entry of a file whose header cvips_inspect has accepted; reads no
+// pixel. The EXIF of TIFF is not read.
+cvips_status cvips_read_exif(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
+    cvips_exif_visitor visitor, void *context);
+
 typedef struct cvips_decode_options {
     // The box that the picture is shrunk to fit, never enlarged; 0 means "no bound".
     int32_t box_width, box_height;

@@ -35,6 +35,30 @@ extension ImageFilter {
     }
 }
 
+extension ImageFilter {
+    /// Parses filters that are separated by commas, such as `sepia=0.8,tilt-shift=0.4,radius:12`.
+    ///
+    /// A part that is a number, or begins with the name of a parameter, is a further value of the
+    /// filter before it.
+    ///
+    /// - Throws: ``ImagingError/invalidArgument(_:)``, as ``init(_:)-(String)``.
+    public static func chain(_ text: String) throws(ImagingError) -> [ImageFilter] {
+        var texts: [String] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let head = part.prefix { $0 != "=" }
+            let isValue = Double(part.trimmed) != nil || head.contains(":")
+            if isValue, let last = texts.popLast() {
+                texts.append("\(last),\(part)")
+            } else {
+                texts.append(String(part))
+            }
+        }
+        var filters: [ImageFilter] = []
+        for text in texts { filters.append(try ImageFilter(text)) }
+        return filters
+    }
+}
+
 extension ImageFilter: CustomStringConvertible {
     /// Text that ``init(_:)-(String)`` parses into an equal value, such as `sepia=0.8`.
     public var description: String {

@@ -11,8 +11,8 @@ export class Refused extends Error {
   get pageIsGone() { return this.status === 410 || this.status === 404; }
 }
 
-export async function getJSON(path) {
-  return (await checked(await fetch(path, { cache: "no-store" }))).json();
+export async function getJSON(path, signal) {
+  return (await checked(await fetch(path, { cache: "no-store", signal }))).json();
 }
 
 export async function postJSON(path, body) {

@@ -2,6 +2,7 @@
 //
 //    /api/events ──▶ events.js ──▶ records.js (state by row) ─┐
 //    /api/photos ──▶ names.js  (name by row, in pages) ───────┼─▶ list.js ─▶ cell.js ─▶ picture.js
+//    /api/order  ──▶ find.js   (rows in the order shown) ─────┤
 //    window's scroll ──▶ scroll.js (dragging … settled) ──────┘     │
 //                                                                   ▼ rows visible on the screen
 //    /api/viewport ◀── viewport.js ◀────────────────────────────────┘
@@ -9,23 +10,27 @@
 // - The server decides; the page only displays. The states of rows arrive as `row` events; the
 //   visible rows go to the server in one small POST for each change of the scroll phase. The page
 //   contains no photo logic.
-// - Data is stored by row number and never in elements. A few dozen row elements are bound to the
-//   rows on the screen (list.js) and rebuilt from the data when they are bound again. So a row that
-//   has scrolled away costs nothing, and a late event for it changes only a map entry.
+// - Data is stored by row number and never in elements. A few dozen cells are bound to the rows on
+//   the screen (list.js) and rebuilt from the data when they are bound again. So a row that has
+//   scrolled away costs nothing, and a late event for it changes only a map entry.
 // - Events may arrive in bursts: they change the maps immediately and the screen once per frame.
 // - The page has a random identifier. When the server no longer knows the page (410, 404, or a
 //   refused stream), the page takes a new identifier and starts over. No other state needs repair,
 //   because `hello` is always followed by the states of all rows that are not new.
+// - The address holds what is shown (address.js), so a reload and Back return to the same photos.
 // - Names and reasons are untrusted text: they only ever reach `textContent` and attributes.
 
+import { readAddress, writeAddress } from "./address.js";
 import { Refused, postJSON } from "./api.js";
 import { EventStream } from "./events.js";
+import { Find, matches } from "./find.js";
 import { VirtualList } from "./list.js";
 import { Names } from "./names.js";
 import { Notice } from "./notice.js";
 import { Counts, Headline, Queues } from "./panels.js";
 import { Records } from "./records.js";
 import { ScrollPhases } from "./scroll.js";
+import { language, text, translate } from "./strings.js";
 import { ViewportReporter } from "./viewport.js";
 
 const byID = (id) => document.getElementById(id);
@@ -34,12 +39,22 @@ const byID = (id) => document.getElementById(id);
 // the rows immediately would flash every picture on the screen back to its placeholder.
 const confirmationTime = 1000;
 const longestWait = 10_000;
+// Narrower windows show the list, unless a person chose the grid.
+const narrow = 700;
+
+document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
+translate(document);
 
 let page = newPage();
 let refusals = 0;
 let restart = null;
 let sweep = null;
 let connectedBefore = false;
+// The place that the address asked for, until the list can show it.
+let wantedPlace = readAddress();
+// The detail view and the engine room, once they have been loaded.
+let detail = null;
+let engine = null;
 
 const notice = new Notice(byID("notice"), byID("notice-text"), byID("notice-close"));
 const headline = new Headline(byID("title"), byID("total"), byID("filter"));
@@ -53,16 +68,20 @@ const names = new Names({
     setTotal(head.total);
   },
   rowsArrived: () => list.refreshAll(),
-  failed: (error) => notice.show(`The list of photos could not be loaded. ${error.message}`),
+  failed: (error) => notice.show(text("listFailed", { reason: error.message })),
 });
 
 const list = new VirtualList(byID("list"), {
+  view: storedView() ?? (window.innerWidth < narrow ? "list" : "grid"),
   template: byID("row-template"),
   bars: [byID("header"), byID("strip")],
-  content: (row) => ({ page, name: names.name(row), record: records.get(row) }),
-  rangeBound: (first, last) => names.want(first, last),
+  tools: byID("tools"),
+  content: (row) => ({
+    page, name: names.name(row), record: records.get(row), sharper: sharperPicture(row),
+  }),
+  rowsBound: (rows) => names.want(rows),
   visibleRowsChanged: () => { if (phases.phase === "settled") report(); },
-  reasonSelected: (reason) => notice.show(reason),
+  opened: (row) => openDetail(row),
   retry,
 });
 
@@ -71,12 +90,27 @@ const phases = new ScrollPhases({
   phaseChanged(phase) {
     document.documentElement.dataset.phase = phase;
     report();
-    if (phase === "settled") {
-      const moved = list.realign();
-      if (moved !== null) phases.ignore(moved);
-    }
+    queues.refresh();
+    if (phase !== "settled") return engine?.moved();
+    engine?.settled();
+    const moved = list.realign();
+    if (moved !== null) phases.ignore(moved);
+    rememberPlace();
   },
 });
+
+const find = new Find(
+  {
+    form: byID("find"), query: byID("query"), sort: byID("sort"), counts: byID("counts"),
+    retryAll: byID("retry-all"),
+  },
+  {
+    page: () => page,
+    ordered: showOrder,
+    found: showFound,
+    left: () => { if (list.count > 0) list.focus(list.visible()?.first ?? 0); },
+    failed: (error) => refused(error, page),
+  });
 
 const reporter = new ViewportReporter({
   accepted() { refusals = 0; },
@@ -91,31 +125,190 @@ const stream = new EventStream({
     clearTimeout(sweep);
     sweep = setTimeout(() => { records.dropUnconfirmed(); list.refreshAll(); }, confirmationTime);
     // The server may have restarted with another list.
-    if (connectedBefore) names.reload();
+    if (connectedBefore) {
+      names.reload();
+      find.refresh();
+    }
     connectedBefore = true;
     setTotal(total);
     report();
+    engine?.connected();
   },
   row(event) {
     records.apply(event);
     list.refresh(event.row);
+    detail?.refresh(event.row);
+    engine?.changed();
   },
   queues: (event) => queues.show(event.queues),
+  engine: (event) => engine?.show(event),
   counts: (event) => counts.show(event),
   lost: () => showConnection("lost"),
   refused: startOver,
 });
 
-function setTotal(total) {
+// MARK: What is shown
+
+async function setTotal(total) {
   byID("empty").hidden = total > 0;
   headline.showTotal(total);
   list.setTotal(total);
+  if (wantedPlace === null || total === 0) return;
+  const wanted = wantedPlace;
+  wantedPlace = null;
+  await find.set(wanted);
+  const { shift, selected, hasFocus } = history.state ?? {};
+  const place = list.place(wanted.at ?? wanted.photo?.row ?? 0);
+  if (place === undefined) return;
+  list.showPlace(place, wanted.at === null ? "middle" : "top", shift);
+  list.current = list.place(selected) ?? place;
+  if (wanted.photo) await showAddress();
+  else if (hasFocus && list.isVisible(list.current)) list.focus(list.current);
 }
 
+function showOrder(rows) {
+  const isEmpty = rows !== null && rows.length === 0;
+  const isChange = list.setOrder(rows);
+  byID("no-match").hidden = !isEmpty;
+  if (rows !== null) byID("announcement").textContent = matches(rows.length);
+  if (!isChange) return;
+  window.scrollTo({ top: 0, behavior: "instant" });
+  rememberPlace();
+  report();
+}
+
+function showFound(rows) {
+  const places = rows.map((row) => list.place(row)).filter((place) => place !== undefined);
+  // The next match from here on, or the first match of the list.
+  const next = places.find((place) => place >= list.current) ?? places[0];
+  if (next === undefined) notice.show(text("noMatch"));
+  else list.focus(next);
+}
+
+function rememberPlace() {
+  if (detail?.isOpen) return;
+  const { place, shift } = list.anchor();
+  const at = window.scrollY > 0 && list.count > 0 ? list.row(place) : null;
+  const hasFocus = byID("list").contains(document.activeElement);
+  writeAddress({ ...find.wanted, at }, { shift, selected: list.row(list.current), hasFocus });
+}
+
+// MARK: The detail view
+
+const detailHost = {
+  page: () => page,
+  cell: (row) => list.cell(row),
+  id: (row) => names.id(row),
+  filter: () => headline.filter,
+  photo(row) {
+    const record = records.get(row);
+    const { state, version } = record;
+    const hasPicture = state === "downloaded" || state === "filtered";
+    const picture = hasPicture ? `/api/pictures/${page}/${row}/${state}?v=${version}` : null;
+    return { name: names.name(row), record, picture };
+  },
+  neighbour(row, by) {
+    const place = list.place(row) + by;
+    return place >= 0 && place < list.count ? list.row(place) : null;
+  },
+  address(row) {
+    const { place } = list.anchor();
+    return { ...find.wanted, at: list.row(place), photo: { row, id: names.id(row) } };
+  },
+  // The order may have changed meanwhile, so that the photo has no place.
+  reveal: (row) => list.showPlace(list.place(row) ?? list.current),
+  focus: (row) => list.focus(list.place(row) ?? list.current),
+  retry: (row) => retry(row),
+  leave() {
+    if (history.state?.opened) return history.back();
+    // The page began with this photo.
+    detail.close();
+    rememberPlace();
+  },
+};
+
+let loading = null;
+
+async function openDetail(row, options) {
+  loading ??= import("./detail.js").then(({ Detail }) => Detail.load(detailHost));
+  detail = await loading;
+  detail.open(row, options);
+}
+
+// Shows what the address says, after Back, Forward or a change by hand.
+async function showAddress() {
+  const { photo } = readAddress();
+  if (photo === null) return detail?.close();
+  if (detail?.row === photo.row) return;
+  const place = list.place(photo.row);
+  const id = names.id(photo.row);
+  if (place === undefined || (photo.id && id && photo.id !== id)) return notice.show(text("moved"));
+  list.showPlace(place);
+  openDetail(photo.row, { isNew: false });
+}
+
+// MARK: The engine room
+
+let loadingEngine = null;
+
+async function toggleEngine() {
+  loadingEngine ??= import("./engine.js").then(({ Engine }) => Engine.load({
+    page: () => page,
+    failed: (error) => refused(error, page),
+    visibleRecords() {
+      const { first, last } = list.visible() ?? { first: 0, last: -1 };
+      return Array.from({ length: last - first + 1 }, (_, index) => records.get(list.row(first + index)));
+    },
+  }));
+  if (engine === null) {
+    engine = await loadingEngine;
+    byID("strip").prepend(engine.element);
+  }
+  if (engine.isOpen) engine.close(); else engine.open();
+  byID("engine-button").setAttribute("aria-expanded", engine.isOpen);
+}
+
+function showViewButton() {
+  const view = byID("list").dataset.view;
+  const label = text(view === "grid" ? "asList" : "asGrid");
+  document.documentElement.dataset.listView = view;
+  byID("view").dataset.view = view;
+  byID("view").title = label;
+  byID("view").setAttribute("aria-label", label);
+}
+
+function switchView() {
+  const view = byID("list").dataset.view === "grid" ? "list" : "grid";
+  document.documentElement.dataset.listView = view;
+  list.setView(view);
+  showViewButton();
+  // Without storage, the choice lasts as long as the page.
+  try { localStorage.setItem("view", view); } catch { /* Storage is off. */ }
+}
+
+function storedView() {
+  try {
+    const view = localStorage.getItem("view");
+    return view === "grid" || view === "list" ? view : null;
+  } catch {
+    return null;
+  }
+}
+
+// MARK: The server
+
 function report() {
-  const range = list.visibleRange();
+  const rows = list.visibleRows();
   // The server does not know this page before `hello`, which triggers the report.
-  if (range && stream.isOpen) reporter.report(page, range, phases.phase);
+  if (rows && stream.isOpen) reporter.report(page, rows, phases.phase);
+}
+
+// A larger picture of a cell with the list's own filters, once the identifier is known.
+function sharperPicture(row) {
+  const id = names.id(row);
+  if (!id) return null;
+  const query = new URLSearchParams({ fit: 640, filters: headline.filter.replaceAll(", ", ",") || "none", id });
+  return `/api/photos/${row}/picture?${query}`;
 }
 
 async function retry(row) {
@@ -125,6 +318,15 @@ async function retry(row) {
   } catch (error) {
     refused(error, requestingPage);
     list.refresh(row);
+  }
+}
+
+async function retryAll() {
+  const requestingPage = page;
+  try {
+    await postJSON("/api/retry", { page: requestingPage, all: true });
+  } catch (error) {
+    refused(error, requestingPage);
   }
 }
 
@@ -158,9 +360,23 @@ function newPage() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+// MARK: Start
+
+history.scrollRestoration = "manual";
+byID("view").addEventListener("click", switchView);
+byID("engine-button").addEventListener("click", toggleEngine);
+byID("show-all").addEventListener("click", async () => { await find.clear(); list.focus(0); });
+byID("retry-all").addEventListener("click", retryAll);
+document.addEventListener("keydown", (event) => {
+  const isElsewhere = event.target.closest("input, select, textarea, dialog");
+  if (event.key === "#" && !isElsewhere && !event.ctrlKey && !event.metaKey) switchView();
+});
+window.addEventListener("popstate", showAddress);
+window.addEventListener("pagehide", rememberPlace);
 // Return by the Back button: the browser kept the page but closed its stream.
 window.addEventListener("pageshow", (event) => { if (event.persisted) startOver(); });
 
 document.documentElement.dataset.phase = phases.phase;
-names.want(0, 0);
+names.want([0]);
+showViewButton();
 stream.open(page);

@@ -1,78 +1,123 @@
-// A row element and its contents.
+// A cell: the element of one photo in the grid or the list, and its contents.
 
 import { Picture } from "./picture.js";
-
-const words = { new: "New", downloaded: "Downloaded", filtered: "Filtered", failed: "Failed to load" };
-const digits = new Intl.NumberFormat("en");
+import { number, text, translate } from "./strings.js";
 
 export class Cell {
   #parts;
   #picture;
+  // The record whose state is shown: most rows of a long list share the record of new photos.
+  #shown = null;
 
+  place = -1;
   row = -1;
 
   constructor(template) {
     this.element = template.content.firstElementChild.cloneNode(true);
+    translate(this.element);
     const part = (name) => this.element.querySelector(`.row-${name}`);
     this.#parts = {
-      name: part("name"), state: part("state"), reason: part("reason"),
-      number: part("number"), spinner: part("spinner"), retry: part("retry"),
+      link: part("link"), name: part("name"), state: part("state"), reason: part("reason"),
+      number: part("number"), spinner: part("spinner"), retry: part("retry"), picture: part("picture"),
     };
-    this.#picture = new Picture(part("picture"), (kind) => { this.element.dataset.picture = kind; });
+    this.#picture = new Picture(part("photo"), (kind) => { this.element.dataset.picture = kind; });
   }
 
   get hasFocus() { return this.element.contains(document.activeElement); }
 
-  bind(row, total) {
+  /// The element that takes the focus and opens the photo.
+  get link() { return this.#parts.link; }
+
+  /// The element that holds the photo.
+  get frame() { return this.#parts.picture; }
+
+  bind(place, row, total) {
+    this.place = place;
     this.row = row;
     this.element.dataset.row = row;
-    this.element.setAttribute("aria-posinset", row + 1);
+    this.element.setAttribute("aria-posinset", place + 1);
     this.element.setAttribute("aria-setsize", total);
-    this.element.classList.toggle("first", row === 0);
-    this.element.classList.toggle("last", row === total - 1);
-    this.#parts.number.textContent = digits.format(row + 1);
+    this.#parts.number.textContent = number(row + 1);
+    this.#parts.link.href = `#photo=${row}`;
+  }
+
+  /// Moves the cell to its place on the surface; the surface is `offset` above the lines.
+  put(layout, offset) {
+    const [left, width] = layout.horizontal(this.place);
+    const { style } = this.element;
+    style.left = `${left}px`;
+    style.width = `${width}px`;
+    style.top = `${layout.lineOf(this.place) * layout.line - offset}px`;
   }
 
   /// After this call, pending work for the row can no longer change the element.
   unbind() {
+    this.place = -1;
     this.row = -1;
+    this.link.tabIndex = -1;
     this.#picture.clear();
     this.#parts.name.textContent = "";
   }
 
   /// - record: state, version, reason and activity of the bound row.
-  /// - withPictures: false while rows scroll by too fast to be seen.
-  show({ page, name, record }, withPictures) {
-    const { state, version, reason, active } = record;
-    const isRenamed = this.#parts.name.textContent !== "" && this.#parts.name.textContent !== name;
-    this.#parts.name.textContent = name ?? "";
-    this.#parts.name.title = name ?? "";
-    this.element.dataset.state = state;
-    this.element.dataset.version = version;
-    this.element.dataset.active = active;
-    this.#parts.state.textContent = words[state] ?? state;
-    this.#showFailure(state === "failed" && !active, state === "failed" ? reason : "", name);
-    this.#parts.spinner.hidden = !(active || state === "new");
+  /// - sharper: the address of the larger picture.
+  show({ page, name, record, sharper }) {
+    const { state, version, active, colour } = record;
+    const parts = this.#parts;
+    const isOtherName = parts.name.title !== (name ?? "");
+    const isRenamed = parts.name.textContent !== "" && isOtherName;
+    if (isOtherName || parts.name.textContent === "") showName(parts.name, name ?? "");
+    parts.retry.removeAttribute("aria-disabled");
+    if (this.#shown !== record || isOtherName) {
+      this.#shown = record;
+      this.element.dataset.state = state;
+      this.element.dataset.version = version;
+      this.element.dataset.active = active;
+      parts.state.textContent = text(state);
+      parts.picture.style.backgroundColor = colour ?? "";
+      parts.picture.classList.toggle("coloured", Boolean(colour));
+      this.#showFailure(state === "failed" && !active, record, name);
+      parts.spinner.hidden = !active;
+    }
 
     const hasPicture = state === "downloaded" || state === "filtered";
     // A row with a different name is a different photo (the list was reloaded): remove its picture
     // now.
     if (!hasPicture || isRenamed) this.#picture.clear();
-    if (hasPicture && withPictures) {
-      this.#picture.show(state, `/api/pictures/${page}/${this.row}/${state}?v=${version}`, name ?? "");
+    if (hasPicture) {
+      this.#picture.show(state, `/api/pictures/${page}/${this.row}/${state}?v=${version}`,
+        state === "filtered" ? sharper : null);
     }
   }
 
-  #showFailure(canRetry, reason, name) {
-    const { retry } = this.#parts;
-    this.#parts.reason.textContent = reason;
-    this.#parts.reason.title = reason;
-    this.#parts.reason.hidden = reason === "";
-    // Hiding the focused button would move the focus to the top of the document; focus the row
+  #showFailure(hasFailed, { state, reason, retryable }, name) {
+    const parts = this.#parts;
+    parts.reason.textContent = state === "failed" ? reason : "";
+    parts.reason.title = parts.reason.textContent;
+    parts.reason.hidden = parts.reason.textContent === "";
+    const canRetry = hasFailed && retryable;
+    // Hiding the focused button would move the focus to the top of the document; focus the photo
     // instead.
-    if (!canRetry && document.activeElement === retry) this.element.focus({ preventScroll: true });
-    retry.hidden = !canRetry;
-    retry.removeAttribute("aria-disabled");
-    retry.setAttribute("aria-label", `Retry ${name ?? ""}`);
+    if (!canRetry && document.activeElement === parts.retry) parts.link.focus({ preventScroll: true });
+    parts.retry.hidden = !canRetry;
+    parts.retry.setAttribute("aria-label", text("retryName", { name: name ?? "" }));
   }
+}
+
+/// Shows a name; a path that is too long loses its folders, and never the name of the file.
+export function showName(element, name) {
+  element.title = name;
+  const slash = name.lastIndexOf("/");
+  element.classList.toggle("path", slash > 0);
+  if (slash < 1) {
+    element.textContent = name;
+    return;
+  }
+  const parts = { folder: name.slice(0, slash), slash: "/", file: name.slice(slash + 1) };
+  element.replaceChildren(...Object.entries(parts).map(([kind, words]) => {
+    const span = document.createElement("span");
+    span.className = kind;
+    span.textContent = words;
+    return span;
+  }));
 }

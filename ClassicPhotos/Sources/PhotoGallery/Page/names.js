@@ -1,4 +1,5 @@
-// The photos' names, fetched in pages as rows approach the screen, and kept from then on.
+// The photos' names and identifiers, fetched in pages as rows approach the screen, and kept from
+// then on.
 //
 // Only currently needed pages are requested: flinging through 100,000 rows leaves no queue of
 // requests for names that are off the screen again.
@@ -6,17 +7,14 @@
 import { getJSON } from "./api.js";
 
 const pageSize = 500;
-// How many rows around the bound ones have their names fetched ahead: a quarter of a page.
-const ahead = 125;
 const requestsAtOnce = 2;
 
 export class Names {
   #handlers;
-  #pages = new Map();      // page → names
+  #pages = new Map();      // page → photos
   #current = new Set();    // pages that need not be requested (again)
   #underway = new Set();
-  #wanted = { first: 0, last: 0 };
-  #total = Infinity;
+  #wanted = new Set([0]);
   #failures = 0;
   #pause = null;
   #round = 0;
@@ -24,14 +22,15 @@ export class Names {
   constructor(handlers) { this.#handlers = handlers; }
 
   /// The name, or undefined until it has arrived.
-  name(row) { return this.#pages.get(Math.floor(row / pageSize))?.[row % pageSize]; }
+  name(row) { return this.#photo(row)?.name; }
 
-  want(first, last) {
-    const end = Math.max(0, Math.min(last + ahead, this.#total - 1));
-    this.#wanted = {
-      first: Math.floor(Math.max(0, first - ahead) / pageSize),
-      last: Math.floor(end / pageSize),
-    };
+  /// The identifier, or undefined until it has arrived.
+  id(row) { return this.#photo(row)?.id; }
+
+  #photo(row) { return this.#pages.get(Math.floor(row / pageSize))?.[row % pageSize]; }
+
+  want(rows) {
+    this.#wanted = new Set(rows.map((row) => Math.floor(row / pageSize)));
     this.#request();
   }
 
@@ -40,13 +39,12 @@ export class Names {
     this.#current.clear();
     this.#underway.clear();
     this.#round += 1;
-    this.#total = Infinity;
     this.#request();
   }
 
   #request() {
     if (this.#pause !== null) return;
-    for (let page = this.#wanted.first; page <= this.#wanted.last; page += 1) {
+    for (const page of this.#wanted) {
       if (this.#underway.size >= requestsAtOnce) return;
       if (!this.#current.has(page) && !this.#underway.has(page)) this.#fetch(page, this.#round);
     }
@@ -69,9 +67,8 @@ export class Names {
 
   #arrived(page, answer) {
     this.#failures = 0;
-    this.#total = answer.total;
     this.#current.add(page);
-    this.#pages.set(page, answer.photos.map((photo) => photo.name));
+    this.#pages.set(page, answer.photos);
     this.#handlers.headArrived(answer);
     this.#handlers.rowsArrived();
   }

@@ -2,6 +2,8 @@
 //
 // A lost connection takes precedence, and its notice stays until the connection is back.
 
+import { text } from "./strings.js";
+
 const longEnoughToRead = 8000;
 // Most reconnections are faster than this and need no notice.
 const noticeDelay = 600;
@@ -19,8 +21,8 @@ export class Notice {
     close.addEventListener("click", () => this.#hide());
   }
 
-  show(text) {
-    if (!this.#isLost) this.#put("error", text, longEnoughToRead);
+  show(message) {
+    if (!this.#isLost) this.#put("error", message, longEnoughToRead);
   }
 
   connection(connection) {
@@ -28,7 +30,7 @@ export class Notice {
     if (connection === "lost") {
       this.#lostTimer = setTimeout(() => {
         this.#isLost = true;
-        this.#put("connection", "Connection lost. Reconnecting…", null);
+        this.#put("connection", text("lost"), null);
       }, this.#isLost ? 0 : noticeDelay);
     } else if (this.#isLost) {
       this.#isLost = false;
@@ -36,11 +38,11 @@ export class Notice {
     }
   }
 
-  #put(kind, text, duration) {
+  #put(kind, message, duration) {
     clearTimeout(this.#hideTimer);
-    if (this.#box.dataset.kind !== kind || this.#text.textContent !== text) {
+    if (this.#box.dataset.kind !== kind || this.#text.textContent !== message) {
       this.#box.dataset.kind = kind;
-      this.#text.textContent = text;
+      this.#text.textContent = message;
     }
     this.#box.hidden = false;
     if (duration !== null) this.#hideTimer = setTimeout(() => this.#hide(), duration);

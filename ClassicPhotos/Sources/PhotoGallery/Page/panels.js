@@ -2,12 +2,13 @@
 //
 // Numbers may change hundreds of times a second; the screen follows once per frame.
 
-const digits = new Intl.NumberFormat("en");
+import { number, text } from "./strings.js";
+
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
 const mostSlots = 16;
-// The minimum time between announcements of the counts by a screen reader.
-const announcementPause = 5000;
+// A screen reader announces the counts once they have not changed for this time.
+const announcementPause = 2000;
 
 // Wraps a function so that it runs once per frame, with the latest argument.
 function perFrame(draw) {
@@ -19,26 +20,30 @@ function perFrame(draw) {
 }
 
 export class Headline {
-  #title; #total; #filter;
+  #title; #total; #chip;
 
   constructor(title, total, filter) {
     this.#title = title;
     this.#total = total;
-    this.#filter = filter;
+    this.#chip = filter;
   }
 
+  /// The text of the list's filters.
+  filter = "";
+
   show({ title, filter, total }) {
+    this.filter = filter ?? "";
     this.#title.textContent = title;
     document.title = title;
-    this.#filter.textContent = filterWords(filter);
-    this.#filter.dataset.filter = filter;
-    this.#filter.title = "Current filter";
-    this.#filter.hidden = !filter;
+    this.#chip.textContent = filterWords(filter);
+    this.#chip.dataset.filter = filter;
+    this.#chip.title = text("currentFilter");
+    this.#chip.hidden = !filter;
     this.showTotal(total);
   }
 
   showTotal(total) {
-    this.#total.textContent = `${digits.format(total)} ${total === 1 ? "photo" : "photos"}`;
+    this.#total.textContent = text("photos", { count: total });
   }
 }
 
@@ -63,24 +68,33 @@ export class Counts {
     this.#list.classList.add("known");
     for (const state of states) {
       const count = counts[state] ?? 0;
-      const item = this.#list.querySelector(`[data-count="${state}"]`);
-      item.firstElementChild.textContent = digits.format(count);
-      item.classList.toggle("none", count === 0);
+      const chip = this.#list.querySelector(`[data-count="${state}"]`);
+      chip.textContent = countText(state, count);
+      chip.classList.toggle("none", count === 0);
       this.#progress.querySelector(`[data-part="${state}"]`).style.flexGrow = count;
     }
     this.#latest = counts;
-    this.#timer ??= setTimeout(() => this.#announce(), announcementPause);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#announce(), announcementPause);
   });
 
   #announce() {
-    this.#timer = null;
     this.#announcement.textContent =
-      states.map((state) => `${digits.format(this.#latest[state] ?? 0)} ${state}`).join(", ");
+      states.map((state) => countText(state, this.#latest[state] ?? 0)).join(", ");
   }
 }
 
+const countKeys = { filtered: "countFiltered", downloaded: "countDownloaded", new: "countNew", failed: "countFailed" };
+const countText = (state, count) => text(countKeys[state], { count });
+
+/// The name of a queue in the words of the page.
+export const queueName = (name) =>
+  /download/i.test(name) ? text("queueDownload") : /filtration/i.test(name) ? text("queueFilter") : name;
+
 export class Queues {
-  #list; #template;
+  #list;
+  #template;
+  #shown = [];
 
   constructor(list, template) {
     this.#list = list;
@@ -88,9 +102,13 @@ export class Queues {
   }
 
   show = perFrame((queues) => {
+    this.#shown = queues;
     while (this.#list.children.length > queues.length) this.#list.lastElementChild.remove();
     queues.forEach((queue, index) => this.#fill(this.#list.children[index] ?? this.#add(), queue));
   });
+
+  /// Shows the same numbers again, for example when the list begins to move.
+  refresh() { if (this.#shown.length > 0) this.show(this.#shown); }
 
   #add() {
     const element = this.#template.content.firstElementChild.cloneNode(true);
@@ -100,21 +118,20 @@ export class Queues {
 
   #fill(element, queue) {
     element.dataset.name = queue.name;
-    element.dataset.suspended = queue.suspended;
-    element.querySelector(".queue-name").textContent = queue.name;
-    element.querySelector(".queue-status").textContent = status(queue);
-    for (const number of element.querySelectorAll("[data-number]")) {
-      const count = queue[number.dataset.number] ?? 0;
-      number.textContent = digits.format(count);
-      element.dataset[number.dataset.number] = count;
+    for (const key of ["suspended", "running", "waiting", "finished", "cancelled"]) {
+      element.dataset[key] = queue[key] ?? 0;
     }
+    element.querySelector(".queue-name").textContent = queueName(queue.name);
+    element.querySelector(".queue-status").textContent = status(queue);
     fillSlots(element.querySelector(".queue-slots"), queue);
   }
 }
 
 function status({ suspended, running, waiting }) {
-  if (suspended) return "Suspended";
-  return running + waiting > 0 ? "Working" : "Idle";
+  const isScrolling = document.documentElement.dataset.phase !== "settled";
+  if (suspended) return text(isScrolling ? "queueScrolling" : "queuePaused", { waiting: number(waiting) });
+  if (running + waiting === 0) return text("queueIdle");
+  return text("queueWords", { running: number(running), waiting: number(waiting) });
 }
 
 // One mark for each operation that the queue may run at once, lit while an operation runs.

@@ -1,19 +1,20 @@
-// The picture of a row element: placeholder, then the photo, then the filtered photo.
+// The picture of a cell: placeholder, then the photo, then the filtered photo.
 //
 // Each photo gets its own `img`, which enters the document only once it is decoded. The `img` being
 // loaded also serves as the generation check: a result for an `img` other than `#coming` belongs to
-// a row or version that is gone, and is dropped. So a recycled row cannot show its former photo,
+// a row or version that is gone, and is dropped. So a recycled cell cannot show its former photo,
 // not even for one frame.
 
 const fade = { duration: 280, easing: "ease-out" };
 const retryDelays = [500, 2000, 8000];
+const stillnessBefore = 600;
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Picture {
   #frame;
   #changed;
   #address = "";
-  #image = null;
+  #sharper = null;
   #coming = null;
   #timer = null;
 
@@ -25,16 +26,14 @@ export class Picture {
     changed("none");
   }
 
-  show(kind, address, name) {
-    const words = kind === "filtered" ? `${name}, filtered` : name;
-    if (address === this.#address) {
-      // The name may arrive after the picture.
-      this.#image.alt = words;
-      return;
-    }
+  /// - sharper: the address of a larger picture, which replaces the first one where the frame has
+  ///   more pixels than the first one; null if there is none.
+  show(kind, address, sharper) {
+    if (address === this.#address) return;
     this.#stop();
     this.#address = address;
-    this.#load(kind, address, words, 0);
+    this.#sharper = sharper;
+    this.#load(kind, address, 0);
   }
 
   clear() {
@@ -52,18 +51,18 @@ export class Picture {
     this.#coming = null;
   }
 
-  #load(kind, address, words, attempt) {
+  #load(kind, address, attempt) {
     const image = new Image();
-    image.alt = words;
+    // The name and the state are text in the same link.
+    image.alt = "";
     image.draggable = false;
-    this.#image = image;
     this.#coming = image;
     image.src = address;
     image.decode().then(
       () => { if (image === this.#coming) this.#reveal(image, kind); },
       () => {
         if (image !== this.#coming || attempt >= retryDelays.length) return;
-        this.#timer = setTimeout(() => this.#load(kind, address, image.alt, attempt + 1), retryDelays[attempt]);
+        this.#timer = setTimeout(() => this.#load(kind, address, attempt + 1), retryDelays[attempt]);
       },
     );
   }
@@ -71,11 +70,24 @@ export class Picture {
   #reveal(image, kind) {
     this.#coming = null;
     const below = [...this.#frame.children];
-    for (const former of below) former.alt = "";
     this.#frame.append(image);
     this.#changed(kind);
+    this.#sharpen(image, kind);
     const removeBelow = () => { for (const former of below) former.remove(); };
     if (stillness.matches) return removeBelow();
     image.animate([{ opacity: 0 }, { opacity: 1 }], fade).finished.then(removeBelow, () => {});
+  }
+
+  // The larger picture costs another download from the server, so it waits until the list has been
+  // still for a moment.
+  #sharpen(image, kind) {
+    const pixels = this.#frame.clientWidth * window.devicePixelRatio;
+    if (!this.#sharper || image.naturalWidth >= pixels * 0.8) return;
+    this.#timer = setTimeout(() => {
+      if (document.documentElement.dataset.phase !== "settled") return this.#sharpen(image, kind);
+      const address = this.#sharper;
+      this.#sharper = null;
+      this.#load(kind, address, retryDelays.length);
+    }, stillnessBefore);
   }
 }

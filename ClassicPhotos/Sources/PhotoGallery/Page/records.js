@@ -1,6 +1,6 @@
 // The state of each row's photo, by row number.
 
-const unknown = Object.freeze({ state: "new", version: 0, reason: "", active: false });
+const unknown = Object.freeze({ state: "new", version: 0, reason: "", active: false, retryable: true });
 
 export class Records {
   #byRow = new Map();
@@ -8,8 +8,12 @@ export class Records {
 
   get(row) { return this.#byRow.get(row) ?? unknown; }
 
-  apply({ row, state, version, reason = "", active = false }) {
-    this.#byRow.set(row, { state, version, reason, active, generation: this.#generation });
+  apply({ row, state, version, reason = "", active = false, retryable = true, colour, width, height }) {
+    const former = this.#byRow.get(row);
+    this.#byRow.set(row, {
+      state, version, reason, active, retryable, generation: this.#generation,
+      colour: colour ?? former?.colour, width: width ?? former?.width, height: height ?? former?.height,
+    });
   }
 
   /// After a reconnection, stored records are valid only once the server repeats them.

@@ -14,12 +14,13 @@ export class ViewportReporter {
 
   constructor(handlers) { this.#handlers = handlers; }
 
-  report(page, { first, last }, phase) {
-    const key = `${page} ${first} ${last} ${phase}`;
+  /// - rows: `{ first, last }` in list order, or `{ rows }` in the order shown.
+  report(page, rows, phase) {
+    const key = `${page} ${JSON.stringify(rows)} ${phase}`;
     if (key === this.#last) return;
     this.#last = key;
     this.#sequence += 1;
-    this.#next = { page, first, last, phase, sequence: this.#sequence };
+    this.#next = { page, ...rows, phase, sequence: this.#sequence };
     clearTimeout(this.#timer);
     this.#send();
   }

@@ -27,6 +27,7 @@ struct APIRoutes {
 
     private struct PhotosAnswer: ResponseEncodable {
         struct Photo: Encodable {
+            let id: String
             let name: String
         }
 
@@ -47,7 +48,7 @@ struct APIRoutes {
         return PhotosAnswer(
             title: configuration.title, filter: filters.joined(separator: ", "),
             total: records.count, offset: start,
-            photos: records[start..<end].map { .init(name: $0.name) })
+            photos: records[start..<end].map { .init(id: $0.id.description, name: $0.name) })
     }
 
     // MARK: Events
@@ -101,8 +102,11 @@ struct APIRoutes {
 
     private struct ViewportReport: Decodable {
         let page: PageID
-        let first: Int
-        let last: Int
+        /// The visible rows in the order in which they are shown, or the first and the last row of
+        /// a list in its own order.
+        let rows: [Int]?
+        let first: Int?
+        let last: Int?
         let phase: ScrollPhase
         let sequence: Int
     }
@@ -111,11 +115,20 @@ struct APIRoutes {
         _ request: Request, _ context: GalleryRequestContext
     ) async throws -> HTTPResponse.Status {
         let report = try await request.decode(as: ViewportReport.self, context: context)
-        guard report.first >= 0, report.last >= report.first, report.last < Int.max else {
+        if let rows = report.rows {
+            let rows = middle(of: rows)
+            try await pages.report(report.page, sequence: report.sequence) { session in
+                await session.scrolled(to: rows, report.phase)
+            }
+            return .noContent
+        }
+        guard let first = report.first, let last = report.last, first >= 0, last >= first,
+            last < Int.max
+        else {
             throw HTTPError(
                 .badRequest, message: "The first and last rows of the viewport are invalid.")
         }
-        let rows = middle(of: report.first..<(report.last + 1))
+        let rows = middle(of: first..<(last + 1))
         try await pages.report(report.page, sequence: report.sequence) { session in
             await session.scrolled(to: rows, report.phase)
         }
@@ -129,16 +142,30 @@ struct APIRoutes {
         return Row(first)..<Row(first + count)
     }
 
+    private func middle(of rows: [Int]) -> [Row] {
+        let count = min(rows.count, max(configuration.limits.visibleRows, 1))
+        return rows.dropFirst((rows.count - count) / 2).prefix(count).map { Row($0) }
+    }
+
     private struct RetryRequest: Decodable {
         let page: PageID
-        let row: Int
+        /// The row to retry; nil together with `all`.
+        let row: Int?
+        /// Whether to retry all failed rows.
+        let all: Bool?
     }
 
     @Sendable private func retry(
         _ request: Request, _ context: GalleryRequestContext
     ) async throws -> HTTPResponse.Status {
         let retry = try await request.decode(as: RetryRequest.self, context: context)
-        try await pages.session(retry.page).retryRequested(Row(retry.row))
+        let session = try await pages.session(retry.page)
+        switch (retry.row, retry.all ?? false) {
+        case (let row?, false): await session.retryRequested(Row(row))
+        case (nil, true): await session.retryOfAllRequested()
+        case (nil, false), (_?, true):
+            throw HTTPError(.badRequest, message: "A retry names a row, or all rows.")
+        }
         return .noContent
     }
 
@@ -156,12 +183,10 @@ struct APIRoutes {
         // The picture of a version never changes. A request for another version gets the current
         // picture, which must not be cached.
         let isCurrent = request.uri.queryParameters.get("v") == "\(version.number)"
-        return Response(
-            status: .ok,
-            headers: [
-                .contentType: image.format.mediaType,
-                .cacheControl: isCurrent ? "private, max-age=86400, immutable" : "no-store",
-            ],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: image.bytes)))
+        let file = FileResponse(
+            bytes: image.bytes, mediaType: image.format.mediaType,
+            tag: "\(id.text)-\(row)-\(stage.rawValue)-\(version.number)",
+            caching: isCurrent ? .immutable : .none)
+        return file.response(to: request)
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Imaging
 import NIOCore
 import PhotoPipeline
 
@@ -31,6 +32,9 @@ struct EventMessage {
         return Summary(counts: update.counts, queues: update.queues)
     }
 
+    /// Adds the state of the machinery.
+    mutating func add(_ event: EngineFeed.Event) throws { try add("engine", event) }
+
     /// Adds a comment, which browsers ignore.
     mutating func addHeartbeat() {
         buffer.writeString(":\n\n")
@@ -49,6 +53,9 @@ struct EventMessage {
         let version: UInt64
         let reason: String?
         let active: Bool
+        let colour: String?
+        let width: Int?
+        let height: Int?
 
         init(_ update: PhotoListSession.RowUpdate) {
             row = update.change.row.index
@@ -61,7 +68,16 @@ struct EventMessage {
             case .failed: state = "failed"
             }
             reason = update.change.state.failure?.reason
+            colour = update.facts.map { EventMessage.text(ofColour: $0.colour) }
+            width = update.facts?.size.width
+            height = update.facts?.size.height
         }
+    }
+
+    /// A colour as in CSS: `#rrggbb`.
+    private static func text(ofColour colour: UInt32) -> String {
+        let digits = String(colour & 0xFFFFFF, radix: 16)
+        return "#" + String(repeating: "0", count: 6 - digits.count) + digits
     }
 
     private struct CountsEvent: Encodable {
@@ -78,11 +94,13 @@ struct EventMessage {
         }
     }
 
-    private struct QueueEvent: Encodable {
+    /// The state of a queue.
+    struct QueueEvent: Encodable {
         let name: String
         let waiting: Int
         let running: Int
         let finished: Int
+        let failed: Int
         let cancelled: Int
         let suspended: Bool
         let width: Int
@@ -92,6 +110,7 @@ struct EventMessage {
             waiting = gauge.waiting
             running = gauge.running
             finished = gauge.finished
+            failed = gauge.failed
             cancelled = gauge.cancelled
             suspended = gauge.isSuspended
             width = gauge.width ?? 0

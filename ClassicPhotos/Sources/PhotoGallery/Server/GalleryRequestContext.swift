@@ -6,11 +6,14 @@ struct GalleryRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The port that received the request.
     let port: Int
+    /// The connection that received the request.
+    let channel: any Channel
     /// The maximum size of a request's body, in bytes. Reports have about a hundred bytes.
     let maxUploadSize = 16 << 10
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
+        channel = source.channel
         port = source.channel.localAddress?.port ?? 0
     }
 }

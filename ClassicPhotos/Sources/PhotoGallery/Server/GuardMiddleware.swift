@@ -78,7 +78,10 @@ struct GuardMiddleware: RouterMiddleware {
     }
 
     private func harden(_ response: inout Response) {
-        response.headers[.contentSecurityPolicy] = Self.contentPolicy
+        // Files from outside have a stricter policy of their own.
+        if response.headers[.contentSecurityPolicy] == nil {
+            response.headers[.contentSecurityPolicy] = Self.contentPolicy
+        }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.referrerPolicy] = "no-referrer"
         response.headers[.crossOriginResourcePolicy] = "same-origin"

@@ -24,13 +24,18 @@ public struct DownloadLimits: Sendable, Hashable {
     ///
     /// Further downloads wait for their turn.
     public var connectionsPerHost = 6
+    /// The minimum time between the starts of two requests to one host and port: zero, no minimum.
+    ///
+    /// Redirections and further attempts are requests, too. `.milliseconds(100)` means at most ten
+    /// requests a second.
+    public var requestInterval: Duration = .zero
     /// The maximum number of attempts if an error may be temporary: 3.
     public var attempts = 3
-    /// The delay before the second attempt: 250 ms.
+    /// The longest delay before the second attempt: 500 ms.
     ///
-    /// The delay doubles for each further attempt and varies randomly by up to a half, so that many
-    /// failed downloads do not retry at the same moment.
-    public var retryDelay: Duration = .milliseconds(250)
+    /// The longest delay doubles for each further attempt. The delay itself is random between zero
+    /// and the longest delay, so that many failed downloads do not retry at the same moment.
+    public var retryDelay: Duration = .milliseconds(500)
     /// The maximum delay that a server may request through Retry-After: 10 seconds.
     public var maximumRetryDelay: Duration = .seconds(10)
 

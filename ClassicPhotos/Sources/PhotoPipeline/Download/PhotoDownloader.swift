@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import NIOPosix
+import Operations
 
 /// Downloads files over http and https, and reads files from the local disk, within limits.
 ///
@@ -13,6 +14,8 @@ import NIOPosix
 public final class PhotoDownloader: Sendable {
     private let web: WebClient
     private let limits: DownloadLimits
+    /// The downloads over http and https, with their further attempts.
+    private let downloads = OperationQueue()
 
     /// Creates a downloader; it opens no connection yet.
     ///
@@ -28,6 +31,8 @@ public final class PhotoDownloader: Sendable {
     /// - Parameter lookup: finds the addresses of a host, for tests; nil for the system's lookup.
     init(limits: DownloadLimits, allowing allowed: [AllowedHost], lookup: HostGuard.Lookup?) {
         self.limits = limits
+        downloads.name = "Web downloads"
+        downloads.maxConcurrentOperationCount = .max
         web = WebClient(limits: limits, hosts: HostGuard(allowing: allowed, lookup: lookup))
     }
 
@@ -48,6 +53,9 @@ public final class PhotoDownloader: Sendable {
         }
     }
 
+    /// The number of requests that are in progress or wait for their turn at their host, for tests.
+    var requestCount: Int { web.requestCount }
+
     /// Closes all connections.
     public func shutdown() async { await web.shutdown() }
 
@@ -59,6 +67,15 @@ public final class PhotoDownloader: Sendable {
         public let url: URL
         /// The version of the contents.
         public let version: PhotoVersion
+        /// How long the contents may be used without another question to the server.
+        let freshness: ResponseFreshness
+    }
+
+    /// The result of a download with a condition.
+    enum Answer: Sendable {
+        case content(Content)
+        /// The contents still have the known version.
+        case unchanged(ResponseFreshness)
     }
 
     /// Downloads the contents of a URL.
@@ -87,7 +104,24 @@ public final class PhotoDownloader: Sendable {
     func content(
         of url: URL, unless version: String?
     ) async throws(PhotoStageStop) -> Content? {
-        guard !url.isFileURL else { return try await readFile(url, unless: version) }
+        switch try await answer(of: url, unless: version) {
+        case .content(let content): content.version.text == version ? nil : content
+        case .unchanged: nil
+        }
+    }
+
+    /// Downloads the contents of a URL unless they have a known version.
+    ///
+    /// - Parameters:
+    ///   - version: the text of an earlier ``PhotoVersion``; nil to download in any case.
+    ///   - progress: called on any thread for each part of a download that arrives.
+    func answer(
+        of url: URL, unless version: String?, progress: DownloadProgress.Handler? = nil
+    ) async throws(PhotoStageStop) -> Answer {
+        guard !url.isFileURL else {
+            let content = try await readFile(url, unless: version)
+            return content.map { .content($0) } ?? .unchanged(.file)
+        }
         let start: WebURL
         do throws(PhotoURLProblem) {
             start = try WebURL(url)
@@ -97,8 +131,7 @@ public final class PhotoDownloader: Sendable {
                     stage: .download, reason: "The URL cannot be downloaded: \(error.message).",
                     isRetryable: false))
         }
-        let content = try await fetch(start, unless: version)
-        return content?.version.text == version ? nil : content
+        return try await fetch(start, unless: version, progress)
     }
 
     /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
@@ -132,7 +165,8 @@ public final class PhotoDownloader: Sendable {
         switch result {
         case .success(let bytes):
             let unknown = PhotoVersion(bytes: bytes, entityTag: nil, lastModified: nil, now: 0)
-            return Content(bytes: bytes, url: url, version: version ?? unknown)
+            return Content(
+                bytes: bytes, url: url, version: version ?? unknown, freshness: .file)
         case .failure(let failure): throw .failed(failure)
         }
     }
@@ -140,26 +174,34 @@ public final class PhotoDownloader: Sendable {
     // MARK: Web
 
     private func fetch(
-        _ url: WebURL, unless version: String?
-    ) async throws(PhotoStageStop) -> Content? {
-        var delay = limits.retryDelay
-        var attempt = 1
-        while true {
-            let lastFailure: PhotoFailure
-            let lastRetry: DownloadProblem.Retry?
-            do throws(DownloadProblem) {
-                return try await web.fetch(url, unless: version)
-            } catch {
-                guard case .failed(let failure, let retry) = error else { throw .cancelled }
-                (lastFailure, lastRetry) = (failure, retry)
-            }
-            guard attempt < limits.attempts, let retry = lastRetry,
+        _ url: WebURL, unless version: String?, _ progress: DownloadProgress.Handler?
+    ) async throws(PhotoStageStop) -> Answer {
+        let retries = OperationTrait.retry(
+            max(limits.attempts, 1) - 1, backoff: .exponential(from: limits.retryDelay)
+        ) { [limits] error in
+            guard case DownloadProblem.failed(_, let retry?) = error,
                 (retry.after ?? .zero) <= limits.maximumRetryDelay
-            else { throw .failed(lastFailure) }
-            let wait = max(delay * .random(in: 0.5...1.5), retry.after ?? .zero)
-            do { try await Task.sleep(for: wait) } catch { throw .cancelled }
-            delay *= 2
-            attempt += 1
+            else { return .stop }
+            return .retry(after: retry.after ?? .zero)
+        }
+        let transfer = DownloadTransfer(unless: version, progress: progress)
+        let download = downloads.add(
+            .name(url.url.lastPathComponent), retries,
+            .priority(Operation.current?.queuePriority ?? .normal)
+        ) { [web] () async throws -> Answer in
+            try await web.fetch(url, transfer)
+        }
+        do {
+            return try await download.valueUnlessCancelled
+        } catch DownloadProblem.failed(let failure, _) {
+            throw .failed(failure)
+        } catch {
+            throw .cancelled
         }
     }
+}
+
+extension ResponseFreshness {
+    /// A file on the disk may change at any time, and is no matter for a cache on the disk.
+    fileprivate static let file = ResponseFreshness(isStorable: false, end: 0)
 }

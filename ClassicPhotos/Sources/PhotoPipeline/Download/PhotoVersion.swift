@@ -13,6 +13,12 @@ public struct PhotoVersion: Sendable, Hashable {
     private static let tag = "tag "
     private static let date = "date "
 
+    /// A version whose text was kept.
+    init(text: String, modified: FileTime?) {
+        self.text = text
+        self.modified = modified
+    }
+
     /// The version of a file on the disk.
     init(byteCount: Int, modified: FileTime) {
         text = "file \(byteCount) \(modified.seconds).\(modified.nanoseconds)"

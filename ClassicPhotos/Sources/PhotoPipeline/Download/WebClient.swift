@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import Operations
 
 /// Makes one attempt at a download over http or https.
 ///
@@ -10,7 +11,10 @@ import NIOHTTP1
 final class WebClient: Sendable {
     private let limits: DownloadLimits
     private let hosts: HostGuard
-    private let slots: HostSlots
+    /// The requests: those in progress, and those that wait for their turn at their host. A wait
+    /// has no time limit, because earlier downloads may be large files.
+    private let requests = OperationQueue()
+    private let pace: RequestPace
     /// The client for public addresses only.
     private let guarded: HTTPClient
     /// The client for allowed hosts at any address.
@@ -19,7 +23,9 @@ final class WebClient: Sendable {
     init(limits: DownloadLimits, hosts: HostGuard) {
         self.limits = limits
         self.hosts = hosts
-        slots = HostSlots(width: limits.connectionsPerHost)
+        pace = RequestPace(interval: limits.requestInterval)
+        requests.name = "Web requests"
+        requests.maxConcurrentOperationCount = .max
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = TimeAmount(limits.connectTimeout)
@@ -36,6 +42,9 @@ final class WebClient: Sendable {
         guarded = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
+    /// The number of requests that are in progress or wait for their turn at their host.
+    var requestCount: Int { requests.operationCount }
+
     /// Closes all connections.
     func shutdown() async {
         // The only possible error is an earlier shutdown, which is harmless.
@@ -45,21 +54,28 @@ final class WebClient: Sendable {
 
     /// Downloads the contents of a URL, following redirections.
     ///
-    /// - Parameter version: the text of a ``PhotoVersion`` that need not be downloaded again.
-    /// - Returns: nil if the server has that version.
+    /// - Parameter transfer: the same object for all attempts of a download.
     func fetch(
-        _ start: WebURL, unless version: String?
-    ) async throws(DownloadProblem) -> PhotoDownloader.Content? {
+        _ start: WebURL, _ transfer: DownloadTransfer
+    ) async throws(DownloadProblem) -> PhotoDownloader.Answer {
         var url = start
+        // A redirection that is not permanent may lead elsewhere the next time.
+        var isPermanent = true
         var visited: Set<String> = []
         var remaining = limits.totalTimeout
         while true {
-            let (answer, time) = try await request(url, unless: version, remaining: remaining)
+            let (answer, time) = try await request(
+                url, remaining: remaining, transfer)
             switch answer {
-            case .content(let bytes, let version):
-                return .init(bytes: bytes, url: url.url, version: version)
-            case .unchanged: return nil
-            case .redirect(let location):
+            case .content(let bytes, let version, var freshness):
+                if !isPermanent { freshness.end = 0 }
+                return .content(
+                    .init(bytes: bytes, url: url.url, version: version, freshness: freshness))
+            case .unchanged(var freshness):
+                if !isPermanent { freshness.end = 0 }
+                return .unchanged(freshness)
+            case .redirect(let location, let staysTrue):
+                isPermanent = isPermanent && staysTrue
                 visited.insert(url.url.absoluteString)
                 let next: WebURL
                 do throws(PhotoURLProblem) {
@@ -80,25 +96,31 @@ final class WebClient: Sendable {
     }
 
     private enum Answer: Sendable {
-        case content([UInt8], PhotoVersion)
-        case unchanged
-        /// The value of the `Location` header.
-        case redirect(to: String)
+        case content([UInt8], PhotoVersion, ResponseFreshness)
+        case unchanged(ResponseFreshness)
+        /// The value of the `Location` header, and whether the redirection is permanent.
+        case redirect(to: String, isPermanent: Bool)
     }
 
-    /// Sends one request; returns its result and its duration without the wait for a slot.
+    /// Sends one request when it is its turn at its host; returns the result, and the duration
+    /// without the wait.
     private func request(
-        _ url: WebURL, unless version: String?, remaining: Duration
+        _ url: WebURL, remaining: Duration, _ transfer: DownloadTransfer
     ) async throws(DownloadProblem) -> (Answer, Duration) {
-        do {
-            return try await slots.withSlot(at: url.origin) {
-                let clock = ContinuousClock()
-                let start = clock.now
-                let answer = try await DownloadWatch.run(limits: limits, remaining: remaining) {
-                    try await self.answer(to: url, unless: version, watch: $0)
-                }
-                return (answer, clock.now - start)
+        let request = requests.add(
+            .name(url.origin), .limited(to: max(limits.connectionsPerHost, 1), by: url.origin),
+            .priority(Operation.current?.queuePriority ?? .normal),
+            .delay(pace.delay(at: url.origin))
+        ) { [self] () async throws -> (Answer, Duration) in
+            let clock = ContinuousClock()
+            let start = clock.now
+            let answer = try await DownloadWatch.run(limits: limits, remaining: remaining) {
+                try await self.answer(to: url, transfer, watch: $0)
             }
+            return (answer, clock.now - start)
+        }
+        do {
+            return try await request.valueUnlessCancelled
         } catch let problem as DownloadProblem {
             throw problem
         } catch {
@@ -108,51 +130,79 @@ final class WebClient: Sendable {
     }
 
     private func answer(
-        to url: WebURL, unless version: String?, watch: DownloadWatch
+        to url: WebURL, _ transfer: DownloadTransfer, watch: DownloadWatch
     ) async throws -> Answer {
         let isAllowed = hosts.isAllowed(url)
         if !isAllowed { try await hosts.check(url) }
         var request = HTTPClientRequest(url: url.url.absoluteString)
         request.headers.add(name: "User-Agent", value: "classicphotos")
         request.headers.add(name: "Accept", value: "image/*, */*;q=0.1")
-        let condition = version.flatMap { PhotoVersion.condition(for: $0) }
-        if let condition { request.headers.add(name: condition.name, value: condition.value) }
+        let part = transfer.takePart(of: url.url)
+        let condition = transfer.known.flatMap { PhotoVersion.condition(for: $0) }
+        if let part {
+            request.headers.add(name: "Range", value: "bytes=\(part.bytes.count)-")
+            request.headers.add(name: "If-Range", value: part.entityTag)
+        } else if let condition {
+            request.headers.add(name: condition.name, value: condition.value)
+        }
         let client = isAllowed ? unguarded : guarded
         let response = try await client.execute(request, deadline: .distantFuture)
         watch.bytesArrived()
+        let now = Int(Date.now.timeIntervalSince1970)
+        let freshness = ResponseFreshness(headers: response.headers, now: now)
         switch response.status {
-        case .ok:
-            let bytes = try await collect(response, watch: watch)
+        case .ok, .partialContent:
+            let isRest = response.status == .partialContent
+            guard !isRest || part?.isContinued(by: response.headers) == true else {
+                throw DownloadProblem.wrongPart(url.host)
+            }
+            let bytes = try await collect(
+                response, of: url.url, after: isRest ? part : nil, transfer, watch: watch)
             let headers = response.headers
-            return .content(
-                bytes,
-                PhotoVersion(
-                    bytes: bytes, entityTag: headers.first(name: "etag"),
-                    lastModified: headers.first(name: "last-modified"),
-                    now: Int(Date.now.timeIntervalSince1970)))
-        case .notModified where condition != nil: return .unchanged
+            let version = PhotoVersion(
+                bytes: bytes,
+                entityTag: headers.first(name: "etag") ?? (isRest ? part?.entityTag : nil),
+                lastModified: headers.first(name: "last-modified"), now: now)
+            return .content(bytes, version, freshness)
+        case .rangeNotSatisfiable where part != nil:
+            throw DownloadProblem.wrongPart(url.host)
+        case .notModified where condition != nil: return .unchanged(freshness)
         case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
             guard let location = response.headers.first(name: "location") else {
                 throw DownloadProblem.redirect(
                     url.host, problem: "the response has no Location header")
             }
-            return .redirect(to: location)
+            let isPermanent = [.movedPermanently, .permanentRedirect].contains(response.status)
+            return .redirect(to: location, isPermanent: isPermanent)
         default: throw DownloadProblem(answer: response.status, headers: response.headers)
         }
     }
 
     /// Collects the body and counts the bytes as they arrive: the announced length is not reliable.
-    private func collect(_ response: HTTPClientResponse, watch: DownloadWatch) async throws
-        -> [UInt8]
-    {
+    ///
+    /// - Parameter part: the part that the body continues; nil if the body is the whole file.
+    private func collect(
+        _ response: HTTPClientResponse, of url: URL, after part: DownloadTransfer.Part?,
+        _ transfer: DownloadTransfer, watch: DownloadWatch
+    ) async throws -> [UInt8] {
+        var bytes = part?.bytes ?? []
         let announced = response.headers.first(name: "content-length").flatMap { Int($0) }
-        if let announced, announced > limits.maximumBytes { throw tooLarge }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(max(0, announced ?? 0))
-        for try await chunk in response.body {
-            watch.bytesArrived()
-            guard bytes.count + chunk.readableBytes <= limits.maximumBytes else { throw tooLarge }
-            bytes.append(contentsOf: chunk.readableBytesView)
+        // The length may be any number; the limit is checked before anything is added to it.
+        if let announced, announced > limits.maximumBytes - bytes.count { throw tooLarge }
+        let total = announced.map { max(0, $0) + bytes.count }
+        bytes.reserveCapacity(total ?? 0)
+        do {
+            for try await chunk in response.body {
+                watch.bytesArrived()
+                guard bytes.count + chunk.readableBytes <= limits.maximumBytes else {
+                    throw tooLarge
+                }
+                bytes.append(contentsOf: chunk.readableBytesView)
+                transfer.progress?(DownloadProgress(received: bytes.count, total: total), bytes)
+            }
+        } catch {
+            transfer.keep(bytes, of: url, response.headers)
+            throw error
         }
         return bytes
     }

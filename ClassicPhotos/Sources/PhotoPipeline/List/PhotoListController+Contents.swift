@@ -16,6 +16,14 @@ extension PhotoListController {
         }
     }
 
+    /// A person asked to retry all failed photos; those that no retry can help stay as they are.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public mutating func retryOfAllRequested() -> [PhotoListAction] {
+        guard !isClosed, counts.failed > 0 else { return [] }
+        return records.indices.flatMap { retryRequested(Row($0)) }
+    }
+
     /// The pictures of a photo were dropped from memory.
     ///
     /// The photo becomes new. An attempt to filter it is cancelled, because a filtration that
@@ -41,11 +49,11 @@ extension PhotoListController {
     public mutating func listReplaced(with records: [PhotoRecord]) -> [PhotoListAction] {
         guard !isClosed else { return [] }
         var actions: [PhotoListAction] = []
-        cancelAll(except: Row(0)..<Row(0), addingTo: &actions)
-        self.records = records
-        counts = PhotoStateCounts(of: records)
+        cancelAll(except: [], addingTo: &actions)
         latestVersion = latestVersion.next
-        versions = Array(repeating: latestVersion, count: records.count)
+        self.records = PhotoRecordTable(records, version: latestVersion)
+        findVisibleRows()
+        counts = PhotoStateCounts(of: records)
         if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
         checkInvariants()
         return actions
@@ -59,7 +67,7 @@ extension PhotoListController {
         let wasSuspended = isSuspended
         phase = .closed
         var actions: [PhotoListAction] = []
-        cancelAll(except: Row(0)..<Row(0), addingTo: &actions)
+        cancelAll(except: [], addingTo: &actions)
         if wasSuspended { actions.append(.resumeQueues) }
         checkInvariants()
         return actions

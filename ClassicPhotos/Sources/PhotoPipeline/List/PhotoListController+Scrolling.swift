@@ -9,7 +9,7 @@ extension PhotoListController {
         case .settled:
             phase = .dragging
             checkInvariants()
-            return [.suspendQueues]
+            return isNaive ? [] : [.suspendQueues]
         case .decelerating:
             // The list was caught while decelerating, so the queues are already suspended.
             phase = .dragging
@@ -58,22 +58,55 @@ extension PhotoListController {
     ///   end of the list, for example while the list is still loading, or contain too many rows;
     ///   see ``visibleRows``.
     public mutating func viewportChanged(to rows: Range<Row>) -> [PhotoListAction] {
-        guard rows != reportedViewport else { return [] }
+        visibleRowsChanged(to: .range(rows))
+    }
+
+    /// The visible rows changed in a page that shows the list in another order, or only a part of
+    /// it.
+    ///
+    /// - Parameter rows: the visible rows in the order in which they are shown, as reported by the
+    ///   page; see ``visibleRows``.
+    public mutating func viewportChanged(to rows: [Row]) -> [PhotoListAction] {
+        visibleRowsChanged(to: .rows(rows))
+    }
+
+    private mutating func visibleRowsChanged(to rows: ReportedRows) -> [PhotoListAction] {
+        guard rows != reportedRows else { return [] }
         switch phase {
         case .settled:
-            reportedViewport = rows
-            var actions: [PhotoListAction] = []
-            scheduleVisibleRows(addingTo: &actions)
-            checkInvariants()
-            return actions
+            break
         case .dragging, .decelerating:
             // Only stored: rows that pass by during a scroll are not worth starting or cancelling.
-            reportedViewport = rows
-            return []
+            guard isNaive else {
+                reportedRows = rows
+                return []
+            }
         case .closed:
             // The page was closed while its message was on the way.
             return []
         }
+        reportedRows = rows
+        var actions: [PhotoListAction] = []
+        scheduleVisibleRows(addingTo: &actions)
+        checkInvariants()
+        return actions
+    }
+
+    /// A person wants to compare the list with its first version, or ends the comparison.
+    ///
+    /// In naive mode, each row that comes into the viewport starts, from the top of the screen
+    /// down, even during a scroll. Nothing is suspended, and no work is cancelled because its row
+    /// has left the screen.
+    public mutating func naiveModeChanged(to isNaive: Bool) -> [PhotoListAction] {
+        guard !isClosed, isNaive != self.isNaive else { return [] }
+        let wasSuspended = isSuspended
+        self.isNaive = isNaive
+        var actions: [PhotoListAction] = []
+        if !wasSuspended, isSuspended { actions.append(.suspendQueues) }
+        if !isSuspended { scheduleVisibleRows(addingTo: &actions) }
+        if wasSuspended, !isSuspended { actions.append(.resumeQueues) }
+        checkInvariants()
+        return actions
     }
 
     private mutating func settle() -> [PhotoListAction] {

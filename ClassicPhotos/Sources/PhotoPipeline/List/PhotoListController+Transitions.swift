@@ -4,10 +4,9 @@ extension PhotoListController {
     /// Changes a photo's state and updates counters and versions; the only place that does so.
     mutating func set(_ row: Row, to state: PhotoState) {
         counts[records[row.index].state] -= 1
-        records[row.index].become(state)
-        counts[state] += 1
         latestVersion = latestVersion.next
-        versions[row.index] = latestVersion
+        records.set(row.index, to: state, version: latestVersion)
+        counts[state] += 1
     }
 
     /// The action that shows a row in its current state.
@@ -37,7 +36,7 @@ extension PhotoListController {
     /// Starts an attempt at a row whose state just changed, if the list is settled and shows the
     /// row.
     mutating func startIfShown(_ row: Row, addingTo actions: inout [PhotoListAction]) {
-        guard phase == .settled, visibleRows.contains(row) else { return }
+        guard phase == .settled, viewport.set.contains(row) else { return }
         start(row, addingTo: &actions)
     }
 
@@ -48,7 +47,7 @@ extension PhotoListController {
     }
 
     /// Cancels the attempts at all rows except the given ones, from the top of the list down.
-    mutating func cancelAll(except kept: Range<Row>, addingTo actions: inout [PhotoListAction]) {
+    mutating func cancelAll(except kept: Set<Row>, addingTo actions: inout [PhotoListAction]) {
         // The order of a dictionary differs between runs of the program; the order of actions must
         // not.
         for row in work.keys.filter({ !kept.contains($0) }).sorted() {
@@ -59,7 +58,11 @@ extension PhotoListController {
     /// Cancels the work on invisible rows, then starts the work on visible rows.
     mutating func scheduleVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
-        cancelAll(except: viewport.rows, addingTo: &actions)
+        if isNaive {
+            for row in viewport.rows { start(row, addingTo: &actions) }
+            return
+        }
+        cancelAll(except: viewport.set, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }
     }
 

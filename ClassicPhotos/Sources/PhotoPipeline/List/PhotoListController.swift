@@ -38,7 +38,7 @@ public struct PhotoListController: ~Copyable, Sendable {
     }
 
     /// The photos, in row order.
-    public internal(set) var records: [PhotoRecord]
+    public internal(set) var records: PhotoRecordTable
 
     /// The number of photos in each state.
     public internal(set) var counts: PhotoStateCounts
@@ -46,11 +46,16 @@ public struct PhotoListController: ~Copyable, Sendable {
     /// The attempts in progress, by row.
     public internal(set) var work: [Row: PhotoWork] = [:]
 
+    /// Whether the list works as its first version did; see ``naiveModeChanged(to:)``.
+    public internal(set) var isNaive = false
+
     var phase: Phase = .settled
-    var reportedViewport: Range<Row> = Row(0)..<Row(0)
+    var reportedRows = ReportedRows.range(Row(0)..<Row(0)) {
+        didSet { findVisibleRows() }
+    }
+    var viewport = Viewport(reported: .rows([]), rowCount: 0, limit: 1)
     var latestGeneration = Generation(0)
     var latestVersion = PictureVersion(0)
-    var versions: [PictureVersion]
     let visibleRowLimit: Int
 
     /// Creates the controller of a page that has not reported a viewport yet.
@@ -61,19 +66,20 @@ public struct PhotoListController: ~Copyable, Sendable {
     ///     reports.
     public init(records: [PhotoRecord] = [], visibleRowLimit: Int = 500) {
         precondition(visibleRowLimit > 0, "The limit of visible rows must be at least 1.")
-        self.records = records
+        self.records = PhotoRecordTable(records, version: latestVersion)
         self.counts = PhotoStateCounts(of: records)
-        self.versions = Array(repeating: latestVersion, count: records.count)
         self.visibleRowLimit = visibleRowLimit
     }
 
-    /// The visible rows, which are processed while the list is settled.
-    public var visibleRows: Range<Row> { viewport.rows }
+    /// The visible rows, in the order in which they are shown; they are processed while the list is
+    /// settled.
+    public var visibleRows: [Row] { viewport.rows }
 
-    /// Whether the list's queues should be suspended, because the list is being scrolled.
+    /// Whether the list's queues should be suspended, because the list is being scrolled and is not
+    /// in naive mode.
     public var isSuspended: Bool {
         switch phase {
-        case .dragging, .decelerating: true
+        case .dragging, .decelerating: !isNaive
         case .settled, .closed: false
         }
     }
@@ -86,10 +92,12 @@ public struct PhotoListController: ~Copyable, Sendable {
         guard records.indices.contains(row.index) else { return nil }
         let record = records[row.index]
         return PhotoRowChange(
-            row: row, id: record.id, state: record.state, version: versions[row.index])
+            row: row, id: record.id, state: record.state, version: records.version(of: row.index))
     }
 
-    var viewport: Viewport {
-        Viewport(reported: reportedViewport, rowCount: records.count, limit: visibleRowLimit)
+    /// Finds the visible rows after the report or the list has changed.
+    mutating func findVisibleRows() {
+        viewport = Viewport(
+            reported: reportedRows, rowCount: records.count, limit: visibleRowLimit)
     }
 }

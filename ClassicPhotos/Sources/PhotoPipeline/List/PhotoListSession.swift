@@ -26,6 +26,10 @@ public actor PhotoListSession {
         public var capacity = PixelCapacity.shared
         /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
+        /// The cache of downloads on the disk; nil for none.
+        public var diskCache: PhotoDiskCache?
+        /// The facts of downloaded photos, which all sessions with these options share.
+        public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
         public var timeline: OperationTimeline?
 
@@ -47,27 +51,37 @@ public actor PhotoListSession {
     }
 
     private let options: Options
-    private let downloader: PhotoDownloader
-    private var controller: PhotoListController
-    private var pending: PendingOperations
+    private let loader: PhotoLoader
+    var controller: PhotoListController
+    var pending: PendingOperations
     private var downloadTally = QueueTally()
     private var filtrationTally = QueueTally()
+    var engine: Engine
     private var pictures: PictureStore
     private var changedRows: Set<Row> = []
     private var changeSignal: AsyncStream<Void>.Continuation?
 
     /// Creates the session of a page that has not reported its visible rows yet.
-    public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
+    ///
+    /// - Parameter loader: loads the photos. Pages with the same loader share downloads, decoded
+    ///   and rendered pictures. Its limits and its capacity apply.
+    public init(records: [PhotoRecord], options: Options, loader: PhotoLoader) {
         self.options = options
-        self.downloader = downloader
+        self.loader = loader
         self.controller = PhotoListController(records: records)
         self.pending = PendingOperations(
             downloads: options.downloads,
             filtrations: options.filtrations ?? options.capacity.processors.permits)
-        for queue in [pending.downloadQueue, pending.filtrationQueue] {
-            options.timeline?.record(queue)
-        }
+        self.engine = Engine(timeline: options.timeline)
+        for queue in pending.queues { engine.timeline.record(queue) }
         self.pictures = PictureStore(byteLimit: options.pictureBytes)
+    }
+
+    /// Creates the session of a page that shares nothing with other pages.
+    public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
+        self.init(
+            records: records, options: options,
+            loader: PhotoLoader(downloader: downloader, options: options.forLoader))
     }
 
     deinit {
@@ -82,18 +96,33 @@ public actor PhotoListSession {
     /// While the list is dragged or decelerates, no new work starts. When the list has settled,
     /// work on invisible rows is cancelled, visible rows are processed, and the queues resume.
     public func scrolled(to rows: Range<Row>, _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    /// The page scrolled, was resized, or settled, and shows the list in another order, or only a
+    /// part of it.
+    ///
+    /// - Parameter rows: the visible rows in the order in which they are shown.
+    public func scrolled(to rows: [Row], _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    private func scrolled(
+        _ phase: ScrollPhase,
+        _ changeViewport: (inout PhotoListController) -> [PhotoListAction]
+    ) {
         switch phase {
         case .dragging:
             perform(controller.dragBegan())
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
         case .decelerating:
             // A page may omit the drag if a wheel scroll began and ended between two of its
             // reports.
             perform(controller.dragBegan())
             perform(controller.dragEnded(willDecelerate: true))
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
         case .settled:
-            perform(controller.viewportChanged(to: rows))
+            perform(changeViewport(&controller))
             perform(controller.dragEnded(willDecelerate: false))
         }
         for row in controller.visibleRows { pictures.touch(row) }
@@ -102,9 +131,23 @@ public actor PhotoListSession {
     /// A person asked to retry a failed row.
     public func retryRequested(_ row: Row) { perform(controller.retryRequested(row)) }
 
+    /// A person asked to retry all failed rows; those that no retry can help stay as they are.
+    public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
+
+    /// The page listens no more, but may come back; its work is cancelled.
+    ///
+    /// The pictures stay, and the page's next report of its visible rows starts the work again.
+    public func pageLeft() {
+        scrolled(to: [Row](), .settled)
+        // In naive mode, rows off the screen still have work.
+        pending.cancelAll()
+    }
+
     /// The page was closed; all work is cancelled.
     public func close() {
         perform(controller.pageClosed())
+        pending.close()
+        engine.ticks?.cancel()
         pictures.removeAll()
         changeSignal?.finish()
     }
@@ -133,6 +176,8 @@ public actor PhotoListSession {
         public let change: PhotoRowChange
         /// Whether an operation for the row is running or queued.
         public let isActive: Bool
+        /// What is known of the photo's contents; nil before its first download.
+        public let facts: PhotoFacts?
     }
 
     /// The changes that a page has not received yet.
@@ -152,15 +197,19 @@ public actor PhotoListSession {
         return update(of: rows)
     }
 
-    /// Returns the complete state for a new page: all rows that differ from their initial state.
+    /// Returns the complete state for a new page: all rows that differ from their initial state,
+    /// and all rows whose facts are known.
     ///
     /// The next ``takeUpdate()`` returns only the changes after this call.
     ///
     /// - Complexity: O(n) in the length of the list.
     public func takeSnapshot() -> Update {
         changedRows = []
+        let facts = options.facts.all
         let rows = controller.records.indices.filter { index in
-            controller.records[index].state != .new || controller.work[Row(index)] != nil
+            let record = controller.records[index]
+            return record.state != .new || controller.work[Row(index)] != nil
+                || facts[record.id] != nil
         }
         return update(of: rows.map { Row($0) })
     }
@@ -184,27 +233,40 @@ public actor PhotoListSession {
         case filtered
     }
 
+    /// The state of each photo, in the order of the list.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public var states: [PhotoState] { controller.records.map(\.state) }
+
     private func update(of rows: [Row]) -> Update {
         var updates: [RowUpdate] = []
         for row in rows {
             guard let change = controller.currentState(of: row) else { continue }
-            updates.append(RowUpdate(change: change, isActive: controller.work[row] != nil))
+            updates.append(
+                RowUpdate(
+                    change: change, isActive: controller.work[row] != nil,
+                    facts: options.facts[change.id]))
         }
         return Update(
             rows: updates, counts: controller.counts,
-            queues: [
-                downloadTally.gauge(of: pending.downloadQueue),
-                filtrationTally.gauge(of: pending.filtrationQueue),
-            ])
+            queues: gauges)
+    }
+
+    /// The state of the download queue, then of the filtration queue.
+    public var gauges: [QueueGauge] {
+        [
+            downloadTally.gauge(of: pending.downloadQueue),
+            filtrationTally.gauge(of: pending.filtrationQueue),
+        ]
     }
 
     // MARK: Actions of the controller
 
-    private func perform(_ actions: [PhotoListAction]) {
+    func perform(_ actions: [PhotoListAction]) {
         for action in actions {
             switch action {
-            case .suspendQueues: pending.isSuspended = true
-            case .resumeQueues: pending.isSuspended = false
+            case .suspendQueues: pending.isScrolling = true
+            case .resumeQueues: pending.isScrolling = false
             case .cancel(let row, let generation):
                 pending.cancel(row, generation: generation)
                 changedRows.insert(row)
@@ -212,6 +274,7 @@ public actor PhotoListSession {
                 download(row, generation, record)
                 changedRows.insert(row)
             case .start(let row, let generation, .filtration, _):
+                engine.hits += 1
                 filter(row, generation)
                 changedRows.insert(row)
             case .show(let change):
@@ -226,25 +289,33 @@ public actor PhotoListSession {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        let download = DownloadOperation(url: url, with: downloader)
-        let capacity = options.capacity
-        let limits = url.isFileURL ? options.limits.files : options.limits.downloads
-        let decode = DecodeOperation(
-            after: download, fitting: options.size, limits: limits, capacity: capacity)
-        let encode = EncodeOperation(after: decode, quality: Self.quality, capacity: capacity)
+        let request = PhotoRequest(url: url, fitting: options.size)
+        let download = TypedOperation { [loader] in
+            try await loader.original(for: request)
+        }
+        download.name = "Download \(PhotoURL.name(of: url))"
+        let facts = options.facts
+        let decode = TypedOperation(after: download) { [loader] original in
+            let photo = try await loader.photo(from: original, for: request)
+            if let found = photo.facts { facts[record.id] = found }
+            return photo
+        }
+        decode.name = "Decode"
+        let encode = encoding(after: decode)
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        onCompletion(of: decode) { await $0.pixelStageFinished(decode) }
+        onCompletion(of: decode) { await $0.decoded(row, decode) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
             row, .init(generation: generation, operations: [download, decode, encode]))
-        let filter = FilterOperation(options.filters, after: decode, capacity: capacity)
+        let filter = TypedOperation(after: decode) { [loader, filters] photo in
+            try await loader.processed(photo, by: filters)
+        }
         let stages = [decode, encode] + filtration(row, generation, filter)
-        // The cost of decoding is known only after the download, and must be set before the
-        // operation is in a queue.
-        onCompletion(of: download, first: { decode.reserveMemory() }) {
+        for operation in [download, decode, encode] { limitIfNaive(operation) }
+        onCompletion(of: download) {
             await $0.downloadFinished(download, before: stages)
         }
         pending.downloadQueue.addOperation(download)
@@ -252,39 +323,50 @@ public actor PhotoListSession {
 
     /// Runs filter → encode on pixels that are already in memory.
     private func filter(_ row: Row, _ generation: Generation) {
-        guard let bitmap = pictures[row]?.bitmap else {
+        guard let photo = pictures[row]?.photo else {
             preconditionFailure("\(row) was downloaded, but its pixels are missing")
         }
-        let filter = FilterOperation(options.filters, of: bitmap, capacity: options.capacity)
+        let filter = TypedOperation { [loader, filters] in
+            try await loader.processed(photo, by: filters)
+        }
         let filtration = filtration(row, generation, filter)
         pending.filtrationQueue.addOperations(filtration, waitUntilFinished: false)
     }
 
     private func filtration(
-        _ row: Row, _ generation: Generation, _ filter: FilterOperation
+        _ row: Row, _ generation: Generation, _ filter: TypedOperation<Photo>
     ) -> [Operation] {
-        let encode = EncodeOperation(
-            after: filter, quality: Self.quality, capacity: options.capacity)
+        filter.name = "Filter"
+        let encode = encoding(after: filter)
+        for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished(filter) }
         onCompletion(of: encode) { await $0.filtered(row, generation, encode) }
         pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
         return [filter, encode]
     }
 
+    private var filters: [PhotoProcessor] {
+        options.filters.isEmpty ? [] : [.filters(options.filters)]
+    }
+
+    private func encoding(after photo: TypedOperation<Photo>) -> TypedOperation<EncodedImage> {
+        let encode = TypedOperation(after: photo) { [loader] photo in
+            try await loader.encoded(photo, as: .jpeg, quality: Self.quality)
+        }
+        encode.name = "Encode"
+        return encode
+    }
+
     private static let quality = 82
 
     /// Calls the session after an operation has finished.
     ///
-    /// - Parameters:
-    ///   - work: runs first, on the thread that finished the operation.
-    ///   - body: runs on the session.
+    /// - Parameter body: runs on the session.
     private func onCompletion(
-        of operation: Operation, first work: @escaping @Sendable () -> Void = {},
-        _ body: @escaping @Sendable (PhotoListSession) async -> Void
+        of operation: Operation, _ body: @escaping @Sendable (PhotoListSession) async -> Void
     ) {
         operation.completionBlock = { [weak self] in
             guard let self else { return }
-            work()
             Task { await body(self) }
         }
     }
@@ -292,25 +374,29 @@ public actor PhotoListSession {
     // MARK: Results of the operations
 
     /// The later stages are added even if the download failed: they then finish and report that.
-    private func downloadFinished(_ operation: Operation, before stages: [Operation]) {
-        markFailureObserved(of: operation)
-        downloadTally.operationFinished(isCancelled: operation.isCancelled)
+    private func downloadFinished(
+        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operation]
+    ) {
+        downloadTally.operationFinished(operation)
+        if case .produced(let original) = operation.outcome { engine.found(original) }
         pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
         changeSignal?.yield()
     }
 
-    /// Marks a failure as observed: the failure of a row that now shows another photo needs no
-    /// report.
-    private func markFailureObserved(of operation: Operation) { _ = operation.error }
+    /// The row may have been sent already, without the facts that the decoding has found.
+    private func decoded(_ row: Row, _ decode: Operation) {
+        changedRows.insert(row)
+        pixelStageFinished(decode)
+    }
 
     private func pixelStageFinished(_ operation: Operation) {
-        markFailureObserved(of: operation)
-        filtrationTally.operationFinished(isCancelled: operation.isCancelled)
+        filtrationTally.operationFinished(operation)
         changeSignal?.yield()
     }
 
     func downloaded(
-        _ row: Row, _ generation: Generation, _ encode: EncodeOperation, _ decode: DecodeOperation
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>,
+        _ decode: TypedOperation<Photo>
     ) {
         pixelStageFinished(encode)
         pending.downloadEnded(row, generation: generation)
@@ -322,10 +408,10 @@ public actor PhotoListSession {
             return
         }
         switch (encode.outcome, decode.outcome) {
-        case (.produced(let image), .produced(let bitmap)):
+        case (.produced(let image), .produced(let photo)):
             keep(row) {
                 $0.downloaded = image
-                $0.bitmap = bitmap
+                $0.photo = photo
             }
             perform(controller.rowDownloaded(row, generation: generation))
         case (.failed(let failure), _):
@@ -335,7 +421,9 @@ public actor PhotoListSession {
         }
     }
 
-    func filtered(_ row: Row, _ generation: Generation, _ encode: EncodeOperation) {
+    func filtered(
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>
+    ) {
         pixelStageFinished(encode)
         pending.filtrationEnded(row, generation: generation)
         guard isCurrent(row, generation) else { return }
@@ -343,9 +431,10 @@ public actor PhotoListSession {
         case .produced(let image):
             keep(row) {
                 $0.filtered = image
-                $0.bitmap = nil
+                $0.photo = nil
                 $0.generation = generation
             }
+            engine.photoFinished()
             perform(controller.rowFiltered(row, generation: generation))
         case .failed(let failure):
             fail(row, generation, failure)
@@ -365,7 +454,19 @@ public actor PhotoListSession {
     }
 
     private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
-        let evicted = pictures.update(row, keeping: controller.visibleRows, change)
+        let evicted = pictures.update(row, keeping: controller.viewport.set, change)
         for row in evicted { perform(controller.rowEvicted(row)) }
+    }
+}
+
+extension PhotoListSession.Options {
+    /// The options of a loader for sessions with these options.
+    public var forLoader: PhotoLoader.Options {
+        var loader = PhotoLoader.Options()
+        loader.limits = limits
+        loader.capacity = capacity
+        loader.diskCache = diskCache
+        loader.timeline = timeline
+        return loader
     }
 }

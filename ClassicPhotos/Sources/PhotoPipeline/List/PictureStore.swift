@@ -4,15 +4,16 @@ import Imaging
 struct PictureStore {
     /// The pictures of a row.
     struct Pictures {
-        /// The pixels, kept until they have been filtered.
-        var bitmap: Bitmap?
+        /// The photo with its pixels, kept until they have been filtered.
+        var photo: Photo?
         var downloaded: EncodedImage?
         var filtered: EncodedImage?
         /// The attempt that made the filtered picture.
         var generation: Generation?
 
         var byteCount: Int {
-            (bitmap?.byteCount ?? 0) + (downloaded?.bytes.count ?? 0) + (filtered?.bytes.count ?? 0)
+            (photo?.bitmap.byteCount ?? 0) + (downloaded?.bytes.count ?? 0)
+                + (filtered?.bytes.count ?? 0)
         }
     }
 
@@ -35,7 +36,7 @@ struct PictureStore {
     ///
     /// - Parameter kept: rows that are visible and must not be evicted.
     mutating func update(
-        _ row: Row, keeping kept: Range<Row>, _ change: (inout Pictures) -> Void
+        _ row: Row, keeping kept: Set<Row>, _ change: (inout Pictures) -> Void
     ) -> [Row] {
         var pictures = rows[row] ?? Pictures()
         byteCount -= pictures.byteCount

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import DemoOrigin
-import FoundationEssentials
+import Foundation
 import Imaging
 import NIOCore
 import NIOHTTP1
@@ -29,6 +29,28 @@ struct Gallery: Sendable {
     ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
         try await send(
             "POST", path, headers: headers + [("Content-Type", "application/json")], body: json)
+    }
+
+    /// Reads a page's events until one of them satisfies the condition.
+    func events(
+        page: String, until condition: (String) async throws -> Bool
+    ) async throws -> [String] {
+        let request = HTTPClientRequest(url: "\(url)/api/events?page=\(page)")
+        let response = try await client.execute(request, timeout: .seconds(60))
+        #expect(response.headers.first(name: "content-type") == "text/event-stream")
+        var rest = ""
+        var events: [String] = []
+        for try await chunk in response.body {
+            rest += String(buffer: chunk)
+            while let end = rest.range(of: "\n\n") {
+                let event = String(rest[..<end.lowerBound])
+                rest.removeSubrange(..<end.upperBound)
+                events.append(event)
+                if try await condition(event) { return events }
+            }
+        }
+        Issue.record("the stream ended after \(events.suffix(5))")
+        return events
     }
 
     private func send(

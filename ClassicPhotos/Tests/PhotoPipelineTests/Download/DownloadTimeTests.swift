@@ -107,57 +107,72 @@ struct DownloadTimeTests {
     }
 
     @Test func cancelledWaitLetsNextDownloadProceed() async {
-        let slots = HostSlots(width: 1)
-        let (entered, leave) = (Signal(), Signal())
-        let first = Task {
-            try await slots.withSlot(at: "h") {
-                entered.send()
-                _ = await leave.arrives()
+        var limits = DownloadLimits.patient
+        limits.connectionsPerHost = 1
+        let (asked, answer) = (Signal(), Signal())
+        await withScriptedOrigin { connection in
+            while connection.readHead() != nil {
+                asked.send()
+                answer.wait()
+                connection.send(Self.head + "photo")
             }
+        } _: { origin in
+            let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
+            func start() -> Task<String, Never> {
+                Task { await downloaded(origin.url, with: downloader) }
+            }
+            let first = start()
+            #expect(await asked.arrives())
+            let second = start()
+            #expect(await comesTrue { downloader.requestCount == 2 })
+            let third = start()
+            #expect(await comesTrue { downloader.requestCount == 3 })
+            second.cancel()
+            #expect(await second.value == "cancelled")
+            #expect(downloader.requestCount == 2)
+            answer.send()
+            #expect(await first.value == "photo")
+            answer.send()
+            #expect(await third.value == "photo")
+            #expect(origin.requests.count == 2)
+            await downloader.shutdown()
         }
-        #expect(await entered.arrives())
-        let second = Task { try await slots.withSlot(at: "h") {} }
-        #expect(await comesTrue { slots.waitingCount(at: "h") == 1 })
-        let third = Task { try await slots.withSlot(at: "h") { 3 } }
-        #expect(await comesTrue { slots.waitingCount(at: "h") == 2 })
-        second.cancel()
-        await #expect(throws: CancellationError.self) { try await second.value }
-        #expect(slots.waitingCount(at: "h") == 1)
-        #expect(await (try? slots.withSlot(at: "elsewhere") { 4 }) == 4)
-        leave.send()
-        #expect(await (try? third.value) == 3)
-        _ = await first.result
     }
 
-    @Test func slotsLimitConcurrencyPerHost() async throws {
-        let slots = HostSlots(width: 3)
+    @Test func requestsToEachHostAreLimited() async {
+        var limits = DownloadLimits.patient
+        limits.connectionsPerHost = 3
         let running = Running()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for index in 0..<300 {
-                group.addTask {
-                    let host = index % 2 == 0 ? "a" : "b"
-                    try await slots.withSlot(at: host) {
-                        running.add(1, at: host)
-                        await Task.yield()
-                        running.add(-1, at: host)
-                    }
-                }
+        await withScriptedOrigin { connection in
+            while connection.readHead() != nil {
+                running.add(1)
+                _ = connection.pause(milliseconds: 2)
+                running.add(-1)
+                connection.send(Self.head + "photo")
             }
-            try await group.waitForAll()
+        } _: { origin in
+            let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
+            await withTaskGroup(of: String.self) { group in
+                for _ in 0..<100 {
+                    group.addTask { await downloaded(origin.url, with: downloader) }
+                }
+                for await result in group { #expect(result == "photo") }
+            }
+            #expect(running.maximum == 3)
+            await downloader.shutdown()
         }
-        #expect(running.maximum == 3)
     }
 
-    /// The number of running closures per host, and the maximum for one host so far.
+    /// The number of requests in progress, and the maximum so far.
     private final class Running: Sendable {
-        private let state = Mutex<(now: [String: Int], maximum: Int)>(([:], 0))
+        private let state = Mutex((now: 0, maximum: 0))
 
         var maximum: Int { state.withLock { $0.maximum } }
 
-        func add(_ change: Int, at host: String) {
+        func add(_ change: Int) {
             state.withLock { state in
-                state.now[host, default: 0] += change
-                state.maximum = max(state.maximum, state.now[host, default: 0])
+                state.now += change
+                state.maximum = max(state.maximum, state.now)
             }
         }
     }

@@ -89,6 +89,18 @@ import Testing
         #expect(summaries(list.pageClosed()) == ["cancel 0", "resume"])
     }
 
+    @Test func retryOfAllLeavesFinalFailures() throws {
+        let list = ControllerHarness(photoCount: 4)
+        _ = list.viewport(0..<4)
+        for (row, failure) in [(0, lostConnection), (1, notFound), (2, lostConnection)] {
+            _ = list.failed(row, try #require(list.generation(row)), failure)
+        }
+        _ = list.viewport(2..<4)
+        #expect(summaries(list.retryAll()) == ["show 0 new", "show 2 new", "download 2"])
+        #expect(list.counts.failed == 1 && list.state(1) == .failed(notFound))
+        #expect(list.retryAll().isEmpty)
+    }
+
     @Test func invalidEntriesAreCountedAndNeverStarted() {
         let failure = PhotoFailure(stage: .source, reason: "No URL.", isRetryable: false)
         let broken = PhotoRecord(id: PhotoID(rawValue: 9), name: "broken", failure: failure)

@@ -44,7 +44,7 @@ import Testing
         _ = list.dragEnded(willDecelerate: true)
         for top in 50..<90 { #expect(list.viewport(top..<(top + 10)).isEmpty) }
         #expect(list.work.isEmpty)
-        #expect(list.visibleRows == Row(89)..<Row(99))
+        #expect(list.visibleRows == Array(Row(89)..<Row(99)))
     }
 
     @Test func settlingCancelsThenStartsThenResumes() {
@@ -58,6 +58,36 @@ import Testing
             summaries(list.decelerationEnded()) == [
                 "cancel 1", "download 4", "download 5", "resume",
             ], "Row 0 is done; rows 2 and 3 continue.")
+    }
+
+    @Test func rowsInOtherOrderStartFromMiddleOfScreen() {
+        let list = ControllerHarness(photoCount: 100)
+        #expect(
+            summaries(list.viewport([50, 3, 80])) == ["download 3", "download 50", "download 80"])
+        #expect(
+            summaries(list.viewport([3, 4, 99])) == [
+                "cancel 50", "cancel 80", "download 4", "download 99",
+            ])
+        #expect(list.viewport([3, 4, 99]).isEmpty)
+        #expect(summaries(list.viewport([99, 4])) == ["cancel 3"])
+    }
+
+    @Test func naiveModeStartsEveryRowAndCancelsNone() {
+        let list = ControllerHarness(photoCount: 100)
+        _ = list.viewport(0..<2)
+        #expect(list.setNaive(true).isEmpty, "Both rows are under way already.")
+        #expect(list.dragBegan().isEmpty)
+        #expect(summaries(list.viewport(1..<4)) == ["download 2", "download 3"])
+        #expect(!list.isSuspended && list.work.count == 4)
+        #expect(
+            summaries(list.setNaive(false)) == ["suspend"], "The list is still being dragged.")
+        #expect(
+            summaries(list.dragEnded(willDecelerate: false)) == ["cancel 0", "resume"])
+        _ = list.dragBegan()
+        #expect(summaries(list.setNaive(true)) == ["resume"])
+        #expect(list.setNaive(true).isEmpty)
+        #expect(summaries(list.pageClosed()) == ["cancel 1", "cancel 2", "cancel 3"])
+        #expect(list.setNaive(false).isEmpty)
     }
 
     @Test func dragWithoutDecelerationSettlesImmediately() {  // B10

@@ -67,10 +67,15 @@ struct PhotoListSessionTests {
         try await withDemoOrigin(.quick) { origin in
             try await withSession([origin.url(for: .neverAnswers)]) { session in
                 await session.scrolled(to: Row(0)..<Row(1), .settled)
-                let download = TypedOperation { () throws in try jpeg() }
-                let decode = DecodeOperation(after: download, fitting: nil)
-                let encode = EncodeOperation(after: decode, quality: 80)
-                for stage in [download, decode, encode] as [Operation] { stage.start() }
+                let key = PictureKey(url: webURL("http://host/"), version: "1", size: nil)
+                let decode = TypedOperation {
+                    let bitmap = try ImageEngine.decode(try jpeg())
+                    return Photo(bitmap: bitmap, origin: .network, facts: nil, key: key)
+                }
+                let encode = TypedOperation(after: decode) { photo in
+                    try ImageEngine.encode(photo.bitmap, as: .jpeg)
+                }
+                for stage in [decode, encode] as [Operation] { stage.start() }
                 await session.filtered(Row(0), Generation(1), encode)
                 await session.downloaded(Row(0), Generation(1), encode, decode)
                 #expect(await session.takeSnapshot().counts.filtered == 1)
@@ -125,16 +130,17 @@ struct PhotoListSessionTests {
                 let snapshot = await wait(for: session) { $0.counts.filtered == 10 }
                 #expect(snapshot.rows.map(\.change.row) == Array(Row(60)..<Row(70)))
                 #expect(snapshot.queues.allSatisfy { !$0.isSuspended })
-                #expect(origin.requestCount(for: DemoFault.none.path) == 10)
+                // The rows show the same photo, so they share one download.
+                #expect(origin.requestCount(for: DemoFault.none.path) == 1)
             }
         }
     }
 
     @Test func hiddenRowsAreCancelledAndRestartWhenVisible() async throws {
         try await withDemoOrigin(.quick) { origin in
-            let never = origin.url(for: .neverAnswers)
+            let never = [1, 2].map { origin.url(for: .neverAnswers) + "?\($0)" }
             let good = origin.url(for: .none)
-            try await withSession([never, never, good, good]) { session in
+            try await withSession(never + [good, good]) { session in
                 await session.scrolled(to: Row(0)..<Row(2), .settled)
                 while origin.requestCount(for: DemoFault.neverAnswers.path) < 2 {
                     await Task.yield()
@@ -203,6 +209,30 @@ struct PhotoListSessionTests {
                 for await _ in changes {}
                 for await _ in await session.subscribe() {}
                 #expect(await session.takeSnapshot().rows.isEmpty)
+            }
+        }
+    }
+
+    @Test func secondPageDownloadsAndDecodesNothing() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            try await withLoader { loader, timeline in
+                let records = (0..<5).map { index in
+                    PhotoRecord(
+                        id: PhotoID(rawValue: UInt64(index)), name: "Photo \(index)",
+                        url: webURL(origin.url(for: .none) + "?\(index)"))
+                }
+                for _ in 0..<2 {
+                    let session = PhotoListSession(
+                        records: records, options: .init(), loader: loader)
+                    await session.scrolled(to: Row(0)..<Row(5), .settled)
+                    _ = await wait(for: session) { $0.counts.filtered == 5 }
+                    await session.close()
+                }
+                #expect(origin.requestCount(for: DemoFault.none.path) == 5)
+                let stages = try PixelTimeline(timeline)
+                #expect(stages.count(of: ["Decode"]) == 5)
+                #expect(stages.count(of: ["Filter"]) == 5)
+                #expect(stages.count(of: ["Encode"]) == 10)
             }
         }
     }

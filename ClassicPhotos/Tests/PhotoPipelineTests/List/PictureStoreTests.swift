@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThreads)
 struct PictureStoreTests {
-    private let nothing = Row(0)..<Row(0)
+    private let nothing: Set<Row> = []
 
     private func image(bytes: Int) -> EncodedImage {
         EncodedImage(
@@ -31,7 +31,7 @@ struct PictureStoreTests {
     @Test func visibleRowsAndUpdatedRowAreKept() {
         var store = PictureStore(byteLimit: 100)
         _ = store.update(Row(0), keeping: nothing) { $0.downloaded = image(bytes: 100) }
-        _ = store.update(Row(1), keeping: Row(0)..<Row(1)) { $0.downloaded = image(bytes: 500) }
+        _ = store.update(Row(1), keeping: [Row(0)]) { $0.downloaded = image(bytes: 500) }
         #expect(store[Row(0)] != nil && store[Row(1)] != nil)
         let dropped = store.update(Row(2), keeping: nothing) { $0.downloaded = image(bytes: 1) }
         #expect(Set(dropped) == [Row(0), Row(1)])

@@ -1,0 +1,390 @@
+// The detail view: one photo on a dark stage, its filters, its details and its files.
+//
+// The view opens with the picture of the cell, so nothing is empty while the larger picture comes.
+// The larger picture replaces it in the same rectangle. One picture is requested at a time: setting
+// another address stops the former transfer, and the server then cancels its work.
+
+import { pushAddress, writeAddress } from "./address.js";
+import { getJSON } from "./api.js";
+import { loadStyle, make } from "./dom.js";
+import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
+import { Stage } from "./stage.js";
+import { bytes, language, number, text } from "./strings.js";
+
+const sides = [640, 1280, 2560];
+const sliderPause = 90;
+const stillness = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Detail {
+  #host;
+  #row = null;
+  #look = null;
+  #ofList = [];
+  #token = 0;
+  #timer = null;
+  #dialog;
+  #parts = {};
+  #stage = new Stage({ step: (by) => this.step(by), scaled: (scale) => this.#scaled(scale) });
+  #editor = new LookEditor((look) => this.#lookChanged(look));
+
+  /// - host: the page's own functions; see app.js.
+  static async load(host) {
+    await loadStyle("/detail.css");
+    return new Detail(host);
+  }
+
+  constructor(host) {
+    this.#host = host;
+    this.#build();
+  }
+
+  get isOpen() { return this.#row !== null; }
+
+  get row() { return this.#row; }
+
+  /// Opens the view. The address is changed by the caller if the page begins with an open view.
+  async open(row, { isNew = true } = {}) {
+    const cell = this.#host.cell(row);
+    if (isNew) pushAddress(this.#host.address(row), { opened: true });
+    const shown = () => {
+      this.#row = row;
+      document.documentElement.classList.add("covered");
+      if (!this.#dialog.open) this.#dialog.showModal();
+      this.#dialog.focus();
+      this.#show();
+    };
+    await this.#morph(cell, shown);
+    if (this.#row === row) this.#load();
+  }
+
+  /// Closes the view and returns the focus to the photo's cell.
+  async close() {
+    if (this.#row === null) return;
+    const row = this.#row;
+    this.#row = null;
+    this.#stop();
+    this.#host.reveal(row);
+    const cell = this.#host.cell(row);
+    await this.#morph(cell, () => {
+      this.#dialog.close();
+      document.documentElement.classList.remove("covered");
+    }, true);
+    this.#host.focus(row);
+  }
+
+  /// Shows the next or the former photo.
+  step(by) {
+    const row = this.#host.neighbour(this.#row, by);
+    if (row === null) return;
+    this.#row = row;
+    writeAddress(this.#host.address(row));
+    this.#show();
+    this.#load();
+  }
+
+  /// Shows the current state of the photo again.
+  refresh(row) {
+    if (row !== this.#row) return;
+    const hadPicture = this.#dialog.dataset.state;
+    this.#showState();
+    // The picture was not there before: now it can be loaded.
+    if (hadPicture !== this.#dialog.dataset.state) this.#load();
+  }
+
+  // MARK: Elements
+
+  #build() {
+    const button = (key, icon, click) =>
+      make("button", { type: "button", className: "icon", label: text(key), title: text(key), click }, icon);
+    const parts = this.#parts;
+    parts.name = make("h2", { id: "detail-name", dir: "auto", "aria-live": "polite" });
+    parts.folders = make("p", { className: "folders", dir: "auto" });
+    parts.state = make("p", { className: "state" });
+    parts.compare = make("button", {
+      type: "button", className: "quiet", "aria-pressed": false, click: () => this.#compare(),
+    }, text("compare"));
+    parts.previous = make("button", { type: "button", className: "turn back", label: text("previous"), title: text("previous"), click: () => this.step(-1) }, "‹");
+    parts.next = make("button", { type: "button", className: "turn on", label: text("next"), title: text("next"), click: () => this.step(1) }, "›");
+    parts.spinner = make("span", { className: "row-spinner", role: "img", label: text("inProgress"), hidden: true });
+    parts.reason = make("p", { dir: "auto" });
+    parts.retry = make("button", { type: "button", className: "pill", click: () => this.#host.retry(this.#row) }, text("retry"));
+    parts.why = make("button", { type: "button", className: "pill", click: () => this.#explain() }, text("why"));
+    parts.trouble = make("div", { className: "trouble", role: "status", hidden: true }, parts.reason, parts.retry, parts.why);
+    this.#stage.element.append(
+      parts.previous, parts.next, parts.spinner, parts.trouble,
+      make("div", { className: "zoom" },
+        button("zoomOut", "−", () => this.#stage.zoom(1 / 1.5)),
+        button("zoomIn", "+", () => this.#stage.zoom(1.5))));
+    parts.facts = make("dl", {});
+    parts.result = make("a", { className: "pill of-picture", download: "" }, text("saveResult"));
+    parts.original = make("a", { className: "pill", download: "" }, text("saveOriginal"));
+    parts.copy = make("button", { type: "button", className: "pill", click: () => this.#copy() }, text("copyAddress"));
+    parts.said = make("p", { className: "note", role: "status" });
+    const section = (key, className, ...children) =>
+      make("section", { className }, make("h3", {}, text(key)), ...children);
+    this.#dialog = make("dialog", { id: "detail", tabIndex: -1, "aria-labelledby": "detail-name" },
+      this.#stage.element,
+      make("div", { className: "panel" },
+        make("header", { className: "line" }, parts.name, button("close", "×", () => this.#leave())),
+        parts.folders, parts.state,
+        section("look", "of-picture", this.#editor.element, parts.compare),
+        section("details", "of-picture", parts.facts),
+        section("files", "", make("div", { className: "line wrap" }, parts.result, parts.original, parts.copy), parts.said)));
+    this.#dialog.addEventListener("cancel", (event) => { event.preventDefault(); this.#leave(); });
+    this.#dialog.addEventListener("keydown", (event) => this.#keyPressed(event));
+    document.body.append(this.#dialog);
+  }
+
+  // Closing goes through the history, so that Back and Escape do the same.
+  #leave() { this.#host.leave(); }
+
+  #keyPressed(event) {
+    if (event.target.closest("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const actions = {
+      ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1),
+      "+": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5), 0: () => this.#stage.reset(),
+      b: () => this.#compare(),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  // MARK: Contents
+
+  #show() {
+    const row = this.#row;
+    const { name, record, picture } = this.#host.photo(row);
+    const { before, after } = this.#stage;
+    this.#stop();
+    this.#stage.reset();
+    const file = (name ?? "").lastIndexOf("/") + 1;
+    this.#parts.name.textContent = (name ?? "").slice(file);
+    this.#parts.folders.textContent = (name ?? "").slice(0, Math.max(0, file - 1));
+    this.#parts.previous.hidden = this.#host.neighbour(row, -1) === null;
+    this.#parts.next.hidden = this.#host.neighbour(row, 1) === null;
+    this.#parts.facts.replaceChildren();
+    this.#parts.said.textContent = "";
+    before.removeAttribute("src");
+    after.alt = name ?? "";
+    if (picture) after.src = picture; else after.removeAttribute("src");
+    after.onload = () => { if (!record.width) this.#stage.ratio = after.naturalWidth / after.naturalHeight; };
+    this.#stage.ratio = record.width / record.height;
+    this.#showState();
+    this.#prefetch();
+  }
+
+  #showState() {
+    const { record } = this.#host.photo(this.#row);
+    const { state, active, reason, retryable } = record;
+    const parts = this.#parts;
+    this.#dialog.dataset.state = state;
+    parts.state.textContent = active ? text("inProgress") : text(state);
+    const isFailed = state === "failed" && !active;
+    parts.trouble.hidden = !(isFailed || state === "new");
+    parts.reason.textContent = isFailed ? reason : text("notThere");
+    parts.retry.hidden = !isFailed || !retryable;
+    parts.why.hidden = isFailed;
+  }
+
+  async #load() {
+    const row = this.#row;
+    const token = ++this.#token;
+    this.#loadFacts(row, token);
+    try {
+      const filters = await loadFilters();
+      if (token !== this.#token) return;
+      if (this.#look === null) {
+        this.#ofList = parseLook(this.#host.filter());
+        this.#editor.offer(filters, this.#ofList);
+        this.#look = this.#editor.look = structuredClone(this.#ofList);
+      }
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#showPicture();
+  }
+
+  async #loadFacts(row, token) {
+    try {
+      const facts = await getJSON(`/api/photos/${row}/details`);
+      if (token !== this.#token) return;
+      this.#stage.ratio = facts.width / facts.height;
+      this.#parts.facts.replaceChildren(...factRows(facts));
+    } catch {
+      // The picture's own failure says why.
+    }
+  }
+
+  #address(side, look) {
+    const query = new URLSearchParams({ fit: side, filters: lookText(look), id: this.#host.id(this.#row) ?? "" });
+    return `/api/photos/${this.#row}/picture?${query}`;
+  }
+
+  // The smallest size that fills the stage at the current zoom.
+  get #side() {
+    const { canvas, scale } = this.#stage;
+    const wanted = Math.max(canvas.offsetWidth, canvas.offsetHeight) * scale * window.devicePixelRatio;
+    return sides.find((side) => side >= wanted * 0.9) ?? sides.at(-1);
+  }
+
+  #showPicture() {
+    const { record } = this.#host.photo(this.#row);
+    const parts = this.#parts;
+    parts.result.href = this.#address(sides.at(-1), this.#look);
+    parts.result.download = `${baseName(this.#host.photo(this.#row).name)}.jpg`;
+    parts.original.href = `/api/photos/${this.#row}/original`;
+    if (record.state === "failed") return;
+    this.#put(this.#stage.after, this.#address(this.#side, this.#look));
+    if (this.#stage.isDivided) this.#put(this.#stage.before, this.#address(this.#side, []));
+  }
+
+  // Shows a picture once it is decoded; the former picture stays until then.
+  #put(image, address) {
+    if (image.dataset.address === address) return;
+    this.#cancel(image);
+    image.dataset.address = address;
+    const coming = new Image();
+    image.coming = coming;
+    this.#spin(true);
+    coming.src = address;
+    coming.decode().then(
+      () => {
+        if (image.coming !== coming) return;
+        image.src = address;
+        this.#spin(false);
+        this.#parts.trouble.hidden = true;
+      },
+      async () => {
+        if (image.coming !== coming) return;
+        this.#spin(false);
+        delete image.dataset.address;
+        // An image element does not say why it failed.
+        await getJSON(address).catch((error) => this.#fail(error));
+      });
+  }
+
+  #fail(error) {
+    if (this.#host.photo(this.#row)?.record.state === "failed") return;
+    const parts = this.#parts;
+    parts.trouble.hidden = false;
+    parts.reason.textContent = error.message;
+    parts.retry.hidden = true;
+    parts.why.hidden = true;
+  }
+
+  #spin(isWorking) {
+    clearTimeout(this.#timer);
+    if (!isWorking) this.#parts.spinner.hidden = true;
+    else this.#timer = setTimeout(() => { this.#parts.spinner.hidden = false; }, 250);
+  }
+
+  #cancel(image) {
+    image.coming?.removeAttribute("src");
+    image.coming = null;
+    delete image.dataset.address;
+  }
+
+  #stop() {
+    this.#token += 1;
+    this.#spin(false);
+    for (const image of [this.#stage.before, this.#stage.after]) this.#cancel(image);
+  }
+
+  // The thumbnails of the neighbours, for an immediate next photo.
+  #prefetch() {
+    for (const by of [1, -1]) {
+      const row = this.#host.neighbour(this.#row, by);
+      const picture = row === null ? null : this.#host.photo(row).picture;
+      if (picture) new Image().src = picture;
+    }
+  }
+
+  #lookChanged(look) {
+    this.#look = look;
+    clearTimeout(this.lookTimer);
+    this.lookTimer = setTimeout(() => { if (this.isOpen) this.#showPicture(); }, sliderPause);
+  }
+
+  #scaled(scale) {
+    if (scale > 1) this.#lookChanged(this.#look ?? []);
+  }
+
+  #compare() {
+    this.#stage.isDivided = !this.#stage.isDivided;
+    this.#stage.reset();
+    this.#parts.compare.setAttribute("aria-pressed", this.#stage.isDivided);
+    if (this.#look) this.#showPicture();
+    if (this.#stage.isDivided) this.#stage.divider.focus();
+  }
+
+  async #explain() {
+    try {
+      const { text: explanation } = await getJSON(`/api/photos/${this.#row}/explanation?page=${this.#host.page()}`);
+      this.#parts.reason.textContent = explanation;
+    } catch (error) {
+      this.#parts.reason.textContent = error.message;
+    }
+    this.#parts.why.hidden = true;
+  }
+
+  async #copy() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.#parts.said.textContent = text("copied");
+    } catch {
+      this.#parts.said.textContent = location.href;
+    }
+  }
+
+  // MARK: Motion
+
+  // The picture moves between the cell and the stage.
+  async #morph(cell, change, isClosing = false) {
+    const frame = cell?.frame;
+    if (!document.startViewTransition || stillness.matches || !frame || frame.offsetWidth === 0) return change();
+    const stage = this.#stage.canvas;
+    const [from, to] = isClosing ? [stage, frame] : [frame, stage];
+    from.style.viewTransitionName = "photo";
+    const transition = document.startViewTransition(() => {
+      from.style.viewTransitionName = "";
+      to.style.viewTransitionName = "photo";
+      change();
+    });
+    // The browser may skip the motion, for example in a hidden window.
+    transition.ready.catch(() => {});
+    await transition.updateCallbackDone;
+    transition.finished.finally(() => { to.style.viewTransitionName = ""; });
+  }
+}
+
+const baseName = (name) => (name ?? "photo").split("/").pop().replace(/\.[a-z0-9]{2,5}$/i, "");
+
+function factRows(facts) {
+  const rows = [];
+  const add = (key, value) => {
+    if (value) rows.push(make("div", {}, make("dt", {}, text(key)), make("dd", { dir: "auto" }, value)));
+  };
+  const { taken, latitude, longitude } = facts;
+  // The camera's own time: the zone of the reader does not matter.
+  const date = taken && new Date(`${taken.slice(0, 19)}Z`);
+  add("taken", date && !Number.isNaN(date.getTime())
+    ? date.toLocaleString(language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) : taken);
+  add("camera", facts.camera);
+  add("lens", facts.lens);
+  add("exposure", [
+    facts.exposure && `${facts.exposure} s`, facts.aperture && `f/${number(facts.aperture)}`,
+    facts.iso && `ISO ${facts.iso}`, facts.focalLength && `${number(facts.focalLength)} mm`,
+  ].filter(Boolean).join(" · "));
+  add("size", `${number(facts.width)} × ${number(facts.height)} · ${bytes(facts.bytes)}`);
+  add("format", facts.format?.toUpperCase());
+  if (latitude !== undefined && longitude !== undefined) {
+    add("place", `${degrees(latitude, "N", "S")}, ${degrees(longitude, "E", "W")}`);
+  }
+  add("source", facts.source);
+  return rows;
+}
+
+const degrees = (value, plus, minus) =>
+  `${number(Math.abs(value), { maximumFractionDigits: 5 })}° ${value < 0 ? minus : plus}`;

@@ -1,0 +1,207 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import Imaging
+import NIOCore
+import PhotoPipeline
+
+/// The routes of single photos: details, pictures in several sizes, originals, and the filters.
+///
+/// A request names a photo by its row. Work for a client that has left is cancelled.
+struct PhotoRoutes {
+    let records: [PhotoRecord]
+    let viewer: PhotoViewer
+
+    /// The sides of the squares for which pictures are made. A few sizes are shared and cached;
+    /// arbitrary sizes would not be.
+    private static let sides = [640, 1_280, 2_560]
+    private static let filterCount = 8
+    private static let filterLength = 500
+
+    func add(to group: RouterGroup<GalleryRequestContext>) {
+        group.get("filters", use: filters)
+        group.get("photos/:row/details", use: details)
+        group.get("photos/:row/picture", use: picture)
+        group.get("photos/:row/original", use: original)
+    }
+
+    // MARK: Filters
+
+    private struct Filter: ResponseEncodable {
+        struct Parameter: Encodable {
+            let name: String
+            let minimum: Double
+            let maximum: Double
+            let `default`: Double
+            let unit: String
+        }
+
+        let name: String
+        let summary: String
+        let parameters: [Parameter]
+
+        init(_ definition: FilterDefinition) {
+            name = definition.name
+            summary = definition.summary
+            parameters = definition.parameters.map { parameter in
+                Parameter(
+                    name: parameter.name, minimum: parameter.range.lowerBound,
+                    maximum: parameter.range.upperBound, default: parameter.defaultValue,
+                    unit: parameter.unit)
+            }
+        }
+    }
+
+    @Sendable private func filters(_: Request, _: GalleryRequestContext) -> [Filter] {
+        FilterDefinition.all.map(Filter.init)
+    }
+
+    // MARK: Details
+
+    private struct Details: ResponseEncodable {
+        let row: Int
+        let id: String
+        let name: String
+        let source: String
+        let format: String
+        let bytes: Int
+        let width: Int
+        let height: Int
+        let taken: String?
+        let camera: String?
+        let lens: String?
+        let exposure: String?
+        let aperture: Double?
+        let iso: Int?
+        let focalLength: Double?
+        let latitude: Double?
+        let longitude: Double?
+
+        init(_ record: PhotoRecord, at row: Row, _ details: PhotoDetails) {
+            self.row = row.index
+            id = record.id.description
+            name = record.name
+            source = record.url.map(PhotoRoutes.source) ?? ""
+            format = details.info.format.rawValue
+            bytes = details.byteCount
+            width = details.info.size.width
+            height = details.info.size.height
+            let fields = details.fields
+            taken = fields.taken
+            camera = fields.camera
+            lens = fields.lens
+            exposure = fields.exposure
+            aperture = fields.aperture
+            iso = fields.iso
+            focalLength = fields.focalLength
+            latitude = fields.latitude
+            longitude = fields.longitude
+        }
+    }
+
+    @Sendable private func details(
+        _: Request, _ context: GalleryRequestContext
+    ) async throws -> Details {
+        let (row, record) = try photo(context)
+        let details = try await answering(context) { try await viewer.details(of: row) }
+        return Details(record, at: row, details)
+    }
+
+    /// The name of a local file, or the host of a download. The rest of an address can contain
+    /// secrets: a home folder, or a token in a query.
+    private static func source(of url: URL) -> String {
+        url.isFileURL ? url.lastPathComponent : url.host(percentEncoded: false) ?? ""
+    }
+
+    // MARK: Pictures
+
+    @Sendable private func picture(
+        _ request: Request, _ context: GalleryRequestContext
+    ) async throws -> Response {
+        let (row, record) = try photo(context)
+        let parameters = request.uri.queryParameters
+        guard let side = parameters.get("fit", as: Int.self), Self.sides.contains(side) else {
+            throw HTTPError(
+                .badRequest, message: "The parameter fit must be 640, 1280 or 2560.")
+        }
+        let filters = try filters(in: parameters.get("filters") ?? "none")
+        let picture = try await answering(context) {
+            try await viewer.picture(of: row, fitting: side, filters: filters)
+        }
+        return FileResponse(
+            bytes: picture.bytes, mediaType: ImageFormat.jpeg.mediaType, tag: picture.tag,
+            caching: caching(request, record)
+        ).response(to: request)
+    }
+
+    private func filters(in text: String) throws -> [ImageFilter] {
+        if text == "none" || text.isEmpty { return [] }
+        guard text.utf8.count <= Self.filterLength else {
+            throw HTTPError(
+                .badRequest,
+                message: "The text of the filters is longer than \(Self.filterLength) bytes.")
+        }
+        let filters: [ImageFilter]
+        do throws(ImagingError) {
+            filters = try ImageFilter.chain(text)
+        } catch {
+            throw HTTPError(.badRequest, message: error.description)
+        }
+        guard filters.count <= Self.filterCount else {
+            throw HTTPError(
+                .badRequest, message: "More than \(Self.filterCount) filters are not applied.")
+        }
+        return filters
+    }
+
+    @Sendable private func original(
+        _ request: Request, _ context: GalleryRequestContext
+    ) async throws -> Response {
+        let (row, record) = try photo(context)
+        let original = try await answering(context) { try await viewer.original(of: row) }
+        return FileResponse(
+            bytes: original.bytes,
+            mediaType: original.format?.mediaType ?? "application/octet-stream",
+            tag: original.tag, caching: caching(request, record),
+            downloadName: Self.fileName(of: record, format: original.format)
+        ).response(to: request)
+    }
+
+    /// The file name of the original. A name without an extension gets that of the format.
+    private static func fileName(of record: PhotoRecord, format: ImageFormat?) -> String {
+        let name = record.url?.lastPathComponent ?? ""
+        if !name.isEmpty, name != "/", !(record.url?.pathExtension ?? "").isEmpty { return name }
+        let base = name.isEmpty || name == "/" ? record.name : name
+        return format.map { "\(base).\($0.fileExtension)" } ?? base
+    }
+
+    // MARK: Parts
+
+    /// The photo that a request names by its row.
+    private func photo(
+        _ context: GalleryRequestContext
+    ) throws -> (row: Row, record: PhotoRecord) {
+        guard let row = context.parameters.get("row", as: Int.self), records.indices.contains(row)
+        else { throw HTTPError(.notFound, message: "The list has no such photo.") }
+        return (Row(row), records[row])
+    }
+
+    /// An address that has the photo's identifier names one photo, even when another list is served
+    /// under the same rows. Without the identifier, browsers must ask again.
+    private func caching(_ request: Request, _ record: PhotoRecord) -> FileResponse.Caching {
+        request.uri.queryParameters.get("id") == record.id.description ? .immutable : .revalidated
+    }
+
+    /// Waits for work as long as the client does, and turns failures into responses.
+    private func answering<Value: Sendable>(
+        _ context: GalleryRequestContext, _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await context.whileConnected(work)
+        } catch PhotoStageStop.failed(let failure) {
+            throw HTTPError(.unprocessableContent, message: failure.reason)
+        } catch PhotoStageStop.cancelled {
+            throw HTTPError(.serviceUnavailable, message: "The request was cancelled.")
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import FoundationEssentials
+public import Imaging
+public import Operations
+
+// The stages of pixels. Each finds its result in memory, joins equal work that is under way, or
+// works on a thread of the loader's queue, with one of the processors of the capacity.
+
+extension PhotoLoader {
+    /// Decodes an original for a request, without its processors.
+    ///
+    /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
+    ///   cancelled.
+    public func photo(
+        from original: PhotoOriginal, for request: PhotoRequest
+    ) async throws(PhotoStageStop) -> Photo {
+        let key = request.key(original.version)
+        if let photo = memory.photo(key, from: original.origin) { return photo }
+        guard let bytes = original.bytes else {
+            let (original, _) = try await originalWithBytes(
+                of: original.url, priority: request.priority)
+            return try await photo(from: original, for: request)
+        }
+        let (options, memory, size) = (options, memory, request.size)
+        let isFile = request.url.isFileURL
+        let limits = isFile ? options.limits.files : options.limits.downloads
+        return try await stage { [pixels] in
+            // A header that is rejected needs no memory; the decoding says why it is rejected.
+            let info = try? ImageEngine.inspect(bytes, limits: limits)
+            let need = info.map { ImageEngine.memoryToDecode($0, fitting: size) } ?? 0
+            return try await pixels.sharedValue(
+                "Decode", options.capacity.processor, options.capacity.memory(need), by: key,
+                priority: request.priority,
+                body: pixelWork(timeLimit: .seconds(20)) { cancellation throws(PhotoStageStop) in
+                    let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
+                        try ImageEngine.decode(
+                            bytes, fitting: size, limits: limits, cancellation: cancellation)
+                    }
+                    let facts = info.map {
+                        PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
+                    }
+                    let photo = Photo(
+                        bitmap: bitmap, origin: original.origin, facts: facts, key: key)
+                    memory.insert(photo)
+                    return photo
+                })
+        }
+    }
+
+    /// Applies processors to a photo, in addition to those that it has.
+    ///
+    /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
+    ///   cancelled.
+    public func processed(
+        _ photo: Photo, by processors: [PhotoProcessor],
+        priority: Operation.QueuePriority = .normal
+    ) async throws(PhotoStageStop) -> Photo {
+        guard !processors.isEmpty else { return photo }
+        var key = photo.key
+        key.processors += processors
+        if let photo = memory.photo(key, from: photo.origin) { return photo }
+        let (options, memory) = (options, memory)
+        return try await stage { [pixels, key] in
+            try await pixels.sharedValue(
+                "Filter", options.capacity.processor, by: key, priority: priority,
+                body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+                    var bitmap = photo.bitmap
+                    for processor in processors {
+                        bitmap = try processor.process(bitmap, cancellation)
+                    }
+                    let processed = Photo(
+                        bitmap: bitmap, origin: photo.origin, facts: photo.facts, key: key)
+                    memory.insert(processed)
+                    return processed
+                })
+        }
+    }
+
+    /// Encodes a photo as a file in memory; equal files are made once and kept, as pixels are.
+    ///
+    /// - Parameter quality: the quality for JPEG and WebP, from 1 to 100.
+    /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
+    ///   cancelled.
+    public func encoded(
+        _ photo: Photo, as format: ImageFormat = .jpeg, quality: Int = 82,
+        priority: Operation.QueuePriority = .normal
+    ) async throws(PhotoStageStop) -> EncodedImage {
+        var key = photo.key
+        key.stage = .encoded(format, quality: quality)
+        if let image = memory.file(key) { return image }
+        let (options, memory) = (options, memory)
+        return try await stage { [pixels, key] in
+            try await pixels.sharedValue(
+                "Encode", options.capacity.processor, by: key, priority: priority,
+                body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+                    let image = try pixelStage(.encode) { () throws(ImagingError) in
+                        try ImageEngine.encode(
+                            photo.bitmap, as: format, quality: quality, cancellation: cancellation)
+                    }
+                    memory.insert(.file(image), for: key)
+                    return image
+                })
+        }
+    }
+}

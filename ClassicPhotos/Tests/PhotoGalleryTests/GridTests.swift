@@ -1,0 +1,224 @@
+import DemoOrigin
+import OperationsTestSupport
+import Testing
+
+/// The grid of photos in a real browser: its layout, its keys, and its address.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+struct GridTests {
+    /// The cells on the screen in the order of their rows.
+    private static let onScreen = """
+        [...document.querySelectorAll('.row')].filter(cell => {
+            const box = cell.getBoundingClientRect();
+            return box.top >= 0 && box.bottom <= innerHeight;
+        }).sort((a, b) => a.dataset.row - b.dataset.row)
+        """
+
+    private static let isFilled = "\(onScreen).length >= 12"
+
+    private static let focusedRow =
+        "String(document.activeElement.closest('.row')?.dataset.row)"
+
+    private static let settled = "document.documentElement.dataset.phase === 'settled'"
+
+    private func withPage(
+        width: Int = 1440, _ body: @escaping @Sendable (Browser, Gallery) async throws -> Void
+    ) async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.resize(width: width, height: 800)
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.isFilled, "the grid is filled")
+                try await body(browser, gallery)
+                #expect(try await browser.consoleMessages() == [])
+            }
+        }
+    }
+
+    @Test(arguments: [768, 1440, 2560])
+    func cellsAreAlignedWithBothEdges(width: Int) async throws {
+        try await withPage(width: width) { browser, _ in
+            let gaps = try await browser.evaluate(
+                """
+                const cells = \(Self.onScreen).map(cell => cell.getBoundingClientRect());
+                const left = Math.min(...cells.map(box => box.left));
+                const right = innerWidth - Math.max(...cells.map(box => box.right));
+                const widths = cells.map(box => box.width);
+                const spread = Math.max(...widths) - Math.min(...widths);
+                return [Math.abs(left - right) <= 1, left <= 40, spread <= 1].join()
+                """)
+            #expect(gaps == "true,true,true")
+            let overflow = try await browser.evaluate(
+                "return String(document.documentElement.scrollWidth > innerWidth)")
+            #expect(overflow == "false")
+        }
+    }
+
+    @Test func cellsDoNotMoveWhenPhotosArrive() async throws {
+        try await withPage { browser, _ in
+            let places = """
+                JSON.stringify(\(Self.onScreen).map(cell => [cell.dataset.row, cell.offsetLeft,
+                    cell.offsetTop, cell.offsetWidth, cell.offsetHeight]))
+                """
+            let before = try await browser.evaluate("return \(places)")
+            try await browser.wait(
+                for: """
+                    \(Self.onScreen).every(cell => cell.dataset.picture === 'filtered'
+                        || cell.dataset.state === 'failed')
+                    """, "every photo on the screen is done")
+            #expect(try await browser.evaluate("return \(places)") == before)
+            let spinners = try await browser.evaluate(
+                "return \(Self.onScreen).filter(c => c.querySelector('.row-spinner:not([hidden])'))"
+                    + ".length")
+            #expect(spinners == "0")
+        }
+    }
+
+    @Test func keysMoveFocusThroughGrid() async throws {
+        try await withPage { browser, _ in
+            let columns = try await browser.evaluate(
+                "return \(Self.onScreen).filter(c => c.offsetTop === 0).length")
+            func row(after key: String) async throws -> String {
+                try await browser.press(key)
+                return try await browser.evaluate("return \(Self.focusedRow)")
+            }
+            #expect(try await row(after: "ArrowDown") == "0")
+            #expect(try await row(after: "ArrowRight") == "1")
+            #expect(try await row(after: "ArrowLeft") == "0")
+            #expect(try await row(after: "ArrowDown") == columns)
+            #expect(try await row(after: "ArrowUp") == "0")
+            #expect(try await row(after: "End") == "239")
+            let isVisible = try await browser.evaluate(
+                """
+                const box = document.activeElement.getBoundingClientRect();
+                return String(box.top >= 0 && box.bottom <= innerHeight)
+                """)
+            #expect(isVisible == "true")
+            #expect(try await row(after: "PageUp") != "239")
+            #expect(try await row(after: "Home") == "0")
+            #expect(try await browser.evaluate("return scrollY") == "0")
+        }
+    }
+
+    @Test func focusStaysOnPhotoThatIsScrolledAway() async throws {
+        try await withPage { browser, _ in
+            try await browser.press("ArrowDown")
+            try await browser.press("ArrowRight")
+            _ = try await browser.evaluate("scrollTo(0, document.body.scrollHeight)")
+            try await browser.wait(
+                for: "\(Self.settled) && \(Self.onScreen).some(c => c.dataset.row > 200)",
+                "the last photos are shown")
+            #expect(try await browser.evaluate("return \(Self.focusedRow)") == "1")
+            // The next key continues from this photo.
+            try await browser.press("ArrowRight")
+            #expect(try await browser.evaluate("return \(Self.focusedRow)") == "2")
+        }
+    }
+
+    @Test func viewIsSwitchedByKeyAndRemembered() async throws {
+        try await withPage { browser, gallery in
+            let view = "document.getElementById('list').dataset.view"
+            #expect(try await browser.evaluate("return \(view)") == "grid")
+            try await browser.press("#")
+            try await browser.wait(for: "\(view) === 'list'", "the list is shown")
+            try await browser.open("about:blank")
+            try await browser.open(gallery.url)
+            try await browser.wait(for: "\(Self.onScreen).length >= 5", "the list is filled")
+            #expect(try await browser.evaluate("return \(view)") == "list")
+            _ = try await browser.evaluate("document.getElementById('view').click()")
+            #expect(try await browser.evaluate("return \(view)") == "grid")
+        }
+    }
+
+    @Test func reloadReturnsToSamePhotos() async throws {
+        try await withPage { browser, _ in
+            _ = try await browser.evaluate("scrollTo(0, 1500)")
+            try await browser.wait(
+                for: "\(Self.settled) && location.hash.includes('at=')", "the address is known")
+            let place = "JSON.stringify([scrollY, \(Self.onScreen)[0].dataset.row])"
+            let before = try await browser.evaluate("return \(place)")
+            _ = try await browser.evaluate("window.isOld = true; location.reload()")
+            try await browser.wait(
+                for: "!window.isOld && document.readyState === 'complete' && scrollY > 0 "
+                    + "&& \(Self.isFilled)", "the page is loaded again")
+            #expect(try await browser.evaluate("return \(place)") == before)
+        }
+    }
+
+    @Test func flingIsDragThenDecelerationThenRest() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": 800, "height": 800, "deviceScaleFactor": 2, "mobile": true])
+                try await browser.command(
+                    "Emulation.setTouchEmulationEnabled", ["enabled": true, "maxTouchPoints": 1])
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.isFilled, "the grid is filled")
+                _ = try await browser.evaluate(
+                    """
+                    window.phases = [];
+                    const root = document.documentElement;
+                    new MutationObserver(() => phases.push(root.dataset.phase))
+                        .observe(root, { attributeFilter: ['data-phase'] });
+                    """)
+                func touch(_ type: String, _ y: Int?) async throws {
+                    let points = y.map { [["x": 200, "y": $0]] } ?? []
+                    try await browser.command(
+                        "Input.dispatchTouchEvent", ["type": type, "touchPoints": points])
+                }
+                try await touch("touchStart", 700)
+                for y in stride(from: 660, through: 260, by: -40) {
+                    try await touch("touchMove", y)
+                }
+                try await touch("touchEnd", nil)
+                try await browser.wait(
+                    for: "window.phases.at(-1) === 'settled'", "the list has settled")
+                #expect(try #require(Int(try await browser.evaluate("return scrollY|0"))) > 300)
+                let phases = try await browser.evaluate("return phases.join()")
+                #expect(
+                    phases == "dragging,decelerating,settled" || phases == "dragging,settled")
+            }
+        }
+    }
+
+    @Test func samePhotosStayOnScreenWhenWindowBecomesNarrow() async throws {
+        try await withPage { browser, _ in
+            _ = try await browser.evaluate("scrollTo(0, 2000)")
+            try await browser.wait(
+                for: "\(Self.settled) && location.hash.includes('at=')", "the list has settled")
+            let first = try await browser.evaluate("return \(Self.onScreen)[0].dataset.row")
+            try await browser.resize(width: 720, height: 800)
+            try await browser.wait(
+                for: "innerWidth === 720 && \(Self.onScreen)"
+                    + ".some(cell => cell.dataset.row === '\(first)')",
+                "the same photo is shown")
+        }
+    }
+}
+
+extension Browser {
+    /// Sets the size of the window in CSS pixels.
+    func resize(width: Int, height: Int) async throws {
+        try await command(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
+    }
+
+    /// Presses and releases a key.
+    func press(_ key: String) async throws {
+        let codes = [
+            "Enter": 13, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+            "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+        ]
+        var event: [String: Any] = [
+            "key": key, "code": key, "windowsVirtualKeyCode": codes[key] ?? 0,
+        ]
+        if key.count == 1 { event["text"] = key }
+        if key == "Enter" { event["text"] = "\r" }
+        event["type"] = event["text"] == nil ? "rawKeyDown" : "keyDown"
+        try await command("Input.dispatchKeyEvent", event)
+        event["type"] = "keyUp"
+        event["text"] = nil
+        try await command("Input.dispatchKeyEvent", event)
+    }
+}

@@ -1,0 +1,112 @@
+import DemoOrigin
+import Foundation
+import NIOHTTP1
+import OperationsTestSupport
+import Testing
+
+@testable import PhotoGallery
+
+/// Orders of the list, viewports in another order, and retries of all failed photos.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct ListRouteTests {
+    private static let page = String(repeating: "0c", count: 16)
+
+    private struct Rows: Decodable { let rows: [Int] }
+
+    private func rows(_ gallery: Gallery, _ query: String) async throws -> [Int] {
+        let (status, _, text) = try await gallery.get("/api/order?\(query)")
+        #expect(status == 200)
+        return try JSONDecoder().decode(Rows.self, from: Data(text.utf8)).rows
+    }
+
+    @Test func orderFindsAndSortsRows() async throws {
+        try await withGallery { gallery in
+            let names = gallery.origin.catalog.entries.map(\.name)
+            #expect(try await rows(gallery, "") == Array(names.indices))
+            let query = String(names[7].prefix(4)).uppercased()
+            let encoded = try #require(
+                query.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            let expected = names.indices.filter { names[$0].uppercased().contains(query) }
+            #expect(try await rows(gallery, "query=\(encoded)") == expected)
+            #expect(try await rows(gallery, "query=%3Cscript%3E") == [])
+            let sorted = try await rows(gallery, "sort=name")
+            #expect(Set(sorted) == Set(names.indices) && sorted != Array(names.indices))
+            #expect(try await rows(gallery, "state=failed") == [])
+            #expect(try await rows(gallery, "state=new&sort=date").count == names.count)
+        }
+    }
+
+    @Test(arguments: [
+        "sort=colour", "state=flying", "page=me", "query=" + String(repeating: "x", count: 201),
+    ])
+    func invalidOrderIsRejected(query: String) async throws {
+        try await withGallery { gallery in
+            let (status, _, text) = try await gallery.get("/api/order?\(query)")
+            #expect(status == 400)
+            #expect(text.contains("\"message\":\""))
+        }
+    }
+
+    @Test func rowsInOtherOrderAreProcessedAndFound() async throws {
+        try await withGallery { gallery in
+            _ = try await gallery.events(page: Self.page) { event in
+                if event.hasPrefix("event: hello") {
+                    let report =
+                        #"{"page":"\#(Self.page)","rows":[200,0,100],"phase":"settled","sequence":1}"#
+                    let status = try await gallery.post("/api/viewport", report).status
+                    #expect(status == 204)
+                }
+                return event.contains("\"filtered\":3")
+            }
+            let filtered = try await rows(gallery, "state=filtered&page=\(Self.page)")
+            #expect(filtered == [0, 100, 200])
+            // A new page knows the colours and the sizes of these photos at once.
+            let other = String(repeating: "1c", count: 16)
+            let events = try await gallery.events(page: other) { $0.hasPrefix("event: counts") }
+            let facts = events.filter { $0.hasPrefix("event: row") }
+            #expect(facts.count == 3)
+            for event in facts {
+                #expect(event.contains(/"colour":"#[0-9a-f]{6}"/))
+                #expect(event.contains(/"width":\d+/) && event.contains(/"height":\d+/))
+                #expect(event.contains(#""state":"new""#))
+            }
+        }
+    }
+
+    @Test func retryOfAllStartsFailedRows() async throws {
+        try await withGallery { gallery in
+            let entries = gallery.origin.catalog.entries
+            let broken = try #require(entries.first { $0.kind == .truncated })
+            var hasRetried = false
+            _ = try await gallery.events(page: Self.page) { event in
+                if event.hasPrefix("event: hello") {
+                    let report =
+                        #"{"page":"\#(Self.page)","rows":[\#(broken.id)],"phase":"settled","#
+                        + #""sequence":1}"#
+                    let status = try await gallery.post("/api/viewport", report).status
+                    #expect(status == 204)
+                }
+                if !hasRetried, event.contains("\"failed\":1") {
+                    hasRetried = true
+                    let body = #"{"page":"\#(Self.page)","all":true}"#
+                    let status = try await gallery.post("/api/retry", body).status
+                    #expect(status == 204)
+                }
+                return hasRetried && event.contains("\"failed\":0")
+            }
+            #expect(hasRetried)
+        }
+    }
+
+    @Test(arguments: ["", #","row":1,"all":true"#, #","all":false"#, #","row":"x""#])
+    func invalidRetryIsRejected(rest: String) async throws {
+        try await withGallery { gallery in
+            // The page has to be open: its events have begun.
+            _ = try await gallery.events(page: Self.page) { _ in true }
+            let status = try await gallery.post(
+                "/api/retry", #"{"page":"\#(Self.page)"\#(rest)}"#
+            ).status
+            #expect(status == 400)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+extension OperationQueue {
+    /// Returns the result of work that several tasks need at the same time, and that is done only
+    /// once for all of them.
+    ///
+    /// ```swift
+    /// func page(_ url: URL) async throws -> Page {
+    ///     try await queue.sharedValue("page", by: url) { try await download(url) }
+    /// }
+    /// ```
+    ///
+    /// The first task adds an operation. Until that operation finishes, other tasks with an equal
+    /// key wait for its result, and their own bodies are not called. If a task is cancelled, its
+    /// wait ends at once. When the last waiting task is cancelled, the operation is cancelled.
+    ///
+    /// The operation has the highest priority of the waiting tasks, which changes as tasks come and
+    /// go. If the body itself calls this method, in any queue, then that call has at least the
+    /// priority of the operation that the body belongs to. Such a body keeps its slot while it
+    /// waits, so let it wait for a different queue.
+    ///
+    /// Keys of this method are separate from those of ``OperationTrait/deduplicated(by:)``. A
+    /// result is not kept: a call that comes after the end of the operation does the work again.
+    ///
+    /// - Parameters:
+    ///   - traits: the operation's name and further settings; those of the first task count.
+    ///   - key: what the work depends on. Calls with equal keys must have results of one type;
+    ///     different types stop the program.
+    ///   - priority: the priority that this task gives to the operation.
+    ///   - body: the work, as for `add`.
+    /// - Throws: the error of the body; `CancellationError` if the calling task is cancelled;
+    ///   ``OperationCancellation`` if the operation is cancelled by other means.
+    public final func sharedValue<Output: Sendable>(
+        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        priority: Operation.QueuePriority = .normal,
+        body: @escaping @Sendable () throws -> Output
+    ) async throws -> Output {
+        try await share(OperationKey(key), traits, priority) { _ in made(body) }
+    }
+
+    /// Returns the result of asynchronous work that several tasks need at the same time, and that
+    /// is done only once for all of them.
+    ///
+    /// The operation keeps its slot of the queue's width until the function has returned.
+    public final func sharedValue<Output: Sendable>(
+        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        priority: Operation.QueuePriority = .normal,
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+    ) async throws -> Output {
+        try await share(OperationKey(key), traits, priority) { work in
+            TypedOperation { () async throws -> Output in
+                try await KeyedWork.$current.withValue(work) { try await body() }
+            }
+        }
+    }
+
+    private func share<Output: Sendable>(
+        _ key: OperationKey, _ traits: [OperationTrait], _ priority: Operation.QueuePriority,
+        _ make: (KeyedWork) -> TypedOperation<Output>
+    ) async throws -> Output {
+        try Task.checkCancellation()
+        let table = keyedWork
+        let new = KeyedWork(priority: priority)
+        let operation = make(new)
+        operation.apply(traits)
+        operation.queuePriority = priority
+        applyQueueQuality(to: operation)
+        new.begin(operation)
+        let (work, ticket, isNew) = table.enter(key, priority, new: new)
+        if isNew { addOperation(operation) }
+        let outer = KeyedWork.current
+        let input = outer?.add(.init(work: work, ticket: ticket, priority: priority))
+        defer { if let input { outer?.removeInput(input) } }
+        guard let shared = work.operation as? TypedOperation<Output> else {
+            misuse(
+                "shared work with the key \(key) is under way in \(label) and does not return "
+                    + "\(Output.self): use different keys for work with different results")
+        }
+        await shared.finishedUnlessCancelled()
+        let hasFinished = shared.isFinished
+        let isLast = work.leave(ticket)
+        if hasFinished || isLast { table.forget(key, of: work) }
+        guard hasFinished else {
+            if isLast { shared.cancel(because: .taskCancelled) }
+            throw CancellationError()
+        }
+        return try shared.result
+    }
+
+    /// The work that tasks share by keys; made when first needed.
+    final var keyedWork: KeyedWorkTable { attachment { KeyedWorkTable() } }
+}
+
+extension Operation {
+    /// Suspends the calling task until the operation has finished, or until the task is cancelled.
+    fileprivate final func finishedUnlessCancelled() async {
+        if let operation = TaskContext.operation { promote(byWaitOf: operation) }
+        await TimedWait.untilCancelled { wait in
+            register(.handler { wait.end(inTime: true) })
+        } leave: { ticket in
+            withExtras { _ = $0.waiters.remove(ticket) }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import OperationsTestSupport
+import Testing
+
+@testable import Operations
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The processor time of a workload does not grow with the square of its size. Each test runs in a
+/// process of its own, because processor time is counted for a whole process.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
+struct GrowthTests {
+    @Test func timedOutWaitsForOperation() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let operation = BlockOperation {}
+                await withTaskGroup { group in
+                    for _ in 0..<count {
+                        group.addTask { _ = await operation.finished(within: .milliseconds(50)) }
+                    }
+                }
+                operation.start()
+            }
+        }
+    }
+
+    @Test func timedOutWaitsForQueue() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let queue = suspendedQueue()
+                queue.addOperation {}
+                await withTaskGroup { group in
+                    for _ in 0..<count {
+                        group.addTask { _ = await queue.finished(within: .milliseconds(50)) }
+                    }
+                }
+                queue.isSuspended = false
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func barriers(areCancelled: Bool) async {
+        await #expect(processExitsWith: .success) { [areCancelled] in
+            await Growth.expectNearLinear(from: 2_000) { count in
+                let queue = suspendedQueue()
+                for _ in 0..<count { queue.addBarrierBlock {} }
+                if areCancelled { queue.cancelAllOperations() }
+                queue.isSuspended = false
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func nestedWaits() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 30) { count in
+                let queue = OperationQueue()
+                _ = Growth.nested(count, in: queue)
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func chainOfBlockedThreads() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 30) { count in
+                let queue = OperationQueue()
+                let proceed = Signal()
+                var last: Operation = BlockOperation { proceed.wait() }
+                queue.addOperation(last)
+                for _ in 1..<count {
+                    let (previous, began) = (last, Signal())
+                    last = BlockOperation {
+                        began.send()
+                        previous.waitUntilFinished()
+                    }
+                    queue.addOperation(last)
+                    await onThread { _ = began.wait() }
+                }
+                proceed.send()
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func chainOfSuspendedTasks() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 200) { count in
+                let queue = OperationQueue()
+                let first = BlockOperation {}
+                var last: Operation = first
+                let began = Tally()
+                for _ in 1..<count {
+                    let previous = last
+                    last = queue.add {
+                        began.increment()
+                        await previous.waitUntilFinished()
+                    }
+                }
+                _ = await comesTrue { began.value == count - 1 }
+                first.start()
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func nestedGroups() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 30) { count in
+                let queue = OperationQueue()
+                queue.addOperation(Growth.nestedGroups(count) {})
+                await queue.drain()
+            }
+        }
+    }
+
+    @Test func nestedGroupsCancelledBeforeStart() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 100) { count in
+                let outermost = Growth.nestedGroups(count) { Issue.record("a cancelled body ran") }
+                outermost.cancel()
+                outermost.start()
+            }
+        }
+    }
+
+    @Test func nestedProgress() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 300) { count in
+                let root = Progress.discreteProgress(totalUnitCount: 1)
+                var last = root
+                for _ in 0..<count {
+                    last = Progress(totalUnitCount: 1, parent: last, pendingUnitCount: 1)
+                }
+                root.cancel()
+                #expect(last.isCancelled)
+                last.completedUnitCount = 1
+                #expect(root.isFinished)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func endedObservations(areEndedInOrder: Bool) async {
+        await #expect(processExitsWith: .success) { [areEndedInOrder] in
+            await Growth.expectNearLinear(from: 1_000) { count in
+                let operation = BlockOperation {}
+                let observations = (0..<count).map { _ in
+                    operation.observe(\.isFinished) { _, _ in Issue.record("it was invalidated") }
+                }
+                if areEndedInOrder {
+                    for observation in observations { observation.invalidate() }
+                } else {
+                    for observation in observations.reversed() { observation.invalidate() }
+                }
+                operation.start()
+            }
+        }
+    }
+
+    @Test func keysUnequalToThemselves() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 500) { count in
+                let queue = suspendedQueue()
+                for _ in 0..<count { queue.add(.exclusive(by: Double.nan)) {} }
+                queue.isSuspended = false
+                await queue.drain()
+            }
+        }
+    }
+}

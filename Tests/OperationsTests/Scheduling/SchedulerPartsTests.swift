@@ -1,0 +1,304 @@
+import Dispatch
+import OperationsTestKit
+import OperationsTestSupport
+import Synchronization
+import Testing
+
+@testable import Operations
+
+/// Each part of the scheduler in isolation.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct SchedulerPartsTests {
+    @Test(arguments: [64, 128, 4_096, 8_192, 1 << 20])
+    func bitTreeFindsNearestMembers(capacity: Int) {
+        var random = SplitMix64(seed: UInt64(capacity))
+        var tree = BitTree(capacity: capacity)
+        defer { tree.deallocate() }
+        var members = Set<Int>()
+        for _ in 0..<2_000 {
+            let index = random.below(capacity)
+            if random.happens(2, in: 3) {
+                tree.insert(index)
+                members.insert(index)
+            } else if let member = random.happens(1, in: 2) ? members.first : index {
+                tree.remove(member)
+                members.remove(member)
+            }
+            let start = random.below(capacity)
+            guard random.happens(1, in: 8) else { continue }
+            #expect(tree.count == members.count)
+            #expect(tree.first(from: start) == members.filter { $0 >= start }.min())
+            #expect(tree.last(upTo: start) == members.filter { $0 <= start }.max())
+            #expect(
+                tree.firstAround(from: start)
+                    == (members.filter { $0 >= start }.min() ?? members.min()))
+        }
+        for member in members { tree.remove(member) }
+        #expect(tree.isEmpty && tree.first(from: 0) == nil)
+    }
+
+    /// After another worker has run all operations of a batch, the batch must not report again that
+    /// the queue has become empty.
+    @Test func fullyReclaimedBatchDoesNotEmptyQueue() {
+        var state = QueueState()
+        let queue = OperationQueue()
+        let operation = BlockOperation {}
+        _ = state.add(operation, to: queue)
+        let (first, second) = (Batch(), Batch())
+        guard case .batch = state.executorRequestedWork(first, cores: 1) else {
+            Issue.record("nothing was claimed")
+            return
+        }
+        #expect(state.reclaimRest(of: first).finished.isEmpty)
+        guard case .batch = state.executorRequestedWork(second, cores: 1) else {
+            Issue.record("the reclaimed operation was not claimed again")
+            return
+        }
+        #expect(second.takeNext() != nil)
+        _ = operation.exchange { $0.finished() }
+        let departures = [
+            state.retire(second, nanoseconds: 1).isEmpty,
+            state.retire(first, nanoseconds: 1).isEmpty,
+        ]
+        #expect(departures == [true, false])
+        // Releases the reference that the ring held.
+        Unmanaged.passUnretained(operation).release()
+    }
+
+    private func after(
+        _ state: LifecycleState, _ events: ((inout LifecycleState) -> LifecycleState.Actions?)...
+    ) -> LifecycleState? {
+        var state = state
+        for event in events where event(&state) == nil { return nil }
+        return state
+    }
+
+    @Test func dependencyAddedAtLastMomentPreventsStart() throws {
+        let held = try #require(
+            after(
+                LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
+                { $0.claimed(takesSlot: true) }, { $0.dependencyAdded() }))
+        #expect(after(held, { $0.startingFromQueue() }) == nil)
+        #expect(after(held, { $0.cancelRequested() }, { $0.startingFromQueue() }) != nil)
+    }
+
+    @Test func announcedCancellationDelaysStartUntilCancelled() throws {
+        let announced = try #require(
+            after(
+                LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
+                { $0.claimed(takesSlot: true) }, { $0.cancellationAnnounced() }))
+        #expect(after(announced, { $0.startingFromQueue() }) == nil)
+        let waiting = try #require(after(announced, { $0.returnedToQueue() }))
+        #expect(waiting.phase == .waiting && !waiting.has([.holdsSlot, .claimedAlone]))
+        #expect(after(waiting, { $0.mayBeReady() })?.phase == .waiting)
+        #expect(after(waiting, { $0.readinessAnnounced() })?.phase == .waiting)
+        // A subclass that ends by itself was not cancelled.
+        #expect(after(waiting, { $0.finished() })?.isCancelled == false)
+        let cancelled = try #require(after(waiting, { $0.cancelRequested() }))
+        #expect(cancelled.phase == .checkingReadiness)
+        #expect(
+            after(cancelled, { $0.becameReady(wasReady: true) }, { $0.startingFromQueue() }) != nil)
+    }
+
+    /// The operation has begun. The announcement of a cancellation stops no executing operation.
+    @Test func cancellationAnnouncedAfterStartDoesNotStopOperation() throws {
+        let starting = try #require(
+            after(
+                LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
+                { $0.startingFromQueue() }, { $0.cancellationAnnounced() }))
+        #expect(after(starting, { $0.startRequested(isCancelled: false) })?.phase == .executing)
+        #expect(after(starting, { $0.failed() }, { $0.finished() })?.outcome == .failed)
+        let cancelled = try #require(after(starting, { $0.cancelRequested() }))
+        #expect(after(cancelled, { $0.startRequested(isCancelled: false) }) == nil)
+    }
+
+    /// No subclass overrides the `cancel()` of an operation on the fast path.
+    @Test func announcedCancellationCancelsFastPathOperation() throws {
+        let announced = try #require(
+            after(
+                LifecycleState(usesFastPath: true), { $0.enqueued() },
+                { $0.cancellationAnnounced() }))
+        #expect(after(announced, { $0.begunOnFastPath() })?.isCancelled == true)
+        #expect(after(announced, { $0.finished() })?.isCancelled == true)
+    }
+
+    @Test func overrideMayReportReadyDespiteDependencies() throws {
+        let checking = try #require(
+            after(LifecycleState(), { $0.dependencyAdded() }, { $0.enqueued() }))
+        let overriding = try #require(after(checking, { $0.becameReady(wasReady: false) }))
+        #expect(overriding.phase == .queued && !overriding.isReady)
+        #expect(after(overriding, { $0.removedFromReady() }) == nil)
+        #expect(after(overriding, { $0.startingFromQueue() }) != nil)
+        // The result may have come from `Operation` itself, not from the override.
+        let unsure = try #require(
+            after(
+                checking, { $0.dependencyFinished() }, { $0.dependencyAdded() },
+                { $0.becameReady(wasReady: false) }))
+        #expect(unsure.phase == .checkingReadiness && !unsure.has(.askAgain))
+        let late = try #require(
+            after(
+                LifecycleState(), { $0.enqueued() }, { $0.dependencyAdded() },
+                { $0.becameReady(wasReady: true) }))
+        #expect(late.phase == .checkingReadiness)
+        // An override cannot release a hold that a trait has set.
+        let held = try #require(
+            after(checking, { $0.putOnHold() }, { $0.becameReady(wasReady: false) }))
+        #expect(held.phase == .checkingReadiness)
+    }
+
+    @Test func removingSelfDependencyDoesNothing() {
+        let operation = Operation()
+        operation.removeDependency(operation)
+        #expect(operation.dependencies.isEmpty)
+    }
+
+    /// Adds operations to one gap of ranks again and again, and other operations that depend on
+    /// them.
+    @Test func fullRankGapKeepsOrder() {
+        let dependent = Operation()
+        var all = [dependent]
+        var previous: Operation?
+        for _ in 0..<300 {
+            let (next, bystander) = (Operation(), Operation())
+            if let previous { next.addDependency(previous) }
+            dependent.addDependency(next)
+            bystander.addDependency(next)
+            // The rank of `bystander` becomes lower, and close to that of its dependency.
+            dependent.addDependency(bystander)
+            all += [next, bystander]
+            previous = next
+        }
+        for operation in all {
+            for dependency in operation.dependencies {
+                let ranks = (
+                    dependency.rank.load(ordering: .relaxed),
+                    operation.rank.load(ordering: .relaxed)
+                )
+                #expect(ranks.0 < ranks.1)
+            }
+        }
+    }
+
+    /// Compares the results with a search of all paths.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func dependencyIsRefusedExactlyIfItClosesCycle(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let operations = (0..<40).map { _ in Operation() }
+        var reaches = [[Bool]](repeating: .init(repeating: false, count: 40), count: 40)
+        for index in 0..<40 { reaches[index][index] = true }
+        for _ in 0..<400 {
+            let (a, b) = (random.below(40), random.below(40))
+            if a == b { continue }
+            do {
+                try operations[a].addDependencyChecked(operations[b])
+                #expect(!reaches[b][a])
+            } catch {
+                #expect(reaches[b][a])
+                continue
+            }
+            for from in 0..<40 where reaches[from][a] {
+                for to in 0..<40 where reaches[b][to] { reaches[from][to] = true }
+            }
+        }
+    }
+
+    @Test func batchHandsOutEachOperationOnce() async {
+        for _ in 0..<200 {
+            let batch = Batch()
+            let operations = (0..<32).map { _ in Operation() }
+            batch.claimed(holdsSlot: true, recallEpoch: 0) { entries in
+                for (index, operation) in operations.enumerated() {
+                    entries[index] = .passUnretained(operation)
+                }
+                return operations.count
+            }
+            let counts = Recorder<Int>()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    var taken = 0
+                    while batch.takeNext() != nil { taken += 1 }
+                    counts.record(taken)
+                }
+                group.addTask {
+                    var reclaimed = 0
+                    batch.reclaimRest { _ in reclaimed += 1 }
+                    counts.record(reclaimed)
+                }
+            }
+            #expect(counts.events.reduce(0, +) == 32)
+        }
+    }
+
+    @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
+    func ticketListKeepsOrder(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var list = TicketList<Int>()
+        var expected: [(ticket: Int, element: Int)] = []
+        for element in 0..<5_000 {
+            if random.happens(1, in: 2) {
+                expected.append((list.append(element), element))
+            } else if !expected.isEmpty {
+                // Often the first or the last element, as when waiters leave.
+                let index = [0, expected.count - 1, random.below(expected.count)][random.below(3)]
+                let (ticket, element) = expected.remove(at: index)
+                #expect(list.contains(ticket))
+                let (removed, again) = (list.remove(ticket), list.remove(ticket))
+                #expect(removed == element && again == nil, "seed \(seed)")
+                #expect(!list.contains(ticket))
+            }
+            guard random.happens(1, in: 20) else { continue }
+            #expect(list.elements == expected.map(\.element), "seed \(seed)")
+            #expect(list.first == expected.first?.element && list.count == expected.count)
+        }
+        let rest = list.takeAll()
+        #expect(rest == expected.map(\.element))
+        #expect(list.isEmpty && list.first == nil)
+        let removed = expected.first.flatMap { list.remove($0.ticket) }
+        #expect(removed == nil)
+        let ticket = list.append(1)
+        #expect(ticket > (expected.last?.ticket ?? 0))
+    }
+
+    /// Compares a list whose tickets the caller draws with a sorted array.
+    @Test(arguments: [1, 2, 3, UInt64.random(in: 4...UInt64.max)])
+    func ticketListKeepsTheOrderOfGivenTickets(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var list = TicketList<Int>()
+        var expected: [Int] = []
+        var outside = Array((0..<400).reversed())
+        for _ in 0..<3_000 {
+            if random.happens(1, in: 2), let ticket = outside.popLast() {
+                list.insert(ticket, ticket: ticket)
+                expected.append(ticket)
+                expected.sort()
+            } else if !expected.isEmpty {
+                let takesFirst = random.happens(1, in: 2)
+                let index = takesFirst ? 0 : random.below(expected.count)
+                let ticket = expected.remove(at: index)
+                let removed = takesFirst ? list.popFirst() : list.remove(ticket)
+                let again = list.remove(ticket)
+                #expect(removed == ticket && again == nil, "seed \(seed)")
+                // The element comes back with its old ticket, sooner or later.
+                outside.insert(ticket, at: random.below(outside.count + 1))
+            }
+            #expect(list.first == expected.first && list.count == expected.count, "seed \(seed)")
+            let ticket = random.below(400)
+            #expect(list.count(before: ticket) == expected.count { $0 < ticket }, "seed \(seed)")
+            let found = list.first { $0 >= ticket }?.ticket
+            #expect(found == expected.first { $0 >= ticket }, "seed \(seed)")
+        }
+        #expect(list.elements == expected)
+    }
+
+    @Test func slowOperationDelaysNoOtherOnAConcurrentQueue() async {
+        let queue = suspendedQueue()
+        queue.underlyingQueue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        queue.claimsSeveral()
+        let (second, seen) = (Signal(), Recorder<Bool>())
+        queue.addOperation { seen.record(second.wait()) }
+        queue.addOperation { second.send() }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.events == [true])
+    }
+}

@@ -1,0 +1,204 @@
+import OperationsTestKit
+import OperationsTestSupport
+import Testing
+
+@testable import Operations
+
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct SharedValueTests {
+    private struct Failure: Error, Equatable {}
+
+    /// Waits until tasks wait for the shared work of the keys, in any order.
+    private func waiters(_ count: Int, of queue: OperationQueue) async -> Bool {
+        await comesTrue {
+            queue.operations.reduce(0) { $0 + $1.withExtras { $0.waiters.count } } == count
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func tasksWithEqualKeysShareOneOperation(isAsync: Bool) async throws {
+        let queue = suspendedQueue()
+        let runs = Tally()
+        let tasks = (0..<20).map { index in
+            Task {
+                isAsync
+                    ? try await queue.sharedValue("even or odd", by: index % 2) {
+                        () async throws in runs.increment()
+                    }
+                    : try await queue.sharedValue("even or odd", by: index % 2) {
+                        runs.increment()
+                    }
+            }
+        }
+        #expect(await waiters(20, of: queue))
+        #expect(queue.operations.map(\.name) == ["even or odd", "even or odd"])
+        queue.isSuspended = false
+        var values: [Int] = []
+        for task in tasks { values.append(try await task.value) }
+        #expect(runs.value == 2)
+        #expect(Set(values) == [1, 2])
+        #expect(zip(values, values.dropFirst(2)).allSatisfy { $0 == $1 })
+        #expect(queue.keyedWork.count == 0)
+        // A result is not kept.
+        #expect(try await queue.sharedValue(by: 0) { runs.increment() } == 3)
+    }
+
+    @Test func allTasksGetTheError() async {
+        let queue = suspendedQueue()
+        let tasks = (0..<3).map { _ in
+            Task { try await queue.sharedValue(by: "a") { () throws -> Int in throw Failure() } }
+        }
+        #expect(await waiters(3, of: queue))
+        queue.isSuspended = false
+        for task in tasks { await #expect(throws: Failure.self) { try await task.value } }
+        #expect(queue.keyedWork.count == 0)
+    }
+
+    @Test func cancelledTaskLeavesTheWorkToTheOthers() async throws {
+        let queue = OperationQueue()
+        let (gate, runs) = (AsyncGate(), Tally())
+        let tasks = (0..<3).map { _ in
+            Task {
+                try await queue.sharedValue(by: "a") { () async throws in
+                    try await gate.wait()
+                    return runs.increment()
+                }
+            }
+        }
+        #expect(await waiters(3, of: queue))
+        tasks[0].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        #expect(queue.operations.map(\.isCancelled) == [false])
+        gate.open()
+        #expect(try await tasks[1].value == 1)
+        #expect(try await tasks[2].value == 1)
+    }
+
+    @Test func lastCancelledTaskCancelsTheWork() async throws {
+        let queue = OperationQueue()
+        let (started, stopped) = (Signal(), Signal())
+        let tasks = (0..<2).map { _ in
+            Task {
+                try await queue.sharedValue(by: "a") { () async throws in
+                    started.send()
+                    do { try await untilCancelled() } catch { stopped.send() }
+                }
+            }
+        }
+        #expect(await started.arrives())
+        #expect(await waiters(2, of: queue))
+        let operation = try #require(queue.operations.first)
+        for task in tasks { task.cancel() }
+        for task in tasks {
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(await stopped.arrives())
+        await operation.finished()
+        #expect(operation.isCancelled)
+        #expect(
+            "\(operation.cancellationReason ?? .requested)" == "\(CancellationReason.taskCancelled)"
+        )
+        // The next task with the key starts anew.
+        #expect(try await queue.sharedValue(by: "a") { 7 } == 7)
+        #expect(queue.keyedWork.count == 0)
+    }
+
+    @Test func cancelledTaskAddsNothing() async {
+        let queue = suspendedQueue()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await queue.sharedValue(by: "a") { 1 }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test func workCancelledByOthersIsNotJoined() async throws {
+        let queue = suspendedQueue()
+        let first = Task { try await queue.sharedValue(by: "a") { 1 } }
+        #expect(await waiters(1, of: queue))
+        queue.cancelAllOperations()
+        let second = Task { try await queue.sharedValue(by: "a") { 2 } }
+        queue.isSuspended = false
+        await #expect(throws: OperationCancellation.self) { try await first.value }
+        #expect(try await second.value == 2)
+        #expect(queue.keyedWork.count == 0)
+    }
+
+    @Test func workHasTheHighestPriorityOfItsTasks() async throws {
+        let queue = suspendedQueue()
+        func wait(_ priority: Operation.QueuePriority) -> Task<Int, any Error> {
+            Task { try await queue.sharedValue(by: "a", priority: priority) { 1 } }
+        }
+        let low = wait(.low)
+        #expect(await waiters(1, of: queue))
+        let operation = try #require(queue.operations.first)
+        #expect(operation.queuePriority == .low)
+        let high = wait(.veryHigh)
+        #expect(await comesTrue { operation.queuePriority == .veryHigh })
+        let normal = wait(.normal)
+        #expect(await waiters(3, of: queue))
+        #expect(operation.queuePriority == .veryHigh)
+        high.cancel()
+        _ = await high.result
+        #expect(operation.queuePriority == .normal)
+        queue.isSuspended = false
+        #expect(try await low.value == 1)
+        #expect(try await normal.value == 1)
+    }
+
+    @Test func workInsideABodyFollowsItsPriority() async throws {
+        let (outer, inner) = (OperationQueue(), suspendedQueue())
+        func wait(_ priority: Operation.QueuePriority) -> Task<Int, any Error> {
+            Task {
+                try await outer.sharedValue(by: "outer", priority: priority) { () async throws in
+                    try await inner.sharedValue(by: "inner") { 1 }
+                }
+            }
+        }
+        let low = wait(.low)
+        #expect(await waiters(1, of: inner))
+        let operation = try #require(inner.operations.first)
+        // A priority that the body gave itself is a minimum.
+        #expect(operation.queuePriority == .normal)
+        let high = wait(.high)
+        #expect(await comesTrue { operation.queuePriority == .high })
+        high.cancel()
+        #expect(await comesTrue { operation.queuePriority == .normal })
+        low.cancel()
+        await operation.finished()
+        #expect(operation.isCancelled)
+    }
+
+    /// Tasks come, go and are cancelled at random; each gets its value or was cancelled.
+    @Test func manyTasksShareAFewKeys() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 3
+        let running = Recorder<Int>()
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<2_000 {
+                group.addTask {
+                    let task = Task {
+                        try await queue.sharedValue(
+                            by: index % 5, priority: index % 3 == 0 ? .high : .low
+                        ) { () async throws in
+                            await Task.yield()
+                            try Task.checkCancellation()
+                            return index % 5
+                        }
+                    }
+                    if index % 4 == 0 { task.cancel() }
+                    switch await task.result {
+                    case .success(let value):
+                        if value != index % 5 { running.record(index) }
+                    case .failure(let error):
+                        if !(error is CancellationError) || index % 4 != 0 { running.record(index) }
+                    }
+                }
+            }
+        }
+        #expect(running.events == [])
+        await queue.finished()
+        #expect(queue.keyedWork.count == 0)
+    }
+}
