@@ -3,7 +3,8 @@
 #   make run     installs missing packages, builds, and shows the demo (or SOURCE=…) as a web page
 #   make test    installs missing packages, builds everything and runs every check
 #
-# While you work on Operations, `make check` runs its tests and nothing else.
+# While you work on Operations, `make check` runs its tests and nothing else; `make check
+# LAYER=Graphs` runs those of one layer.
 #
 # Both need a Swift toolchain, and apt to install packages. Later runs are quick.
 
@@ -23,12 +24,15 @@ OPTIMISED = -c release -Xswiftc -enable-testing --traits Telemetry,DurableJobsPo
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
 
+# The program of the libraries' tests alone: `--build-tests` would also link all snippets.
+TESTS = --product swift-operationsPackageTests
+
 # Writes the manual pages of the program into ClassicPhotos/.build/plugins.
 man: install-run
 	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer stress screenshots clean
+	consumer release-tests snippets thread-sanitizer stress fuzz screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -45,10 +49,13 @@ test: install-test lint model-check unit-tests app-tests docs consumer release-t
 		thread-sanitizer
 	@echo "Everything passed."
 
-# The quick check for work on Operations: needs no other package.
+# The quick check for work on Operations: needs no other package. LAYER is a name from the list of
+# layers in Package.swift, or a regular expression for several.
+LAYER ?= \w+
+
 check: lint
-	swift build --build-tests
-	Scripts/run-tests --filter '^OperationsTests\.'
+	swift build $(TESTS)
+	Scripts/run-tests --filter '^Operations($(LAYER))Tests\.'
 
 # Single checks, for work on one part.
 
@@ -66,12 +73,13 @@ lint:
 	Scripts/file-circles Sources/Operations 5000
 	Scripts/file-circles Sources/OperationsInsight
 
-# Explores the scheduler's protocols completely; takes about a minute.
+# Explores the scheduler's protocols completely; takes two minutes. Models of which nothing has
+# changed since then are left out.
 model-check: install-test
 	Models/check
 
 unit-tests: install-test
-	swift build --build-tests $(COMPLETE)
+	swift build $(TESTS) $(COMPLETE)
 	Scripts/run-tests $(COMPLETE)
 
 app-tests: install-test
@@ -97,7 +105,7 @@ consumer:
 
 # The tests of the libraries again: optimised, as users run them, and with thread sanitizer.
 release-tests: install-test
-	swift build --build-tests $(OPTIMISED)
+	swift build $(TESTS) $(OPTIMISED)
 	Scripts/run-tests $(OPTIMISED)
 
 # Runs the documentation's programs and compares their output.
@@ -107,7 +115,7 @@ snippets: install-test
 
 thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
 thread-sanitizer:
-	swift build --build-tests $(SANITIZED)
+	swift build $(TESTS) $(SANITIZED)
 	Scripts/run-tests $(SANITIZED)
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
@@ -115,9 +123,15 @@ thread-sanitizer:
 STRESS_OPERATIONS ?= 10000000
 
 stress:
-	swift build --build-tests $(OPTIMISED)
+	swift build $(TESTS) $(OPTIMISED)
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		Scripts/run-tests $(OPTIMISED) --filter StressTests
+
+# Feeds random bytes to the readers of pictures, lists and addresses, each for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 30
+
+fuzz: install-test
+	Scripts/fuzz $(FUZZ_SECONDS)
 
 # Takes the README's pictures of the page, in the tests' own browser.
 screenshots: install-test

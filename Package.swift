@@ -93,12 +93,6 @@ let package = Package(
             name: "OperationsTestSupport", dependencies: ["Operations"],
             path: "Tests/OperationsTestSupport", swiftSettings: settings),
         .testTarget(
-            name: "OperationsTests",
-            dependencies: [
-                "Operations", "OperationsTestKit", "OperationsTestSupport",
-            ],
-            exclude: ["Contract/README.md"], swiftSettings: settings),
-        .testTarget(
             name: "OperationsInsightTests",
             dependencies: [
                 "Operations", "OperationsInsight", "OperationsTestKit", "OperationsTestSupport",
@@ -139,3 +133,30 @@ let package = Package(
         ),
     ]
 )
+
+// The tests of Operations: a target for each layer, with the folders of the library that it tests.
+// The compiler builds several small modules faster than one large one.
+let layersOfTests = [
+    ("Contract", ["Contract"]),
+    ("Explaining", ["Explaining", "Misuse", "Waiting"]),
+    ("Graphs", ["Graphs"]),
+    ("Lifecycle", ["Dependencies", "Lifecycle", "Outcome"]),
+    ("Observation", ["Observation", "Progress", "Tracing"]),
+    ("QualityOfService", ["QualityOfService"]),
+    ("Scheduling", ["Scheduling"]),
+    ("Structured", ["Structured"]),
+    ("Traits", ["Budgets", "Keys", "Traits"]),
+    ("Typed", ["Async", "Typed"]),
+    ("Workers", ["Collections", "Workers"]),
+]
+
+let foldersOfTests = layersOfTests.flatMap { $1 }
+
+package.targets += layersOfTests.map { name, folders in
+    .testTarget(
+        name: "Operations\(name)Tests",
+        dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
+        path: "Tests/OperationsTests",
+        exclude: foldersOfTests.filter { !folders.contains($0) } + ["Contract/README.md"],
+        swiftSettings: settings)
+}

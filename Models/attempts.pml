@@ -7,6 +7,14 @@
  *
  * One atomic step is one hold of the operation's lock, one event of its AttemptState, or one
  * exchange of the lifecycle state.
+ *
+ * Sources:
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Outcome/FailureRecord.swift
+ *   Operations/Traits/AttemptController.swift
+ *   Operations/Traits/AttemptState.swift
+ *   Operations/Traits/Hold.swift
+ *   Operations/Traits/Operation+Attempts.swift
  */
 
 #define LIMIT  2                /* attempts */

@@ -11,6 +11,16 @@
  *   RECALL  a better operation becomes ready, so a worker returns the rest of its own batch
  *
  * The queue's lock is a variable and not an atomic block, because much happens without it.
+ *
+ * Sources:
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Lifecycle/Operation+FastPath.swift
+ *   Operations/Scheduling/Batch.swift
+ *   Operations/Scheduling/BatchRunner.swift
+ *   Operations/Scheduling/OperationRing.swift
+ *   Operations/Scheduling/QueueState.swift
+ *   Operations/Scheduling/QueueState+Claiming.swift
+ *   Operations/Scheduling/QueueState+Detaching.swift
  */
 
 #define OPERATIONS  5

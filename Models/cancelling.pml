@@ -7,6 +7,12 @@
  *
  * One atomic step is one compare-and-swap of D's lifecycle state, or touches only data that the
  * queue's lock guards.
+ *
+ * Sources:
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Scheduling/QueueState+Cancelling.swift
+ *   Operations/Outcome/CancelRound.swift
+ *   Operations/Outcome/Operation+Cancelling.swift
  */
 
 mtype = { waiting, checkingReadiness, queued, starting, executing, finished };

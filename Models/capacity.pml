@@ -8,6 +8,12 @@
  *            task is cancelled; otherwise both waiters want fewer than two operations
  *
  * One atomic step is one hold of the queue's lock, or one event of a lifecycle state or of a task.
+ *
+ * Sources:
+ *   Operations/Scheduling/Batch.swift
+ *   Operations/Scheduling/CapacityQueue.swift
+ *   Operations/Scheduling/QueueState+Capacity.swift
+ *   Operations/Structured/OperationQueue+Capacity.swift
  */
 
 #define OPERATIONS 4

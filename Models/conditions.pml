@@ -10,6 +10,14 @@
  * finishing.pml covers the owner of a queued D, and the lifetime of its memory. Here the worker
  * takes a queued D at once, and no memory is freed. One atomic step is one exchange of a lifecycle
  * state, or one hold of locks that contains at most one such exchange.
+ *
+ * Sources:
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Dependencies/Edges.swift
+ *   Operations/Dependencies/Operation+Dependencies.swift
+ *   Operations/Outcome/CancelRound.swift
+ *   Operations/Outcome/DependencyCondition.swift
+ *   Operations/Outcome/Operation+Cancelling.swift
  */
 
 #define T 0

@@ -13,6 +13,17 @@
  *
  * One atomic step is one compare-and-swap of a lifecycle state, or touches only data that a held
  * lock guards. `touch` stands before each access to the memory of D.
+ *
+ * Sources:
+ *   Operations/Lifecycle/LifecycleState.swift
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Lifecycle/Operation+LifeCycle.swift
+ *   Operations/Lifecycle/Operation+FastPath.swift
+ *   Operations/Lifecycle/Operation+Transitions.swift
+ *   Operations/Dependencies/Edges.swift
+ *   Operations/Dependencies/EdgeCount.swift
+ *   Operations/Dependencies/Operation+Dependencies.swift
+ *   Operations/Waiting/Operation+Finished.swift
  */
 
 #include "finishing-state.pml"

@@ -6,6 +6,10 @@
  * the committed one, and is published once; no job is left behind.
  *
  * One atomic step is one transaction of the store, or one change of a folder.
+ *
+ * Sources:
+ *   DurableJobs/Store
+ *   DurableJobs/Worker
  */
 
 mtype = { available, running, completed, discarded };

@@ -8,6 +8,14 @@
  *
  * One atomic block is one hold of the pool's lock. The model has no loop without progress (it
  * leaves out the looks of the monitor thread that change nothing), so it needs no fairness.
+ *
+ * Sources:
+ *   Operations/Workers/PoolState.swift
+ *   Operations/Workers/PoolLoad.swift
+ *   Operations/Workers/Worker.swift
+ *   Operations/Workers/WorkerPool.swift
+ *   Operations/Workers/WorkerWatch.swift
+ *   Operations/Workers/Parker.swift
  */
 
 #define CORES   2

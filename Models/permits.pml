@@ -13,6 +13,13 @@
  * the budgets' lock), one hold of the budgets' lock alone, or one exchange of a lifecycle state. A
  * worker serves a queue whenever the queue has runnable work, because every event that makes work
  * runnable offers the queue.
+ *
+ * Sources:
+ *   Operations/Budgets
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Scheduling/AdmittedOperations.swift
+ *   Operations/Scheduling/QueueState+Claiming.swift
+ *   Operations/Scheduling/QueueState+Granting.swift
  */
 
 #define OPERATIONS  3

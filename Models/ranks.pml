@@ -18,6 +18,10 @@
  *   AGAIN  The cycle of 0 and 1 is closed and reported, then broken. The edge that closed it is
  *          part of a second cycle, which two threads close. With BREAK_LEFT_OUT the later searches
  *          do not follow that edge.
+ *
+ * Sources:
+ *   Operations/Dependencies/Order
+ *   Operations/Dependencies/Rank.swift
  */
 
 #define N 3

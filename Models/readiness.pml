@@ -12,6 +12,12 @@
  * The user's variable is an ordinary one. Other threads see a write at some later time, at the
  * latest after the writer's next compare-and-swap, which empties its store buffer. So the model
  * also shows which events must be a compare-and-swap even if they change no bit.
+ *
+ * Sources:
+ *   Operations/Lifecycle/LifecycleState+Events.swift
+ *   Operations/Lifecycle/Operation+LifeCycle.swift
+ *   Operations/Lifecycle/Operation+Transitions.swift
+ *   Operations/Scheduling/QueueState+Hesitating.swift
  */
 
 mtype = { created, waiting, checkingReadiness, queued };

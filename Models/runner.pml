@@ -11,6 +11,11 @@
  *
  * One atomic step is one hold of the lock of the queue or of an AsyncBody, or one exchange of a
  * lifecycle state or of the cursor.
+ *
+ * Sources:
+ *   Operations/Async
+ *   Operations/Scheduling/Batch.swift
+ *   Operations/Scheduling/BatchRunner.swift
  */
 
 #define OPERATIONS 3

@@ -9,6 +9,13 @@
  *
  * One atomic step is one hold of the scope's lock or of the queue's lock, or one event of a
  * lifecycle state.
+ *
+ * Sources:
+ *   Operations/Outcome/CancelRound.swift
+ *   Operations/Structured/EarlyEnd.swift
+ *   Operations/Structured/OperationQueue+AddingWithin.swift
+ *   Operations/Structured/OperationQueue+Scope.swift
+ *   Operations/Structured/QueueScope.swift
  */
 
 mtype = { notAdded, ready, executing, finished };

@@ -6,6 +6,12 @@
  * merely late: its thread waits for ever, and the search ends in an invalid end state.
  *
  * One atomic block is one hold of the lock of the list or of the timer.
+ *
+ * Sources:
+ *   Operations/Workers/PoolTimer.swift
+ *   Operations/Workers/TimerHeap.swift
+ *   Operations/Workers/TimerList.swift
+ *   Operations/Workers/WorkerWatch.swift
  */
 
 #define ACTIONS 2

@@ -1,4 +1,13 @@
+import Dispatch
 public import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 
 /// Checks that the standard error of a process contains the given sentences.
 public func expect(
@@ -8,5 +17,15 @@ public func expect(
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     for sentence in sentences {
         #expect(text.contains(sentence), "standard error: \(text)", sourceLocation: sourceLocation)
+    }
+}
+
+/// Ends the process after four minutes with a status that makes its exit test fail.
+///
+/// For exit tests of code that hangs if it is wrong.
+package func endSoon(_ status: Int32 = 0) {
+    startTestThread {
+        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 240)
+        exit(status)
     }
 }

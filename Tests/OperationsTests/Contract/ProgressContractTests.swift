@@ -53,7 +53,7 @@ struct ProgressContractTests {
     func asynchronousOperationCountsWhenItFinishes() async {
         let queue = OperationQueue()
         queue.progress.totalUnitCount = 2
-        let gate = AsyncOperationTests.AsyncGate()
+        let gate = UncancellableGate()
         let operation = AsyncOperation { await gate.wait() }
         queue.addOperation(operation)
         await OperationQueue().addOperations(

@@ -114,19 +114,6 @@ struct UnderlyingQueueContractTests {
         #expect(operation.isFinished)
     }
 
-    @Test("Q16: on a concurrent dispatch queue, no operation waits behind a slow one")
-    func slowOperationDelaysNoOtherOnAConcurrentQueue() async {
-        let queue = suspendedQueue()
-        queue.underlyingQueue = DispatchQueue(label: "concurrent", attributes: .concurrent)
-        queue.claimsSeveral()
-        let (second, seen) = (Signal(), Recorder<Bool>())
-        queue.addOperation { seen.record(second.wait()) }
-        queue.addOperation { second.send() }
-        queue.isSuspended = false
-        await queue.drain()
-        #expect(seen.events == [true])
-    }
-
     @Test("Q16: two queues may share one dispatch queue")
     func twoQueuesMayShareAnUnderlyingQueue() async {
         let underlying = dispatchQueue()

@@ -73,7 +73,7 @@ struct FailureTests {
     }
 
     @Test func errorAfterCancellationIsNoFailure() async {
-        let began = AsyncOperationTests.AsyncGate()
+        let began = UncancellableGate()
         let queue = OperationQueue()
         let operation = queue.add {
             began.open()

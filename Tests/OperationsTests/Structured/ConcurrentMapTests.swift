@@ -43,7 +43,6 @@ struct AsyncTap: AsyncSequence {
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct ConcurrentMapTests {
     struct Broken: Error, Equatable {}
-    typealias AsyncGate = AsyncOperationTests.AsyncGate
 
     @Test func resultsAreInInputOrder() async throws {
         let numbers = try await (0..<100).concurrentMap(width: 8) { number in
@@ -106,7 +105,7 @@ struct ConcurrentMapTests {
 
     @Test(arguments: [true, false])
     func cancellingTheTaskCancelsAllBodies(isAsync: Bool) async throws {
-        let began = AsyncGate()
+        let began = UncancellableGate()
         let task = Task {
             let body: @Sendable (Int) async throws -> Void = { _ in
                 began.open()

@@ -7,7 +7,6 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct FeedingTests {
     struct Broken: Error, Equatable {}
-    typealias AsyncGate = AsyncOperationTests.AsyncGate
 
     @Test(arguments: [true, false])
     func addEachReturnsAtTheEndAndRespectsItsLimit(isAsync: Bool) async throws {
@@ -30,7 +29,7 @@ struct FeedingTests {
     }
 
     @Test func firstFailureDoesNotCancelUnrelatedOperations() async throws {
-        let (queue, gate) = (OperationQueue(), AsyncGate())
+        let (queue, gate) = (OperationQueue(), UncancellableGate())
         let other = queue.add {
             await gate.wait()
             return 1
@@ -134,7 +133,7 @@ struct FeedingTests {
         let queue = OperationQueue()
         let runs = Tally()
         let flaky = try await queue.add("flaky", .retry(1, backoff: .none), within: 1) {
-            if runs.increment() == 1 { throw FailureTests.Broken() }
+            if runs.increment() == 1 { throw NoConnection() }
             return 2
         }
         #expect(try await flaky.value == 2 && flaky.name == "flaky")

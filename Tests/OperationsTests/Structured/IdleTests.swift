@@ -6,7 +6,6 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct IdleTests {
-    typealias AsyncGate = AsyncOperationTests.AsyncGate
 
     @Test func firstElementComesAtOnceIfTheQueueIsEmpty() async {
         let queue = OperationQueue()
@@ -16,7 +15,7 @@ struct IdleTests {
 
     @Test func laterElementsComeWhenTheQueueIsEmptyAgain() async {
         let (queue, elements) = (OperationQueue(), Tally())
-        let gate = AsyncGate()
+        let gate = UncancellableGate()
         queue.add { await gate.wait() }
         let task = Task {
             for await _ in queue.idles {

@@ -11,7 +11,6 @@ struct ScopeTests {
         var name = "no connection"
         var description: String { name }
     }
-    typealias AsyncGate = AsyncOperationTests.AsyncGate
 
     // MARK: Returning
 
@@ -68,7 +67,7 @@ struct ScopeTests {
         let seen = Recorder<TypedOperation<Void>>()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
-                let gate = AsyncGate()
+                let gate = UncancellableGate()
                 seen.record(
                     queue.add("sleep") {
                         gate.open()
@@ -254,7 +253,7 @@ struct ScopeTests {
     // MARK: Cancellation
 
     @Test func cancellingTheTaskCancelsTheOperations() async {
-        let (began, seen) = (AsyncGate(), Recorder<TypedOperation<Void>>())
+        let (began, seen) = (UncancellableGate(), Recorder<TypedOperation<Void>>())
         let task = Task {
             try await withOperationQueue { queue in
                 seen.record(
@@ -277,7 +276,7 @@ struct ScopeTests {
 
     @Test(arguments: [true, false])
     func bodysOwnErrorTakesPrecedenceOverCancellation(isItsOwn: Bool) async {
-        let began = AsyncGate()
+        let began = UncancellableGate()
         let task = Task {
             try await withOperationQueue { queue in
                 let operation = queue.add {
@@ -453,7 +452,7 @@ struct ScopeTests {
     }
 
     @Test func explanationNamesTheScopeThatAnOperationAwaits() async throws {
-        let (outer, gate, began) = (OperationQueue(), AsyncGate(), AsyncGate())
+        let (outer, gate, began) = (OperationQueue(), UncancellableGate(), UncancellableGate())
         let operation = outer.add("outer") {
             try await withOperationQueue(name: "scope") { queue in
                 _ = queue.add("inner") {

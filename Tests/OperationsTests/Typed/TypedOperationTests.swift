@@ -73,7 +73,7 @@ struct TypedOperationTests {
     }
 
     @Test func resultBeforeTheEndThrows() async throws {
-        let gate = AsyncOperationTests.AsyncGate()
+        let gate = UncancellableGate()
         let queue = OperationQueue()
         let operation = queue.add("slow") {
             await gate.wait()

@@ -1,3 +1,4 @@
+import OperationsTestSupport
 import Testing
 
 @testable import Operations

@@ -13,31 +13,6 @@ import Glibc
 #endif
 
 #if os(Linux)
-func readText(_ path: String) -> String? {
-    guard let file = fopen(path, "r") else { return nil }
-    defer { fclose(file) }
-    var text: [UInt8] = []
-    while case let byte = fgetc(file), byte >= 0 { text.append(UInt8(byte)) }
-    return String(decoding: text, as: UTF8.self)
-}
-
-/// The threads of the pool as the kernel lists them.
-func poolThreads() -> [(id: Int, name: String)] {
-    guard let folder = opendir("/proc/self/task") else { return [] }
-    defer { closedir(folder) }
-    var threads: [(id: Int, name: String)] = []
-    while let entry = readdir(folder) {
-        let number = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-            Int(String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
-        }
-        guard let number, let name = readText("/proc/self/task/\(number)/comm"),
-            name.hasPrefix("Operations-")
-        else { continue }
-        threads.append((number, String(name.dropLast())))
-    }
-    return threads
-}
-
 /// What the pool's threads are to the rest of the process.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PoolThreadTests {

@@ -38,7 +38,7 @@ public struct PhotoListController: ~Copyable, Sendable {
     }
 
     /// The photos, in row order.
-    public internal(set) var records: [PhotoRecord]
+    public internal(set) var records: PhotoRecordTable
 
     /// The number of photos in each state.
     public internal(set) var counts: PhotoStateCounts
@@ -56,7 +56,6 @@ public struct PhotoListController: ~Copyable, Sendable {
     var viewport = Viewport(reported: .rows([]), rowCount: 0, limit: 1)
     var latestGeneration = Generation(0)
     var latestVersion = PictureVersion(0)
-    var versions: [PictureVersion]
     let visibleRowLimit: Int
 
     /// Creates the controller of a page that has not reported a viewport yet.
@@ -67,9 +66,8 @@ public struct PhotoListController: ~Copyable, Sendable {
     ///     reports.
     public init(records: [PhotoRecord] = [], visibleRowLimit: Int = 500) {
         precondition(visibleRowLimit > 0, "The limit of visible rows must be at least 1.")
-        self.records = records
+        self.records = PhotoRecordTable(records, version: latestVersion)
         self.counts = PhotoStateCounts(of: records)
-        self.versions = Array(repeating: latestVersion, count: records.count)
         self.visibleRowLimit = visibleRowLimit
     }
 
@@ -94,7 +92,7 @@ public struct PhotoListController: ~Copyable, Sendable {
         guard records.indices.contains(row.index) else { return nil }
         let record = records[row.index]
         return PhotoRowChange(
-            row: row, id: record.id, state: record.state, version: versions[row.index])
+            row: row, id: record.id, state: record.state, version: records.version(of: row.index))
     }
 
     /// Finds the visible rows after the report or the list has changed.

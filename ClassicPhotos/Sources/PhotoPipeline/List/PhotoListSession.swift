@@ -26,6 +26,8 @@ public actor PhotoListSession {
         public var capacity = PixelCapacity.shared
         /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
+        /// The cache of downloads on the disk; nil for none.
+        public var diskCache: PhotoDiskCache?
         /// The facts of downloaded photos, which all sessions with these options share.
         public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
@@ -131,6 +133,15 @@ public actor PhotoListSession {
 
     /// A person asked to retry all failed rows; those that no retry can help stay as they are.
     public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
+
+    /// The page listens no more, but may come back; its work is cancelled.
+    ///
+    /// The pictures stay, and the page's next report of its visible rows starts the work again.
+    public func pageLeft() {
+        scrolled(to: [Row](), .settled)
+        // In naive mode, rows off the screen still have work.
+        pending.cancelAll()
+    }
 
     /// The page was closed; all work is cancelled.
     public func close() {
@@ -242,7 +253,7 @@ public actor PhotoListSession {
     }
 
     /// The state of the download queue, then of the filtration queue.
-    var gauges: [QueueGauge] {
+    public var gauges: [QueueGauge] {
         [
             downloadTally.gauge(of: pending.downloadQueue),
             filtrationTally.gauge(of: pending.filtrationQueue),
@@ -454,6 +465,7 @@ extension PhotoListSession.Options {
         var loader = PhotoLoader.Options()
         loader.limits = limits
         loader.capacity = capacity
+        loader.diskCache = diskCache
         loader.timeline = timeline
         return loader
     }

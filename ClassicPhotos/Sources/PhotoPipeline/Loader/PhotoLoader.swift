@@ -222,7 +222,7 @@ public final class PhotoLoader: Sendable {
         let condition = stored?.version ?? inMemory
         let answer = try await downloader.answer(
             of: url, unless: condition?.text,
-            progress: { [progress] in progress.report($0, of: url) })
+            progress: { [progress] in progress.report($0, $1, of: url) })
         switch answer {
         case .content(let content):
             remember(content.version, content.freshness, of: url)

@@ -15,7 +15,7 @@ final class ControllerHarness {
     }
 
     var counts: PhotoStateCounts { controller.counts }
-    var records: [PhotoRecord] { controller.records }
+    var records: [PhotoRecord] { Array(controller.records) }
     var work: [Row: PhotoWork] { controller.work }
     var visibleRows: [Row] { controller.visibleRows }
     var isSuspended: Bool { controller.isSuspended }

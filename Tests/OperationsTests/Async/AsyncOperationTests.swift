@@ -5,40 +5,11 @@ import Testing
 
 @testable import Operations
 
-enum Label {
-    @TaskLocal static var value = "none"
-}
-
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncOperationTests {
-    /// A gate at which tasks wait until it opens.
-    final class AsyncGate: Sendable {
-        private let state = Locked<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>(
-            (false, []))
-
-        func open() {
-            let waiting = state.withLock { state in
-                state.isOpen = true
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for continuation in waiting { continuation.resume() }
-        }
-
-        func wait() async {
-            await withCheckedContinuation { continuation in
-                let isOpen = state.withLock { state in
-                    if !state.isOpen { state.waiting.append(continuation) }
-                    return state.isOpen
-                }
-                if isOpen { continuation.resume() }
-            }
-        }
-    }
-
     @Test func finishesWhenBodyReturns() async {
         let queue = OperationQueue()
-        let gate = AsyncGate()
+        let gate = UncancellableGate()
         let ran = Tally()
         let operation = AsyncOperation {
             await gate.wait()
@@ -79,7 +50,7 @@ struct AsyncOperationTests {
     }
 
     @Test func cancellingOperationCancelsItsTask() async {
-        let began = AsyncGate()
+        let began = UncancellableGate()
         let operation = AsyncOperation {
             began.open()
             try await untilCancelled()

@@ -5,11 +5,6 @@ import Synchronization
 
 @testable import Operations
 
-extension SplitMix64 {
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-    mutating func happens(_ one: Int, in many: Int) -> Bool { below(many) < one }
-}
-
 /// One round: operations of every kind over several queues, and threads that disturb them.
 ///
 /// Unchecked: the arrays are filled before the disturbances begin, and released after they have

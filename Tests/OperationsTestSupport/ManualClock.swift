@@ -1,15 +1,15 @@
-import OperationsTestSupport
-
-@testable import Operations
+package import Operations
 
 /// A clock whose time changes only when a test advances it.
-final class ManualClock: Clock {
-    struct Instant: InstantProtocol {
-        var offset = Duration.zero
+package final class ManualClock: Clock {
+    package struct Instant: InstantProtocol {
+        package var offset = Duration.zero
 
-        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        func duration(to other: Instant) -> Duration { other.offset - offset }
-        static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
+        package func advanced(by duration: Duration) -> Instant {
+            Instant(offset: offset + duration)
+        }
+        package func duration(to other: Instant) -> Duration { other.offset - offset }
+        package static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
     }
 
     private struct Sleeper {
@@ -27,10 +27,12 @@ final class ManualClock: Clock {
 
     private let state = Locked(State())
 
-    var now: Instant { state.withLock { $0.now } }
-    var minimumResolution: Duration { .nanoseconds(1) }
+    package init() {}
 
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    package var now: Instant { state.withLock { $0.now } }
+    package var minimumResolution: Duration { .nanoseconds(1) }
+
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -66,7 +68,7 @@ final class ManualClock: Clock {
     }
 
     /// Waits until at least `count` tasks sleep.
-    func sleepers(_ count: Int) async {
+    package func sleepers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.sleepers.count >= count { return true }
@@ -78,11 +80,11 @@ final class ManualClock: Clock {
     }
 
     /// Waits until no task sleeps. The timer of an operation may end shortly after the operation.
-    func becomesQuiet() async -> Bool {
+    package func becomesQuiet() async -> Bool {
         await comesTrue { state.withLock { $0.sleepers.isEmpty } }
     }
 
-    func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         let due: [Sleeper] = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let now = state.now
@@ -94,7 +96,7 @@ final class ManualClock: Clock {
     }
 
     /// Waits until at least `count` tasks sleep, and then advances the time.
-    func advance(by duration: Duration, whenSleepers count: Int) async {
+    package func advance(by duration: Duration, whenSleepers count: Int) async {
         await sleepers(count)
         advance(by: duration)
     }
@@ -102,30 +104,10 @@ final class ManualClock: Clock {
 
 extension OperationQueue {
     /// Makes a queue that takes its time from the clock.
-    convenience init(_ clock: ManualClock, width: Int = -1) {
+    package convenience init(_ clock: ManualClock, width: Int = -1) {
         self.init()
         time = TimeSource(clock)
         random = RandomSource(seed: 1)
         maxConcurrentOperationCount = width
     }
-}
-
-/// A gate for one async body, which lets a cancelled task pass with an error.
-final class AsyncGate: Sendable {
-    private let stream: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream() }
-
-    func open() { continuation.finish() }
-
-    func wait() async throws {
-        for await _ in stream {}
-        try Task.checkCancellation()
-    }
-}
-
-struct NoConnection: Error, Equatable, CustomStringConvertible {
-    var number = 0
-    var description: String { "no connection" }
 }

@@ -7,7 +7,6 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct GroupOperationTests {
     struct Broken: Error, Equatable {}
-    typealias AsyncGate = AsyncOperationTests.AsyncGate
     let ran = Recorder<String>()
 
     private func block(_ name: String) -> BlockOperation {
@@ -58,7 +57,7 @@ struct GroupOperationTests {
     }
 
     @Test func executingGroupsHoldNoThreads() async throws {
-        let gate = AsyncGate()
+        let gate = UncancellableGate()
         let (queue, began) = (OperationQueue(), Tally())
         let groups = (0..<600).map { _ in
             GroupOperation {
@@ -92,7 +91,7 @@ struct GroupOperationTests {
     }
 
     @Test func cancellingGroupCancelsMembers() async {
-        let began = AsyncGate()
+        let began = UncancellableGate()
         let running = AsyncOperation {
             began.open()
             try await untilCancelled()
@@ -240,7 +239,7 @@ struct GroupOperationTests {
     // MARK: Explanations and nesting
 
     @Test func explanationsNameGroupAndMembers() async throws {
-        let (gate, began, queue) = (AsyncGate(), AsyncGate(), suspendedQueue())
+        let (gate, began, queue) = (UncancellableGate(), UncancellableGate(), suspendedQueue())
         let slow = AsyncOperation {
             began.open()
             await gate.wait()

@@ -7,7 +7,7 @@ import Testing
 // These tests are part of the suite that owns the single handler of the process.
 extension DiagnosticsTests {
     private func failingOperation(in queue: OperationQueue) -> TypedOperation<Int> {
-        queue.add("unseen") { () throws -> Int in throw FailureTests.Broken() }
+        queue.add("unseen") { () throws -> Int in throw NoConnection() }
     }
 
     /// Filters the reports, because other tests run at the same time.

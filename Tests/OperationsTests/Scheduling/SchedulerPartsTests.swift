@@ -1,3 +1,4 @@
+import Dispatch
 import OperationsTestKit
 import OperationsTestSupport
 import Synchronization
@@ -287,5 +288,17 @@ struct SchedulerPartsTests {
             #expect(found == expected.first { $0 >= ticket }, "seed \(seed)")
         }
         #expect(list.elements == expected)
+    }
+
+    @Test func slowOperationDelaysNoOtherOnAConcurrentQueue() async {
+        let queue = suspendedQueue()
+        queue.underlyingQueue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        queue.claimsSeveral()
+        let (second, seen) = (Signal(), Recorder<Bool>())
+        queue.addOperation { seen.record(second.wait()) }
+        queue.addOperation { second.send() }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(seen.events == [true])
     }
 }

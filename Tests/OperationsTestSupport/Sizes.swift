@@ -1,0 +1,15 @@
+/// The divisor of large test sizes in builds whose code runs slowly.
+#if THREAD_SANITIZER
+package let slowness = 20
+#elseif DEBUG
+package let slowness = 10
+#else
+package let slowness = 1
+#endif
+
+/// The seeds of random tests: two fixed seeds, and two new seeds for each run. A failure prints its
+/// seed.
+package let contractSeeds: [UInt64] = {
+    var generator = SystemRandomNumberGenerator()
+    return [1, 2] + (0..<2).map { _ in generator.next() }
+}()
