@@ -64,7 +64,11 @@ export class Engine {
   /// An `engine` event.
   show(event) {
     this.#clock = { server: event.now, browser: performance.now() };
-    for (const slice of event.slices ?? []) this.#slices.set(slice.id, slice);
+    for (const slice of (event.slices ?? []).sort((a, b) => a.start - b.start)) {
+      slice.lane = this.#slices.get(slice.id)?.lane ?? this.#freeLane(slice);
+      this.#slices.set(slice.id, slice);
+    }
+    this.element.dataset.naive = event.naive;
     for (const [id, slice] of this.#slices) {
       if (slice.end !== undefined && slice.end < event.now - shown) this.#slices.delete(id);
     }
@@ -157,7 +161,11 @@ export class Engine {
 
   #makeCard(name) {
     const card = {};
-    const send = (action, more) => this.#post("/api/engine", { queue: name, action, ...more });
+    const send = (action, more) => {
+      // A screen that was paused says nothing about the speed.
+      this.#measure = null;
+      this.#post("/api/engine", { queue: name, action, ...more });
+    };
     const items = numbers.map((key) => {
       card[key] = make("dd", {}, "0");
       return make("div", { className: key }, make("dt", {}, text(`queue-${key}`)), card[key]);
@@ -202,9 +210,21 @@ export class Engine {
 
   // MARK: The timeline
 
+  // The first lane of the queue that nothing else occupies at the start: as many lanes as
+  // operations that ran at once.
+  #freeLane({ queue, start }) {
+    const taken = new Set();
+    for (const slice of this.#slices.values()) {
+      if (slice.end === undefined || slice.end > start) taken.add(slice.lane);
+    }
+    let number = 1;
+    while (taken.has(`${queue} ${number}`)) number += 1;
+    return `${queue} ${number}`;
+  }
+
   #sortLanes() {
     const lanes = new Set();
-    for (const { queue, worker } of this.#slices.values()) lanes.add(`${queue} ${worker}`);
+    for (const { lane } of this.#slices.values()) lanes.add(lane);
     this.#lanes = [...lanes].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
     const running = [...this.#slices.values()].filter((slice) => slice.end === undefined).length;
     const label = text("timelineLabel", { count: this.#slices.size, running: number(running) });
@@ -263,10 +283,10 @@ export class Engine {
     }
   }
 
-  #box({ queue, worker, start, end }, now, width) {
+  #box({ lane, start, end }, now, width) {
     const x = width - ((now - start) * width) / shown;
     const length = Math.max(1, (((end ?? now) - start) * width) / shown - 0.5);
-    return { x, y: this.#lanes.indexOf(`${queue} ${worker}`) * laneHeight, length };
+    return { x, y: this.#lanes.indexOf(lane) * laneHeight, length };
   }
 
   // The operation under the pointer, as a tool tip.

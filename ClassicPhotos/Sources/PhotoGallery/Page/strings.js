@@ -29,16 +29,16 @@ const catalogue = {
     queuePaused: "paused, {waiting} waiting", queueScrolling: "waits while you scroll",
     "queue-waiting": "waiting", "queue-running": "running", "queue-finished": "finished",
     "queue-failed": "failed", "queue-cancelled": "no longer needed",
-    "figure-throughput": "photos a second", "figure-time": "seconds until a visible photo is ready",
+    "figure-throughput": "photos a second", "figure-time": "seconds for each visible photo",
     "figure-hits": "of the pictures from memory", "figure-bytes": "downloaded",
-    timelineLabel: "The last 30 seconds by worker: {count} operation, {running} running|"
-      + "The last 30 seconds by worker: {count} operations, {running} running",
+    timelineLabel: "The last 30 seconds: {count} operation, {running} running|"
+      + "The last 30 seconds: {count} operations, {running} running",
     now: "now", pause: "Pause", resume: "Resume", cancelAll: "Cancel all", atOnce: "At once",
     narrower: "{name}: fewer at once", wider: "{name}: more at once",
     naive: "Naive mode",
     naiveHelp: "Everything for every photo, one after the other, and nothing is cancelled. "
       + "Switch it on and scroll to feel the difference.",
-    ratio: "A visible photo is ready after {normal} s, in naive mode after {naive} s: "
+    ratio: "After a scroll, each visible photo takes {normal} s; in naive mode {naive} s, "
       + "{ratio} times as long.",
     saveTimeline: "Save the timeline for Perfetto",
     close: "Close", previous: "Previous photo", next: "Next photo",
@@ -76,14 +76,14 @@ const catalogue = {
     queuePaused: "已暂停，{waiting} 等待", queueScrolling: "滚动时等待",
     "queue-waiting": "等待", "queue-running": "进行中", "queue-finished": "完成",
     "queue-failed": "失败", "queue-cancelled": "不再需要",
-    "figure-throughput": "张照片/秒", "figure-time": "秒后可见照片就绪",
+    "figure-throughput": "张照片/秒", "figure-time": "秒/可见照片",
     "figure-hits": "的图片来自内存", "figure-bytes": "已下载",
-    timelineLabel: "最近 30 秒（按工作线程）：{count} 个操作，{running} 个进行中",
+    timelineLabel: "最近 30 秒：{count} 个操作，{running} 个进行中",
     now: "现在", pause: "暂停", resume: "继续", cancelAll: "全部取消", atOnce: "同时进行",
     narrower: "{name}：减少并发", wider: "{name}：增加并发",
     naive: "朴素模式",
     naiveHelp: "逐张处理所有照片，从不取消。打开后滚动即可感受差别。",
-    ratio: "可见照片 {normal} 秒后就绪，朴素模式 {naive} 秒：{ratio} 倍。",
+    ratio: "滚动后每张可见照片需 {normal} 秒，朴素模式需 {naive} 秒：{ratio} 倍。",
     saveTimeline: "保存 Perfetto 时间线",
     close: "关闭", previous: "上一张", next: "下一张",
     zoomIn: "放大", zoomOut: "缩小",
