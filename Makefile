@@ -32,7 +32,7 @@ man: install-run
 	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer stress screenshots clean
+	consumer release-tests snippets thread-sanitizer stress fuzz screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -126,6 +126,12 @@ stress:
 	swift build $(TESTS) $(OPTIMISED)
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		Scripts/run-tests $(OPTIMISED) --filter StressTests
+
+# Feeds random bytes to the readers of pictures, lists and addresses, each for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 30
+
+fuzz: install-test
+	Scripts/fuzz $(FUZZ_SECONDS)
 
 # Takes the README's pictures of the page, in the tests' own browser.
 screenshots: install-test

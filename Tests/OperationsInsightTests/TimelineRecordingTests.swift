@@ -34,6 +34,75 @@ struct TimelineRecordingTests {
         #expect(timeline.eventCount == 0 && timeline.droppedEventCount == 1)
     }
 
+    /// The window has no length, so each thread keeps its latest chunks only.
+    @Test func eventsOlderThanWindowAreDropped() async throws {
+        let queue = serialQueue()
+        let timeline = OperationTimeline(keeping: .zero, limit: 2_000)
+        timeline.record(queue)
+        for round in 0..<10 {
+            let operations = (0..<1_000).map { number in
+                let operation = BlockOperation {}
+                operation.name = "\(round) \(number)"
+                return operation
+            }
+            await queue.addOperations(operations, waitUntilFinished: true)
+        }
+        await queue.drain()
+        #expect(timeline.droppedEventCount == 0)
+        #expect(timeline.eventCount < 2_000)
+        let trace = try Trace(timeline.chromeTrace())
+        #expect(trace.problems.isEmpty)
+        #expect(trace.runs.contains { $0.name == "9 999" })
+        #expect(!trace.runs.contains { $0.name == "0 0" })
+    }
+
+    @Test func eventsWithinWindowAreKept() async {
+        let queue = serialQueue()
+        let timeline = OperationTimeline(keeping: .seconds(3_600))
+        timeline.record(queue)
+        for _ in 0..<3 {
+            let operations = (0..<1_000).map { _ in BlockOperation {} }
+            await queue.addOperations(operations, waitUntilFinished: true)
+        }
+        await queue.drain()
+        #expect(timeline.eventCount == 3_000)
+    }
+
+    // MARK: Slices
+
+    @Test func slicesShowFinishedAndRunningOperations() async throws {
+        let queue = OperationQueue()
+        queue.name = "work"
+        let timeline = OperationTimeline(keeping: .seconds(3_600))
+        timeline.record(queue)
+        let (began, release) = (Signal(), Signal())
+        let first = queue.add("first") {}
+        await first.finished()
+        let second = queue.add("second", after: first) { _ in
+            began.send()
+            release.wait()
+        }
+        #expect(await began.arrives())
+        let now = timeline.elapsed
+        let running = try #require(timeline.slices().last)
+        #expect(running.name == "second" && running.queue == queue.label && running.end == nil)
+        #expect(running.start <= now && !running.isTask)
+        release.send()
+        await second.finished()
+        await queue.drain()
+        let slices = timeline.slices()
+        #expect(slices.map(\.name) == ["first", "second"])
+        for slice in slices {
+            let end = try #require(slice.end)
+            #expect(slice.start <= end && end <= timeline.elapsed)
+        }
+        #expect(timeline.slices(since: now).map(\.name) == ["second"])
+        let task = queue.add("task") { await Task.yield() }
+        await task.finished()
+        await queue.drain()
+        #expect(timeline.slices().last?.isTask == true)
+    }
+
     // MARK: Threads made for one operation
 
     /// A worker begins the operation, whose body runs and waits on a thread made for it.

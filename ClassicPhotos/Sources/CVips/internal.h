@@ -95,10 +95,19 @@ cvips_status cvips_jpeg_decode(
     const uint8_t *bytes, size_t count, const cvips_info *info, int box_width, int box_height,
     const cvips_token *token, cvips_picture *out);
 
-// Encodes an 8-bit picture as a JPEG without metadata.
+// The resolution of a picture in the form of JFIF: the unit is 0 for none, 1 for an inch and 2 for a
+// centimetre.
+typedef struct cvips_density {
+    uint8_t unit;
+    uint16_t across, down;
+} cvips_density;
+// The resolution of the file that the metadata belongs to.
+cvips_density cvips_metadata_density(const cvips_metadata *metadata);
+
+// Encodes an 8-bit picture as a JPEG without metadata other than the resolution.
 cvips_status cvips_jpeg_encode(
-    const cvips_picture *in, int quality, bool is_grey, const cvips_token *token,
-    cvips_bytes *out);
+    const cvips_picture *in, int quality, bool is_grey, cvips_density density,
+    const cvips_token *token, cvips_bytes *out);
 
 // Turns a picture upright according to an EXIF orientation.
 cvips_status cvips_turn_picture(cvips_picture *picture, int orientation);

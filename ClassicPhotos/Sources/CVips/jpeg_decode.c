@@ -204,7 +204,8 @@ static void set_destination(codec *codec) {
     grow(&codec->encoder);
 }
 
-static void start_encoder(codec *codec, const cvips_picture *in, int quality, bool is_grey) {
+static void start_encoder(
+    codec *codec, const cvips_picture *in, int quality, bool is_grey, cvips_density density) {
     struct jpeg_compress_struct *encoder = &codec->encoder;
     encoder->image_width = (JDIMENSION)in->width;
     encoder->image_height = (JDIMENSION)in->height;
@@ -213,6 +214,9 @@ static void start_encoder(codec *codec, const cvips_picture *in, int quality, bo
     jpeg_set_defaults(encoder);
     if (is_grey) jpeg_set_colorspace(encoder, JCS_GRAYSCALE);
     jpeg_set_quality(encoder, quality, TRUE);
+    encoder->density_unit = density.unit;
+    encoder->X_density = density.across;
+    encoder->Y_density = density.down;
     // High qualities keep every pixel's colour, as libvips' encoder does.
     enum { LEAST_FULL_COLOUR = 90 };
     if (quality >= LEAST_FULL_COLOUR)
@@ -242,8 +246,8 @@ static void write_rows(codec *codec, const cvips_picture *in) {
 }
 
 cvips_status cvips_jpeg_encode(
-    const cvips_picture *in, int quality, bool is_grey, const cvips_token *token,
-    cvips_bytes *out) {
+    const cvips_picture *in, int quality, bool is_grey, cvips_density density,
+    const cvips_token *token, cvips_bytes *out) {
     codec *codec = codec_new(token);
     if (!codec) return CVIPS_STATUS_OUT_OF_MEMORY;
     if (in->bands == 4 && !(codec->row = g_try_malloc((size_t)in->width * 3))) {
@@ -254,7 +258,7 @@ cvips_status cvips_jpeg_encode(
         jpeg_create_compress(&codec->encoder);
         codec->encoder.progress = &codec->progress;
         set_destination(codec);
-        start_encoder(codec, in, quality, is_grey);
+        start_encoder(codec, in, quality, is_grey, density);
         write_rows(codec, in);
     }
     uint8_t *written = codec->written;

@@ -5,6 +5,7 @@
 
 #include "internal.h"
 
+#include <math.h>
 #include <string.h>
 
 struct cvips_metadata {
@@ -205,6 +206,26 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
 }
 
 bool cvips_metadata_has_texts(const cvips_metadata *metadata) { return metadata->has_texts; }
+
+cvips_density cvips_metadata_density(const cvips_metadata *metadata) {
+    cvips_density density = {.unit = 1};
+    double factor = 25.4;
+    const char *unit = NULL;
+    if (vips_image_get_typeof(metadata->holder, VIPS_META_RESOLUTION_UNIT) &&
+        !vips_image_get_string(metadata->holder, VIPS_META_RESOLUTION_UNIT, &unit)) {
+        if (g_str_has_prefix(unit, "cm")) {
+            density.unit = 2;
+            factor = 10;
+        } else if (g_str_has_prefix(unit, "none")) {
+            density.unit = 0;
+            factor = 1;
+        }
+    }
+    // libvips has pixels per millimetre.
+    density.across = (uint16_t)CLAMP(rint(metadata->holder->Xres * factor), 1, G_MAXUINT16);
+    density.down = (uint16_t)CLAMP(rint(metadata->holder->Yres * factor), 1, G_MAXUINT16);
+    return density;
+}
 
 void cvips_metadata_free(cvips_metadata *metadata) {
     if (!metadata) return;

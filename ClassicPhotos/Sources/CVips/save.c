@@ -104,6 +104,12 @@ static cvips_status encode_image(
     return status;
 }
 
+// Whether the file is a JPEG with nothing but pixels and a resolution, which needs no libvips.
+static bool is_plain_jpeg(const cvips_encode_options *options) {
+    return options->format == CVIPS_FORMAT_JPEG &&
+        (!options->metadata || !cvips_metadata_has_texts(options->metadata));
+}
+
 cvips_status cvips_encode(
     const cvips_picture *in, const cvips_encode_options *options, const cvips_token *token,
     cvips_bytes *out) {
@@ -118,8 +124,11 @@ cvips_status cvips_encode(
         if (status != CVIPS_STATUS_OK) return status;
         picture = reduced;
     }
-    if (options->format == CVIPS_FORMAT_JPEG && !options->metadata) {
-        status = cvips_jpeg_encode(&picture, options->quality, options->is_grey, token, out);
+    if (is_plain_jpeg(options)) {
+        cvips_density density = {.unit = 0, .across = 1, .down = 1};
+        if (options->metadata) density = cvips_metadata_density(options->metadata);
+        status =
+            cvips_jpeg_encode(&picture, options->quality, options->is_grey, density, token, out);
         g_free(reduced.pixels);
         return status;
     }

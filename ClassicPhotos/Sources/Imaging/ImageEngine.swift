@@ -15,9 +15,9 @@ import CVips
 /// ``memoryToDecode(_:fitting:)``, ``memoryToApply(_:to:hasAlpha:)`` and
 /// ``memoryToEncode(_:hasAlpha:as:)`` estimate the memory of a call in advance.
 ///
-/// ``encode(_:as:quality:cancellation:)`` is the one call that does not do all its work on the
-/// calling thread: libvips runs its encoders on its own thread, and the caller waits for that
-/// thread.
+/// ``encode(_:as:quality:cancellation:)`` is the one call that may not do all its work on the
+/// calling thread: unless it writes a JPEG without metadata, libvips runs the encoder on its own
+/// thread, and the caller waits for that thread.
 ///
 /// libvips starts with the first call, which takes some 30 ms; ``prepare()`` starts it earlier. The
 /// memory that libvips keeps for a thread is freed when the thread ends.

@@ -7,6 +7,12 @@ public struct GalleryLimits: Sendable, Hashable {
     public var connections = 256
     /// The maximum number of simultaneous pages: 64.
     public var pages = 64
+    /// The time from the end of a page's last event stream until the page's work is cancelled: half
+    /// a second. A page that reconnects or reloads is faster.
+    public var leavingTime: Duration = .milliseconds(500)
+    /// The time from the end of a page's last event stream until the server forgets the page: 10
+    /// seconds. A page whose connection broke and that returns before that keeps its pictures.
+    public var returnTime: Duration = .seconds(10)
     /// The maximum number of simultaneous event streams: 128.
     public var streams = 128
     /// The maximum number of simultaneous event streams of one page: 4.

@@ -65,11 +65,13 @@ public struct GalleryServer: Sendable {
     /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
         self.configuration = configuration
+        let options = configuration.options
+        let loader = PhotoLoader(downloader: downloader, options: options.forLoader)
         self.pages = GalleryPages(
-            records: configuration.records, options: configuration.options, downloader: downloader,
+            records: configuration.records, options: options, loader: loader,
             limits: configuration.limits)
         self.viewer = PhotoViewer(
-            records: configuration.records, options: configuration.options, downloader: downloader)
+            records: configuration.records, options: options, loader: loader)
     }
 
     /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.
@@ -129,9 +131,12 @@ public struct GalleryServer: Sendable {
             context: GalleryRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: GuardMiddleware())
         PageRoutes().add(to: router)
+        StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
+            .add(to: router)
         let group = router.group("api")
         APIRoutes(configuration: configuration, pages: pages).add(to: group)
         OrderRoutes(configuration: configuration, pages: pages).add(to: group)
+        EngineRoutes(pages: pages, count: configuration.records.count).add(to: group)
         PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
         return router
     }

@@ -6,7 +6,7 @@
 // PhotoListSession, which decides and works.
 //
 //   GalleryServer      binds the port, assembles the routes, reports the address
-//   Server/PageRoutes  the page's own files
+//   Server/PageRoutes  the page's own files, which PageFile prepares
 //   Server/APIRoutes   /api: the list, the events, the viewport, retry, pictures
 //   Server/GalleryPages  the sessions by page, opened and closed as pages come and go
 //   Server/GuardMiddleware  checks requests (Host, Origin), sets security headers (CSP …)

@@ -7,6 +7,8 @@
 //   Stages/    Download → Decode → Filter → Encode → Write: operations, joined by dependencies that
 //              carry typed data; each does one thing, can be cancelled, and reports its failure
 //   Download/  http, https and file, with limits, rules for addresses, and retries
+//   Loader/    single photos for any number of callers: shares equal work, keeps results in memory
+//              and on the disk
 //   List/      PhotoListController decides (pure), PendingOperations holds the two queues,
 //              PhotoListSession joins them for one page
 //   Batch/     a whole list into a folder

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DemoOrigin
+import FoundationEssentials
 import Imaging
 import PhotoGallery
 import PhotoPipeline
@@ -29,6 +30,18 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the mean response time of the photo server, in milliseconds.")
     var latency: Int = 400
 
+    @Option(help: "In the demo: the number of photos, up to 100000.")
+    var count: Int = 240
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Keep downloads in this folder, and use them again as long as their servers allow it. \
+            The folder is made if it is missing.
+            """,
+            valueName: "folder"))
+    var cache: String?
+
     @OptionGroup var downloading: DownloadOptions
 
     @OptionGroup var timelineOption: TimelineOption
@@ -42,6 +55,9 @@ struct Serve: AsyncParsableCommand {
         }
         guard (0...60_000).contains(latency) else {
             throw ValidationError("--latency must be between 0 and 60000 milliseconds.")
+        }
+        guard (1...100_000).contains(count) else {
+            throw ValidationError("--count must be between 1 and 100000 photos.")
         }
     }
 
@@ -62,6 +78,7 @@ struct Serve: AsyncParsableCommand {
 
     private func serveDemo() async throws {
         var configuration = DemoOriginServer.Configuration()
+        configuration.count = count
         let mean = Duration.milliseconds(latency)
         configuration.latency = mean * 0.4...mean * 1.6
         try await withDemoOrigin(configuration) { origin in
@@ -85,6 +102,7 @@ struct Serve: AsyncParsableCommand {
         options.limits = downloading.limits
         options.size = PixelSize(width: size, height: size)
         options.downloads = downloading.downloads
+        options.diskCache = try cache.map { try PhotoDiskCache(folder: URL(filePath: $0)) }
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             let gallery = GalleryServer(

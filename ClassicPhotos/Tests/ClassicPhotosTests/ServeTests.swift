@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import DemoOrigin
 import Foundation
 import NIOCore
 import OperationsTestSupport
@@ -48,6 +49,18 @@ struct ServeTests {
         #expect(status == .exited(0))
     }
 
+    @Test func countIsLengthOfDemo() async throws {
+        let status = try await serving(["--count", "7"]) { port, line in
+            #expect(line.hasPrefix("7 photos are at http://localhost:\(port)/"))
+        }
+        #expect(status == .exited(0))
+        for count in ["0", "100001", "many"] {
+            let outcome = try await classicphotos("serve", "--count", count)
+            #expect(outcome.code == .exited(64))
+            #expect(outcome.errors.contains("--count"))
+        }
+    }
+
     /// An open page keeps a connection open; the program must still end.
     @Test func ctrlCStopsServerWhilePageIsOpen() async throws {
         let page = String(repeating: "ab", count: 16)
@@ -72,6 +85,29 @@ struct ServeTests {
                 #expect(list.contains("photo1.jpg") && list.contains("noir"))
             }
             #expect(status == .exited(0))
+        }
+    }
+
+    @Test func cachedDownloadSurvivesARestart() async throws {
+        try await withTemporaryFolder { folder in
+            try await withDemoOrigin(.quick) { origin in
+                let list = folder.appending(path: "list.txt")
+                try Data("\(origin.url(for: .none))\n".utf8).write(to: list)
+                let cache = folder.appending(path: "new/cache").path
+                for _ in 0..<2 {
+                    let status = try await serving(
+                        [list.path, "--allow-host", "127.0.0.1", "--cache", cache]
+                    ) { port, _ in
+                        let photo = "http://localhost:\(port)/api/photos/0/original"
+                        let response = try await HTTPClient.shared.execute(
+                            HTTPClientRequest(url: photo), timeout: .seconds(30))
+                        let bytes = try await response.body.collect(upTo: 1 << 20)
+                        #expect(bytes.readableBytesView.starts(with: [0xFF, 0xD8]))
+                    }
+                    #expect(status == .exited(0))
+                }
+                #expect(origin.requestCount(for: DemoFault.none.path) == 1)
+            }
         }
     }
 

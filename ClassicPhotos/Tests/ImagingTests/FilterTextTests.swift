@@ -86,4 +86,17 @@ import Testing
             }
         }
     }
+
+    @Test func filtersInOneTextAreSeparatedByCommas() throws {
+        #expect(try ImageFilter.chain("sepia=0.5") == [try ImageFilter("sepia=0.5")])
+        #expect(
+            try ImageFilter.chain("noir,tilt-shift=0.4,radius:12,sepia=0.5, vignette")
+                == [
+                    ImageFilter("noir"), ImageFilter("tilt-shift=0.4,radius:12"),
+                    ImageFilter("sepia=0.5"), ImageFilter("vignette"),
+                ])
+        for text in ["", ",", "sepia,", "0.5", "radius:12", "noir,,sepia"] {
+            #expect(throws: ImagingError.self, "\(text)") { try ImageFilter.chain(text) }
+        }
+    }
 }

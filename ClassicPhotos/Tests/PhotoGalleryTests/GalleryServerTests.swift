@@ -23,6 +23,7 @@ struct GalleryServerTests {
             #expect(html.contains("<script type=\"module\" src=\"/app.js\">"))
             var waiting = [
                 "/app.js", "/app.css", "/favicon.svg", "/placeholder.svg", "/failed.svg",
+                "/detail.js", "/detail.css", "/engine.js", "/engine.css",
             ]
             var seen: Set<String> = []
             while let path = waiting.popLast() {
@@ -35,6 +36,25 @@ struct GalleryServerTests {
                 waiting += imports.map { "/" + $0.prefix { $0 != "\"" } }
             }
             #expect(seen.count > 10)
+        }
+    }
+
+    @Test func firstViewIsSmallAndHasNoComments() async throws {
+        try await withGallery { gallery in
+            var waiting = ["/", "/app.js", "/app.css", "/placeholder.svg", "/failed.svg"]
+            var seen: Set<String> = []
+            var size = 0
+            while let path = waiting.popLast() {
+                guard seen.insert(path).inserted else { continue }
+                let (_, _, text) = try await gallery.get(path)
+                size += text.utf8.count
+                let lines = text.split(separator: "\n")
+                #expect(!lines.contains { $0.hasPrefix("//") }, "\(path)")
+                #expect(!path.hasSuffix(".css") || !text.contains("/*"), "\(path)")
+                let imports = text.split(separator: "from \"./").dropFirst()
+                waiting += imports.map { "/" + $0.prefix { $0 != "\"" } }
+            }
+            #expect(size < 80_000)
         }
     }
 

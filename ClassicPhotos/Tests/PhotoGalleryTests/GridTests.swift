@@ -144,6 +144,43 @@ struct GridTests {
         }
     }
 
+    @Test func flingIsDragThenDecelerationThenRest() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": 800, "height": 800, "deviceScaleFactor": 2, "mobile": true])
+                try await browser.command(
+                    "Emulation.setTouchEmulationEnabled", ["enabled": true, "maxTouchPoints": 1])
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.isFilled, "the grid is filled")
+                _ = try await browser.evaluate(
+                    """
+                    window.phases = [];
+                    const root = document.documentElement;
+                    new MutationObserver(() => phases.push(root.dataset.phase))
+                        .observe(root, { attributeFilter: ['data-phase'] });
+                    """)
+                func touch(_ type: String, _ y: Int?) async throws {
+                    let points = y.map { [["x": 200, "y": $0]] } ?? []
+                    try await browser.command(
+                        "Input.dispatchTouchEvent", ["type": type, "touchPoints": points])
+                }
+                try await touch("touchStart", 700)
+                for y in stride(from: 660, through: 260, by: -40) {
+                    try await touch("touchMove", y)
+                }
+                try await touch("touchEnd", nil)
+                try await browser.wait(
+                    for: "window.phases.at(-1) === 'settled'", "the list has settled")
+                #expect(try #require(Int(try await browser.evaluate("return scrollY|0"))) > 300)
+                let phases = try await browser.evaluate("return phases.join()")
+                #expect(
+                    phases == "dragging,decelerating,settled" || phases == "dragging,settled")
+            }
+        }
+    }
+
     @Test func samePhotosStayOnScreenWhenWindowBecomesNarrow() async throws {
         try await withPage { browser, _ in
             _ = try await browser.evaluate("scrollTo(0, 2000)")

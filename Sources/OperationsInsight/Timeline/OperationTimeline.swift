@@ -24,12 +24,32 @@ public final class OperationTimeline: Sendable {
     ///   usually one event, and up to four with dependencies and waits. When the limit is reached,
     ///   later events are dropped, and the trace says how many.
     /// - Precondition: the limit is not negative.
-    public init(limit: Int = 1_000_000) {
+    public convenience init(limit: Int = 1_000_000) {
+        self.init(limit: limit, window: nil)
+    }
+
+    /// Makes a timeline that keeps only the latest events, for programs that run for long.
+    ///
+    /// - Parameters:
+    ///   - window: how long an event is kept at least. Threads drop older events in groups of up to
+    ///     512, so some older events remain.
+    ///   - limit: how many events the timeline keeps, of 64 bytes each. If more happen within the
+    ///     window, the latest are dropped.
+    /// - Precondition: neither value is negative.
+    public convenience init(keeping window: Duration, limit: Int = 100_000) {
+        if window < .zero { misuse("an OperationTimeline cannot keep events for \(window)") }
+        let (seconds, attoseconds) = window.components
+        self.init(
+            limit: limit,
+            window: UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000))
+    }
+
+    private init(limit: Int, window: UInt64?) {
         if limit < 0 {
             misuse(
                 "an OperationTimeline cannot keep \(limit) events: give it a limit of 0 or more")
         }
-        core = TimelineCore(limit: limit)
+        core = TimelineCore(limit: limit, window: window)
     }
 
     deinit { core.stop() }
@@ -50,6 +70,35 @@ public final class OperationTimeline: Sendable {
 
     /// The number of events dropped because the limit was reached.
     public var droppedEventCount: Int { core.eventCounts.dropped }
+
+    /// The time since the timeline was made; until ``stop()``, if that was called.
+    public var elapsed: Duration { core.elapsed }
+
+    /// One run of an operation, as a slice of time on the thread that began it.
+    public struct Slice: Sendable, Hashable {
+        /// The operation's name, or its class.
+        public let name: String
+        /// The label of the queue.
+        public let queue: String
+        /// The number of the thread that began the operation.
+        public let worker: Int
+        /// Whether the operation is a task that may have left the thread before it ended.
+        public let isTask: Bool
+        /// The time from the beginning of the timeline to the beginning of the run.
+        public let start: Duration
+        /// The time from the beginning of the timeline to the end of the run; nil while it runs.
+        public let end: Duration?
+    }
+
+    /// Returns the runs that had not ended at the given time of the timeline, ordered by start.
+    ///
+    /// This method can be called while the recording continues.
+    ///
+    /// - Parameter time: a time of the timeline; see ``elapsed``.
+    /// - Complexity: O(n log n) in the number of events kept.
+    public func slices(since time: Duration = .zero) -> [Slice] {
+        core.trace().slices(since: time)
+    }
 
     /// Returns the recording as JSON in Chrome's trace format, which Perfetto and Chrome open.
     ///
@@ -118,11 +167,14 @@ final class TimelineCore: Sendable {
     private let number = TimelineCore.lastNumber.add(1, ordering: .relaxed).newValue
     private let start = monotonicNanoseconds()
     private let limit: Int
+    /// How long events are kept, in nanoseconds; nil for ever.
+    private let window: UInt64?
     private let budget: TimelineBudget
     private let state = Locked(State())
 
-    init(limit: Int) {
+    init(limit: Int, window: UInt64?) {
         self.limit = limit
+        self.window = window
         budget = TimelineBudget(limit)
         Self.all.withLock { $0[number] = Reference(core: self) }
     }
@@ -137,7 +189,7 @@ final class TimelineCore: Sendable {
 
     func makeBuffer(for thread: ThreadContext) -> TimelineBuffer {
         let buffer = TimelineBuffer(
-            thread: thread.number, name: thread.displayName, budget: budget)
+            thread: thread.number, name: thread.displayName, budget: budget, window: window)
         state.withLock { state in
             state.buffers.append(buffer)
             if state.end != nil { buffer.close() }
@@ -204,8 +256,17 @@ final class TimelineCore: Sendable {
             .reduce((0, 0)) { ($0.0 + $1.kept, $0.1 + $1.dropped) }
     }
 
+    var elapsed: Duration {
+        let end = state.withLock { $0.end } ?? monotonicNanoseconds()
+        return .nanoseconds(Int64(clamping: end - start))
+    }
+
     /// Returns everything recorded so far.
     func trace() -> TimelineTrace {
+        if window != nil {
+            // A thread that records no more does not drop its own events.
+            for buffer in state.withLock({ $0.buffers }) { buffer.dropOld() }
+        }
         let runningNow = state.withLock { $0.end } == nil ? runningNow() : []
         let state = state.withLock { state in
             (queues: state.queues, buffers: state.buffers, end: state.end, running: state.running)

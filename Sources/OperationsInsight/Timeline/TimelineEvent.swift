@@ -43,6 +43,9 @@ struct TimelineEvent {
     /// The outcome, the priority and whether the operation is a barrier.
     private var traits: UInt8 = 0
 
+    /// The latest of the event's times.
+    var latestTime: UInt64 { max(first, second, third, fourth) }
+
     var outcome: OperationOutcome {
         get { OperationOutcome(rawValue: traits & 3) ?? .finished }
         set { traits = traits & ~3 | newValue.rawValue }
@@ -64,6 +67,9 @@ final class TimelineBudget: Sendable {
     private let remaining: Atomic<Int>
 
     init(_ limit: Int) { remaining = Atomic(limit) }
+
+    /// Gives back the number of events that were dropped because of their age.
+    func give(back count: Int) { remaining.add(count, ordering: .relaxed) }
 
     /// Takes up to `wanted` events from the budget.
     ///
@@ -93,10 +99,14 @@ final class TimelineBuffer: @unchecked Sendable {
     let thread: Int
     let threadName: String
     private let budget: TimelineBudget
+    /// How long events are kept, in nanoseconds; nil for ever.
+    private let window: UInt64?
     private let lock = SpinLock()
     private var chunks: [UnsafeMutablePointer<TimelineEvent>] = []
     /// The event counts of all chunks but the last.
     private var fullCounts: [Int] = []
+    /// The number of events that were taken from the budget for each chunk but the last.
+    private var fullCapacities: [Int] = []
     private var chunk: UnsafeMutablePointer<TimelineEvent>?
     private var count = 0
     private var capacity = 0
@@ -106,7 +116,8 @@ final class TimelineBuffer: @unchecked Sendable {
     private let running = Atomic<UInt>(0)
     private let runningSince = Atomic<UInt64>(0)
 
-    init(thread: Int, name: String, budget: TimelineBudget) {
+    init(thread: Int, name: String, budget: TimelineBudget, window: UInt64? = nil) {
+        self.window = window
         self.thread = thread
         self.threadName = name
         self.budget = budget
@@ -138,16 +149,52 @@ final class TimelineBuffer: @unchecked Sendable {
 
     @inline(never)
     private func grow() -> Bool {
+        dropOldChunks()
         // Small first chunks: a thread with few events takes little of the shared budget.
         let wanted = min(
             max(2 * capacity, Self.chunkCapacities.lowerBound), Self.chunkCapacities.upperBound)
         let portion = budget.take(wanted)
         guard portion > 0 else { return false }
-        if chunk != nil { fullCounts.append(count) }
+        if chunk != nil {
+            fullCounts.append(count)
+            fullCapacities.append(capacity)
+        }
         let new = UnsafeMutablePointer<TimelineEvent>.allocate(capacity: portion)
         chunks.append(new)
         (chunk, count, capacity) = (new, 0, portion)
         return true
+    }
+
+    /// Drops the chunks whose events are all older than the window.
+    func dropOld() { lock.withLock { dropOldChunks() } }
+
+    private func dropOldChunks() {
+        guard let window, !fullCounts.isEmpty else { return }
+        let now = monotonicNanoseconds()
+        let oldest = now > window ? now - window : 0
+        var old = 0
+        var nameCount = 0
+        while old < fullCounts.count {
+            let events = UnsafeBufferPointer(start: chunks[old], count: fullCounts[old])
+            guard events.allSatisfy({ $0.latestTime < oldest }) else { break }
+            nameCount += events.count { $0.name > 0 }
+            old += 1
+        }
+        guard old > 0 else { return }
+        for chunk in chunks[..<old] { chunk.deallocate() }
+        budget.give(back: fullCapacities[..<old].reduce(0, +))
+        chunks.removeFirst(old)
+        fullCounts.removeFirst(old)
+        fullCapacities.removeFirst(old)
+        names.removeFirst(nameCount)
+        // The names of the rest have smaller numbers now.
+        for (index, chunk) in chunks.enumerated() {
+            let count = index < fullCounts.count ? fullCounts[index] : count
+            for event in UnsafeMutableBufferPointer(start: chunk, count: count).indices
+            where chunk[event].name > 0 {
+                chunk[event].name -= UInt32(nameCount)
+            }
+        }
     }
 
     /// Notes that the thread runs a fast-path operation of a batch, whose only event follows at its
@@ -171,7 +218,7 @@ final class TimelineBuffer: @unchecked Sendable {
         lock.withLock {
             isClosed = true
             for chunk in chunks { chunk.deallocate() }
-            (chunks, fullCounts, names) = ([], [], [])
+            (chunks, fullCounts, fullCapacities, names) = ([], [], [], [])
             (chunk, count, capacity) = (nil, 0, 0)
         }
     }

@@ -174,6 +174,23 @@ struct TimelineTrace {
             : "\(unsafeBitCast(event.type, to: Operation.Type.self))"
     }
 
+    /// The runs that had not ended at a time after the start of the timeline.
+    func slices(since time: Duration) -> [OperationTimeline.Slice] {
+        spans.compactMap { span -> OperationTimeline.Slice? in
+            guard span.start > 0, let worker = span.startThread else { return nil }
+            let end = span.outcome == nil ? nil : sinceStart(span.end)
+            if let end, end < time { return nil }
+            return OperationTimeline.Slice(
+                name: span.name, queue: queues[span.queue], worker: worker, isTask: span.isTask,
+                start: sinceStart(span.start), end: end)
+        }
+        .sorted { $0.start < $1.start }
+    }
+
+    private func sinceStart(_ time: UInt64) -> Duration {
+        .nanoseconds(Int64(clamping: time > start ? time - start : 0))
+    }
+
     // MARK: Connecting
 
     private mutating func connect() {

@@ -85,7 +85,7 @@ struct RetryTests {
         for (attempt, seconds) in [(2, 9), (3, 1), (4, 1)] {
             await clock.sleepers(1)
             let text = feed.explain().description
-            #expect(text.hasPrefix("'feed' waits \(seconds) s before attempt \(attempt) of 6"))
+            #expect(text.hasPrefix("'feed' waits \(seconds).0 s before attempt \(attempt) of 6"))
             clock.advance(by: .seconds(seconds))
             #expect(await comesTrue { runs.value == attempt })
         }

@@ -1,4 +1,4 @@
-// The C interface to libvips for Swift.
+// The C interface to libvips for Swift, and to libjpeg-turbo for common JPEGs.
 //
 // libvips' calls take NULL-terminated option lists, which Swift cannot call, and its headers import
 // all of glib. So this header declares only plain structs and opaque types, and the .c files beside
@@ -226,8 +226,9 @@ typedef struct cvips_encode_options {
 // small picture, because the encoders are optional parts.
 bool cvips_can_encode(cvips_format format);
 
-// Encodes a picture. libvips runs its encoders on threads of its own, of which only one computes at
-// a time, while the caller waits. (The encoders of HEIF and AVIF use more threads.) Formats without
+// Encodes a picture. A JPEG without metadata is written on the calling thread. libvips runs the other
+// encoders on threads of its own, of which only one computes at a time, while the caller waits. (The
+// encoders of HEIF and AVIF use more threads.) Formats without
 // alpha get the picture on white; formats without 16-bit samples get the nearest 8-bit ones;
 // formats without frames get the first frame.
 cvips_status cvips_encode(

@@ -52,8 +52,9 @@ let sweep = null;
 let connectedBefore = false;
 // The place that the address asked for, until the list can show it.
 let wantedPlace = readAddress();
-// The detail view, once it has been loaded.
+// The detail view and the engine room, once they have been loaded.
 let detail = null;
+let engine = null;
 
 const notice = new Notice(byID("notice"), byID("notice-text"), byID("notice-close"));
 const headline = new Headline(byID("title"), byID("total"), byID("filter"));
@@ -75,7 +76,9 @@ const list = new VirtualList(byID("list"), {
   template: byID("row-template"),
   bars: [byID("header"), byID("strip")],
   tools: byID("tools"),
-  content: (row) => ({ page, name: names.name(row), record: records.get(row) }),
+  content: (row) => ({
+    page, name: names.name(row), record: records.get(row), sharper: sharperPicture(row),
+  }),
   rowsBound: (rows) => names.want(rows),
   visibleRowsChanged: () => { if (phases.phase === "settled") report(); },
   opened: (row) => openDetail(row),
@@ -87,7 +90,9 @@ const phases = new ScrollPhases({
   phaseChanged(phase) {
     document.documentElement.dataset.phase = phase;
     report();
-    if (phase !== "settled") return;
+    queues.refresh();
+    if (phase !== "settled") return engine?.moved();
+    engine?.settled();
     const moved = list.realign();
     if (moved !== null) phases.ignore(moved);
     rememberPlace();
@@ -120,17 +125,23 @@ const stream = new EventStream({
     clearTimeout(sweep);
     sweep = setTimeout(() => { records.dropUnconfirmed(); list.refreshAll(); }, confirmationTime);
     // The server may have restarted with another list.
-    if (connectedBefore) names.reload();
+    if (connectedBefore) {
+      names.reload();
+      find.refresh();
+    }
     connectedBefore = true;
     setTotal(total);
     report();
+    engine?.connected();
   },
   row(event) {
     records.apply(event);
     list.refresh(event.row);
     detail?.refresh(event.row);
+    engine?.changed();
   },
   queues: (event) => queues.show(event.queues),
+  engine: (event) => engine?.show(event),
   counts: (event) => counts.show(event),
   lost: () => showConnection("lost"),
   refused: startOver,
@@ -152,13 +163,12 @@ async function setTotal(total) {
   list.showPlace(place, wanted.at === null ? "middle" : "top", shift);
   list.current = list.place(selected) ?? place;
   if (wanted.photo) await showAddress();
-  else if (hasFocus && document.activeElement === document.body) list.focus(list.current);
+  else if (hasFocus && list.isVisible(list.current)) list.focus(list.current);
 }
 
 function showOrder(rows) {
   const isEmpty = rows !== null && rows.length === 0;
-  const isChange = rows !== null || list.isOrdered;
-  list.setOrder(rows);
+  const isChange = list.setOrder(rows);
   byID("no-match").hidden = !isEmpty;
   if (rows !== null) byID("announcement").textContent = matches(rows.length);
   if (!isChange) return;
@@ -205,8 +215,9 @@ const detailHost = {
     const { place } = list.anchor();
     return { ...find.wanted, at: list.row(place), photo: { row, id: names.id(row) } };
   },
-  reveal: (row) => list.showPlace(list.place(row)),
-  focus: (row) => list.focus(list.place(row)),
+  // The order may have changed meanwhile, so that the photo has no place.
+  reveal: (row) => list.showPlace(list.place(row) ?? list.current),
+  focus: (row) => list.focus(list.place(row) ?? list.current),
   retry: (row) => retry(row),
   leave() {
     if (history.state?.opened) return history.back();
@@ -236,15 +247,39 @@ async function showAddress() {
   openDetail(photo.row, { isNew: false });
 }
 
+// MARK: The engine room
+
+let loadingEngine = null;
+
+async function toggleEngine() {
+  loadingEngine ??= import("./engine.js").then(({ Engine }) => Engine.load({
+    page: () => page,
+    failed: (error) => refused(error, page),
+    visibleRecords() {
+      const { first, last } = list.visible() ?? { first: 0, last: -1 };
+      return Array.from({ length: last - first + 1 }, (_, index) => records.get(list.row(first + index)));
+    },
+  }));
+  if (engine === null) {
+    engine = await loadingEngine;
+    byID("strip").prepend(engine.element);
+  }
+  if (engine.isOpen) engine.close(); else engine.open();
+  byID("engine-button").setAttribute("aria-expanded", engine.isOpen);
+}
+
 function showViewButton() {
   const view = byID("list").dataset.view;
   const label = text(view === "grid" ? "asList" : "asGrid");
+  document.documentElement.dataset.listView = view;
+  byID("view").dataset.view = view;
   byID("view").title = label;
   byID("view").setAttribute("aria-label", label);
 }
 
 function switchView() {
   const view = byID("list").dataset.view === "grid" ? "list" : "grid";
+  document.documentElement.dataset.listView = view;
   list.setView(view);
   showViewButton();
   // Without storage, the choice lasts as long as the page.
@@ -266,6 +301,14 @@ function report() {
   const rows = list.visibleRows();
   // The server does not know this page before `hello`, which triggers the report.
   if (rows && stream.isOpen) reporter.report(page, rows, phases.phase);
+}
+
+// A larger picture of a cell with the list's own filters, once the identifier is known.
+function sharperPicture(row) {
+  const id = names.id(row);
+  if (!id) return null;
+  const query = new URLSearchParams({ fit: 640, filters: headline.filter.replaceAll(", ", ",") || "none", id });
+  return `/api/photos/${row}/picture?${query}`;
 }
 
 async function retry(row) {
@@ -321,7 +364,8 @@ function newPage() {
 
 history.scrollRestoration = "manual";
 byID("view").addEventListener("click", switchView);
-byID("show-all").addEventListener("click", () => find.clear());
+byID("engine-button").addEventListener("click", toggleEngine);
+byID("show-all").addEventListener("click", async () => { await find.clear(); list.focus(0); });
 byID("retry-all").addEventListener("click", retryAll);
 document.addEventListener("keydown", (event) => {
   const isElsewhere = event.target.closest("input, select, textarea, dialog");

@@ -1,12 +1,13 @@
 // A cell: the element of one photo in the grid or the list, and its contents.
 
-import { hashFor } from "./address.js";
 import { Picture } from "./picture.js";
 import { number, text, translate } from "./strings.js";
 
 export class Cell {
   #parts;
   #picture;
+  // The record whose state is shown: most rows of a long list share the record of new photos.
+  #shown = null;
 
   place = -1;
   row = -1;
@@ -37,7 +38,7 @@ export class Cell {
     this.element.setAttribute("aria-posinset", place + 1);
     this.element.setAttribute("aria-setsize", total);
     this.#parts.number.textContent = number(row + 1);
-    this.#parts.link.href = hashFor({ photo: { row } });
+    this.#parts.link.href = `#photo=${row}`;
   }
 
   /// Moves the cell to its place on the surface; the surface is `offset` above the lines.
@@ -59,27 +60,33 @@ export class Cell {
   }
 
   /// - record: state, version, reason and activity of the bound row.
-  /// - withPictures: false while cells scroll by too fast to be seen.
-  show({ page, name, record }, withPictures) {
-    const { state, version, reason, active, colour } = record;
+  /// - sharper: the address of the larger picture.
+  show({ page, name, record, sharper }) {
+    const { state, version, active, colour } = record;
     const parts = this.#parts;
-    const isRenamed = parts.name.textContent !== "" && parts.name.title !== (name ?? "");
-    if (isRenamed || parts.name.textContent === "") showName(parts.name, name ?? "");
-    this.element.dataset.state = state;
-    this.element.dataset.version = version;
-    this.element.dataset.active = active;
-    parts.state.textContent = text(state);
-    parts.picture.style.backgroundColor = colour ?? "";
-    parts.picture.classList.toggle("coloured", Boolean(colour));
-    this.#showFailure(state === "failed" && !active, record, name);
-    parts.spinner.hidden = !active;
+    const isOtherName = parts.name.title !== (name ?? "");
+    const isRenamed = parts.name.textContent !== "" && isOtherName;
+    if (isOtherName || parts.name.textContent === "") showName(parts.name, name ?? "");
+    parts.retry.removeAttribute("aria-disabled");
+    if (this.#shown !== record || isOtherName) {
+      this.#shown = record;
+      this.element.dataset.state = state;
+      this.element.dataset.version = version;
+      this.element.dataset.active = active;
+      parts.state.textContent = text(state);
+      parts.picture.style.backgroundColor = colour ?? "";
+      parts.picture.classList.toggle("coloured", Boolean(colour));
+      this.#showFailure(state === "failed" && !active, record, name);
+      parts.spinner.hidden = !active;
+    }
 
     const hasPicture = state === "downloaded" || state === "filtered";
     // A row with a different name is a different photo (the list was reloaded): remove its picture
     // now.
     if (!hasPicture || isRenamed) this.#picture.clear();
-    if (hasPicture && withPictures) {
-      this.#picture.show(state, `/api/pictures/${page}/${this.row}/${state}?v=${version}`);
+    if (hasPicture) {
+      this.#picture.show(state, `/api/pictures/${page}/${this.row}/${state}?v=${version}`,
+        state === "filtered" ? sharper : null);
     }
   }
 
@@ -93,7 +100,6 @@ export class Cell {
     // instead.
     if (!canRetry && document.activeElement === parts.retry) parts.link.focus({ preventScroll: true });
     parts.retry.hidden = !canRetry;
-    parts.retry.removeAttribute("aria-disabled");
     parts.retry.setAttribute("aria-label", text("retryName", { name: name ?? "" }));
   }
 }
@@ -102,6 +108,7 @@ export class Cell {
 export function showName(element, name) {
   element.title = name;
   const slash = name.lastIndexOf("/");
+  element.classList.toggle("path", slash > 0);
   if (slash < 1) {
     element.textContent = name;
     return;

@@ -9,7 +9,7 @@ import { getJSON } from "./api.js";
 import { loadStyle, make } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
-import { language, number, text } from "./strings.js";
+import { bytes, language, number, text } from "./strings.js";
 
 const sides = [640, 1280, 2560];
 const sliderPause = 90;
@@ -48,6 +48,7 @@ export class Detail {
     if (isNew) pushAddress(this.#host.address(row), { opened: true });
     const shown = () => {
       this.#row = row;
+      document.documentElement.classList.add("covered");
       if (!this.#dialog.open) this.#dialog.showModal();
       this.#dialog.focus();
       this.#show();
@@ -64,7 +65,10 @@ export class Detail {
     this.#stop();
     this.#host.reveal(row);
     const cell = this.#host.cell(row);
-    await this.#morph(cell, () => this.#dialog.close(), true);
+    await this.#morph(cell, () => {
+      this.#dialog.close();
+      document.documentElement.classList.remove("covered");
+    }, true);
     this.#host.focus(row);
   }
 
@@ -93,7 +97,7 @@ export class Detail {
     const button = (key, icon, click) =>
       make("button", { type: "button", className: "icon", label: text(key), title: text(key), click }, icon);
     const parts = this.#parts;
-    parts.name = make("h2", { id: "detail-name", dir: "auto" });
+    parts.name = make("h2", { id: "detail-name", dir: "auto", "aria-live": "polite" });
     parts.folders = make("p", { className: "folders", dir: "auto" });
     parts.state = make("p", { className: "state" });
     parts.compare = make("button", {
@@ -348,6 +352,8 @@ export class Detail {
       to.style.viewTransitionName = "photo";
       change();
     });
+    // The browser may skip the motion, for example in a hidden window.
+    transition.ready.catch(() => {});
     await transition.updateCallbackDone;
     transition.finished.finally(() => { to.style.viewTransitionName = ""; });
   }
@@ -371,7 +377,7 @@ function factRows(facts) {
     facts.exposure && `${facts.exposure} s`, facts.aperture && `f/${number(facts.aperture)}`,
     facts.iso && `ISO ${facts.iso}`, facts.focalLength && `${number(facts.focalLength)} mm`,
   ].filter(Boolean).join(" · "));
-  add("size", `${number(facts.width)} × ${number(facts.height)} · ${size(facts.bytes)}`);
+  add("size", `${number(facts.width)} × ${number(facts.height)} · ${bytes(facts.bytes)}`);
   add("format", facts.format?.toUpperCase());
   if (latitude !== undefined && longitude !== undefined) {
     add("place", `${degrees(latitude, "N", "S")}, ${degrees(longitude, "E", "W")}`);
@@ -382,8 +388,3 @@ function factRows(facts) {
 
 const degrees = (value, plus, minus) =>
   `${number(Math.abs(value), { maximumFractionDigits: 5 })}° ${value < 0 ? minus : plus}`;
-
-export const size = (bytes) => {
-  const [value, unit] = bytes < 1e6 ? [bytes / 1e3, "kB"] : bytes < 1e9 ? [bytes / 1e6, "MB"] : [bytes / 1e9, "GB"];
-  return `${number(value, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
-};

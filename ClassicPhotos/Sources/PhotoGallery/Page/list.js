@@ -29,7 +29,6 @@ export class VirtualList {
   #frame = 0;
   #stale = new Set();
   #visible = null;
-  #hurried = false;
   #tabStop = null;
 
   /// The place that the keyboard is on.
@@ -55,8 +54,6 @@ export class VirtualList {
   /// The number of places.
   get count() { return this.#order?.length ?? this.#total; }
 
-  get isOrdered() { return this.#order !== null; }
-
   get columns() { return this.#layout.columns; }
 
   row(place) { return this.#order ? this.#order[place] : place; }
@@ -73,13 +70,17 @@ export class VirtualList {
     if (this.#order === null) this.#reset();
   }
 
-  /// Shows the given rows in the given order; null shows the whole list.
+  /// Shows the given rows in the given order; null shows the whole list. Returns whether that is
+  /// a change.
   setOrder(rows) {
-    if (rows === null && this.#order === null) return;
+    const former = this.#order;
+    if (rows === former) return false;
+    if (rows?.length === former?.length && rows.every((row, place) => row === former[place])) return false;
     this.#order = rows;
     this.#places = rows && new Map(rows.map((row, place) => [row, place]));
     this.current = 0;
     this.#reset();
+    return true;
   }
 
   setView(view) {
@@ -186,6 +187,7 @@ export class VirtualList {
   #reset() {
     this.#measure();
     for (const cell of [...this.#cells.values()]) this.#release(cell);
+    for (const cell of this.#free) cell.element.remove();
     this.#visible = null;
     this.#render();
   }
@@ -200,7 +202,7 @@ export class VirtualList {
     dataset.view = this.#view;
     const layout = new Layout(this.#view, this.#root.clientWidth);
     const isSame = layout.equals(this.#layout);
-    const anchor = this.#isVisible(this.current) ? this.current : this.#visible?.first;
+    const anchor = this.isVisible(this.current) ? this.current : this.#visible?.first;
     this.#layout = layout;
     this.#geometry = new Geometry(this.count, layout, window.innerHeight, window.devicePixelRatio);
     style.height = `${this.#geometry.height}px`;
@@ -208,6 +210,7 @@ export class VirtualList {
     style.setProperty("--cell", `${layout.cell}px`);
     style.setProperty("--height", `${layout.height}px`);
     style.setProperty("--gap", `${layout.gap}px`);
+    this.#root.classList.toggle("small", layout.cell < 170);
     const missing = (layout.columns - (this.count % layout.columns)) % layout.columns;
     style.setProperty("--missing", `${missing * (layout.cell + layout.gap)}px`);
     if (this.#geometry.surplus === 0) this.#offset = 0;
@@ -232,7 +235,6 @@ export class VirtualList {
   #render() {
     const position = window.scrollY;
     const offset = this.#currentOffset();
-    // Pictures are invisible at this speed; requesting them would only load the server.
     const isHurried = Math.abs(position - this.#position) > window.innerHeight;
     if (offset !== this.#offset) {
       this.#offset = offset;
@@ -241,10 +243,10 @@ export class VirtualList {
     this.#position = position;
 
     const visible = this.visible();
-    if (visible) this.#bind(visible, !isHurried);
-    this.#refreshStale(!isHurried);
+    // At this speed, photos are invisible: the pattern of empty cells is enough.
     if (isHurried) this.#schedule();
-    this.#hurried = isHurried;
+    else if (visible) this.#bind(visible);
+    this.#refreshStale();
 
     const isSame = visible?.first === this.#visible?.first && visible?.last === this.#visible?.last;
     this.#visible = visible;
@@ -252,7 +254,7 @@ export class VirtualList {
     if (!isSame) this.#options.visibleRowsChanged();
   }
 
-  #bind(visible, withPictures) {
+  #bind(visible) {
     const lines = Math.ceil(margin / this.#layout.line) * this.#layout.columns;
     const first = Math.max(0, visible.first - lines);
     const last = Math.min(this.count - 1, visible.last + lines);
@@ -263,7 +265,7 @@ export class VirtualList {
     // readers. Elements that stay are never moved, because a moved element loses the focus.
     let next = null;
     for (let place = last; place >= first; place -= 1) {
-      const cell = this.#cells.get(place) ?? this.#insert(place, withPictures, next ?? this.#after(place));
+      const cell = this.#cells.get(place) ?? this.#insert(place, next ?? this.#after(place));
       next = cell.element;
     }
     for (const cell of this.#free) cell.element.remove();
@@ -282,11 +284,11 @@ export class VirtualList {
     return next?.element ?? null;
   }
 
-  #insert(place, withPictures, next) {
+  #insert(place, next) {
     const cell = this.#free.pop() ?? new Cell(this.#options.template);
     const row = this.row(place);
     cell.bind(place, row, this.count);
-    cell.show(this.#options.content(row), withPictures);
+    cell.show(this.#options.content(row));
     cell.element.style.height = `${this.#layout.height}px`;
     cell.put(this.#layout, this.#offset);
     this.#root.insertBefore(cell.element, next);
@@ -302,11 +304,8 @@ export class VirtualList {
     this.#free.push(cell);
   }
 
-  #refreshStale(withPictures) {
-    if (this.#hurried && withPictures) for (const place of this.#cells.keys()) this.#stale.add(place);
-    for (const place of this.#stale) {
-      this.#cells.get(place)?.show(this.#options.content(this.row(place)), withPictures);
-    }
+  #refreshStale() {
+    for (const place of this.#stale) this.#cells.get(place)?.show(this.#options.content(this.row(place)));
     this.#stale.clear();
   }
 
@@ -316,12 +315,13 @@ export class VirtualList {
 
   // MARK: Focus and keys
 
-  #isVisible(place) {
+  /// Whether a place was on the screen in the last frame.
+  isVisible(place) {
     return this.#visible !== null && place >= this.#visible.first && place <= this.#visible.last;
   }
 
   #placeTabStop() {
-    const place = this.#isVisible(this.current) ? this.current : this.#visible?.first;
+    const place = this.isVisible(this.current) ? this.current : this.#visible?.first;
     const cell = this.#cells.get(place);
     if (cell === this.#tabStop) return;
     if (this.#tabStop) this.#tabStop.link.tabIndex = -1;
@@ -348,7 +348,7 @@ export class VirtualList {
     if (!isInside && !key.startsWith("Arrow")) return;
     event.preventDefault();
     if (!isInside) {
-      this.focus(this.#isVisible(this.current) ? this.current : this.#visible?.first ?? 0);
+      this.focus(this.isVisible(this.current) ? this.current : this.#visible?.first ?? 0);
       return;
     }
     const wanted = this.current + step;

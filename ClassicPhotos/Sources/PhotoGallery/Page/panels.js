@@ -7,8 +7,8 @@ import { number, text } from "./strings.js";
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
 const mostSlots = 16;
-// The minimum time between announcements of the counts by a screen reader.
-const announcementPause = 5000;
+// A screen reader announces the counts once they have not changed for this time.
+const announcementPause = 2000;
 
 // Wraps a function so that it runs once per frame, with the latest argument.
 function perFrame(draw) {
@@ -74,11 +74,11 @@ export class Counts {
       this.#progress.querySelector(`[data-part="${state}"]`).style.flexGrow = count;
     }
     this.#latest = counts;
-    this.#timer ??= setTimeout(() => this.#announce(), announcementPause);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#announce(), announcementPause);
   });
 
   #announce() {
-    this.#timer = null;
     this.#announcement.textContent =
       states.map((state) => countText(state, this.#latest[state] ?? 0)).join(", ");
   }
@@ -87,8 +87,14 @@ export class Counts {
 const countKeys = { filtered: "countFiltered", downloaded: "countDownloaded", new: "countNew", failed: "countFailed" };
 const countText = (state, count) => text(countKeys[state], { count });
 
+/// The name of a queue in the words of the page.
+export const queueName = (name) =>
+  /download/i.test(name) ? text("queueDownload") : /filtration/i.test(name) ? text("queueFilter") : name;
+
 export class Queues {
-  #list; #template;
+  #list;
+  #template;
+  #shown = [];
 
   constructor(list, template) {
     this.#list = list;
@@ -96,9 +102,13 @@ export class Queues {
   }
 
   show = perFrame((queues) => {
+    this.#shown = queues;
     while (this.#list.children.length > queues.length) this.#list.lastElementChild.remove();
     queues.forEach((queue, index) => this.#fill(this.#list.children[index] ?? this.#add(), queue));
   });
+
+  /// Shows the same numbers again, for example when the list begins to move.
+  refresh() { if (this.#shown.length > 0) this.show(this.#shown); }
 
   #add() {
     const element = this.#template.content.firstElementChild.cloneNode(true);
@@ -108,21 +118,20 @@ export class Queues {
 
   #fill(element, queue) {
     element.dataset.name = queue.name;
-    element.dataset.suspended = queue.suspended;
-    element.querySelector(".queue-name").textContent = queue.name;
-    element.querySelector(".queue-status").textContent = status(queue);
-    for (const item of element.querySelectorAll("[data-number]")) {
-      const count = queue[item.dataset.number] ?? 0;
-      item.textContent = number(count);
-      element.dataset[item.dataset.number] = count;
+    for (const key of ["suspended", "running", "waiting", "finished", "cancelled"]) {
+      element.dataset[key] = queue[key] ?? 0;
     }
+    element.querySelector(".queue-name").textContent = queueName(queue.name);
+    element.querySelector(".queue-status").textContent = status(queue);
     fillSlots(element.querySelector(".queue-slots"), queue);
   }
 }
 
 function status({ suspended, running, waiting }) {
-  if (suspended) return "Suspended";
-  return running + waiting > 0 ? "Working" : "Idle";
+  const isScrolling = document.documentElement.dataset.phase !== "settled";
+  if (suspended) return text(isScrolling ? "queueScrolling" : "queuePaused", { waiting: number(waiting) });
+  if (running + waiting === 0) return text("queueIdle");
+  return text("queueWords", { running: number(running), waiting: number(waiting) });
 }
 
 // One mark for each operation that the queue may run at once, lit while an operation runs.

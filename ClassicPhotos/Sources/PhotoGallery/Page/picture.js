@@ -7,12 +7,14 @@
 
 const fade = { duration: 280, easing: "ease-out" };
 const retryDelays = [500, 2000, 8000];
+const stillnessBefore = 600;
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Picture {
   #frame;
   #changed;
   #address = "";
+  #sharper = null;
   #coming = null;
   #timer = null;
 
@@ -24,10 +26,13 @@ export class Picture {
     changed("none");
   }
 
-  show(kind, address) {
+  /// - sharper: the address of a larger picture, which replaces the first one where the frame has
+  ///   more pixels than the first one; null if there is none.
+  show(kind, address, sharper) {
     if (address === this.#address) return;
     this.#stop();
     this.#address = address;
+    this.#sharper = sharper;
     this.#load(kind, address, 0);
   }
 
@@ -67,8 +72,22 @@ export class Picture {
     const below = [...this.#frame.children];
     this.#frame.append(image);
     this.#changed(kind);
+    this.#sharpen(image, kind);
     const removeBelow = () => { for (const former of below) former.remove(); };
     if (stillness.matches) return removeBelow();
     image.animate([{ opacity: 0 }, { opacity: 1 }], fade).finished.then(removeBelow, () => {});
+  }
+
+  // The larger picture costs another download from the server, so it waits until the list has been
+  // still for a moment.
+  #sharpen(image, kind) {
+    const pixels = this.#frame.clientWidth * window.devicePixelRatio;
+    if (!this.#sharper || image.naturalWidth >= pixels * 0.8) return;
+    this.#timer = setTimeout(() => {
+      if (document.documentElement.dataset.phase !== "settled") return this.#sharpen(image, kind);
+      const address = this.#sharper;
+      this.#sharper = null;
+      this.#load(kind, address, retryDelays.length);
+    }, stillnessBefore);
   }
 }

@@ -23,6 +23,23 @@ const catalogue = {
     asGrid: "Show as a grid (#)", asList: "Show as a list (#)",
     moved: "The list has changed. The photo of this address is no longer at its place.",
     engine: "Engine room",
+    queueDownload: "Downloading", queueFilter: "Decoding and filtering",
+    queueWords: "{running} running, {waiting} waiting", queueIdle: "idle",
+    queuePaused: "paused, {waiting} waiting", queueScrolling: "waits while you scroll",
+    "queue-waiting": "waiting", "queue-running": "running", "queue-finished": "finished",
+    "queue-failed": "failed", "queue-cancelled": "no longer needed",
+    "figure-throughput": "photos a second", "figure-time": "seconds until a visible photo is ready",
+    "figure-hits": "of the pictures from memory", "figure-bytes": "downloaded",
+    timelineLabel: "The last 30 seconds by worker: {count} operation, {running} running|"
+      + "The last 30 seconds by worker: {count} operations, {running} running",
+    now: "now", pause: "Pause", resume: "Resume", cancelAll: "Cancel all", atOnce: "At once",
+    narrower: "{name}: fewer at once", wider: "{name}: more at once",
+    naive: "Naive mode",
+    naiveHelp: "Everything for every photo, one after the other, and nothing is cancelled. "
+      + "Switch it on and scroll to feel the difference.",
+    ratio: "A visible photo is ready after {normal} s, in naive mode after {naive} s: "
+      + "{ratio} times as long.",
+    saveTimeline: "Save the timeline for Perfetto",
     close: "Close", previous: "Previous photo", next: "Next photo",
     zoomIn: "Enlarge", zoomOut: "Reduce",
     look: "Look", details: "Details", files: "Files",
@@ -53,6 +70,20 @@ const catalogue = {
     asGrid: "以网格显示（#）", asList: "以列表显示（#）",
     moved: "列表已更改，此地址的照片已不在原处。",
     engine: "机房",
+    queueDownload: "下载", queueFilter: "解码与滤镜",
+    queueWords: "{running} 进行中，{waiting} 等待", queueIdle: "空闲",
+    queuePaused: "已暂停，{waiting} 等待", queueScrolling: "滚动时等待",
+    "queue-waiting": "等待", "queue-running": "进行中", "queue-finished": "完成",
+    "queue-failed": "失败", "queue-cancelled": "不再需要",
+    "figure-throughput": "张照片/秒", "figure-time": "秒后可见照片就绪",
+    "figure-hits": "的图片来自内存", "figure-bytes": "已下载",
+    timelineLabel: "最近 30 秒（按工作线程）：{count} 个操作，{running} 个进行中",
+    now: "现在", pause: "暂停", resume: "继续", cancelAll: "全部取消", atOnce: "同时进行",
+    narrower: "{name}：减少并发", wider: "{name}：增加并发",
+    naive: "朴素模式",
+    naiveHelp: "逐张处理所有照片，从不取消。打开后滚动即可感受差别。",
+    ratio: "可见照片 {normal} 秒后就绪，朴素模式 {naive} 秒：{ratio} 倍。",
+    saveTimeline: "保存 Perfetto 时间线",
     close: "关闭", previous: "上一张", next: "下一张",
     zoomIn: "放大", zoomOut: "缩小",
     look: "外观", details: "详情", files: "文件",
@@ -103,4 +134,11 @@ export function translate(root) {
     if (element.matches("button")) element.title = label;
     if (element.matches("input")) element.placeholder = label;
   }
+}
+
+/// A number of bytes in the unit that suits it.
+export function bytes(count) {
+  const [value, unit] =
+    count < 1e6 ? [count / 1e3, "kB"] : count < 1e9 ? [count / 1e6, "MB"] : [count / 1e9, "GB"];
+  return `${number(value, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
 }

@@ -32,6 +32,9 @@ struct EventMessage {
         return Summary(counts: update.counts, queues: update.queues)
     }
 
+    /// Adds the state of the machinery.
+    mutating func add(_ event: EngineFeed.Event) throws { try add("engine", event) }
+
     /// Adds a comment, which browsers ignore.
     mutating func addHeartbeat() {
         buffer.writeString(":\n\n")
@@ -91,11 +94,13 @@ struct EventMessage {
         }
     }
 
-    private struct QueueEvent: Encodable {
+    /// The state of a queue.
+    struct QueueEvent: Encodable {
         let name: String
         let waiting: Int
         let running: Int
         let finished: Int
+        let failed: Int
         let cancelled: Int
         let suspended: Bool
         let width: Int
@@ -105,6 +110,7 @@ struct EventMessage {
             waiting = gauge.waiting
             running = gauge.running
             finished = gauge.finished
+            failed = gauge.failed
             cancelled = gauge.cancelled
             suspended = gauge.isSuspended
             width = gauge.width ?? 0

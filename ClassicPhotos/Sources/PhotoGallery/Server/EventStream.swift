@@ -13,6 +13,8 @@ struct EventStream: Sendable {
 
     /// The minimum time between two messages: a screen cannot show more.
     private static let pause: Duration = .milliseconds(40)
+    /// The minimum time between two states of the machinery.
+    private static let enginePause: Duration = .milliseconds(200)
     /// The interval of heartbeats while nothing changes, which reveal a dead connection.
     private static let heartbeat: Duration = .seconds(15)
 
@@ -36,11 +38,18 @@ struct EventStream: Sendable {
             }
         }
         defer { heartbeats.cancel() }
+        var engine = EngineFeed()
+        var latestEngine: ContinuousClock.Instant?
         // Without the cancellation, the program could not end while a page is open, because the
         // server waits for open streams.
         for await _ in changes.cancelOnGracefulShutdown() {
             var message = EventMessage()
             sent = try message.add(await session.takeUpdate(), since: sent)
+            let isDue = latestEngine.map { .now - $0 >= Self.enginePause } ?? true
+            if isDue, await session.isEngineWatched {
+                latestEngine = .now
+                try message.add(engine.event(await session.engineState(since: engine.start)))
+            }
             if message.isEmpty { message.addHeartbeat() }
             try await writer.write(message.buffer)
             try await Task.sleep(for: Self.pause)

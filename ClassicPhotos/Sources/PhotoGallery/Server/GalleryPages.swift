@@ -3,8 +3,9 @@ import PhotoPipeline
 
 /// The open pages and their sessions.
 ///
-/// A page's session begins with its first event stream. The session ends some seconds after the
-/// last stream ends, unless the page returns: browsers reconnect by themselves.
+/// A page's session begins with its first event stream. When the last stream ends, the page's work
+/// ends within a second, and the session some seconds later, unless the page returns: browsers
+/// reconnect by themselves.
 actor GalleryPages {
     private struct Page {
         let session: PhotoListSession
@@ -22,8 +23,6 @@ actor GalleryPages {
     /// The effect of a page's report on its session.
     typealias Report = @Sendable (PhotoListSession) async -> Void
 
-    private static let grace: Duration = .seconds(10)
-
     private let records: [PhotoRecord]
     private let options: PhotoListSession.Options
     /// Loads the photos of all pages, so that pages share them and a reload downloads nothing.
@@ -32,12 +31,12 @@ actor GalleryPages {
     private var pages: [PageID: Page] = [:]
 
     init(
-        records: [PhotoRecord], options: PhotoListSession.Options, downloader: PhotoDownloader,
+        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
         limits: GalleryLimits
     ) {
         self.records = records
         self.options = options
-        loader = PhotoLoader(downloader: downloader, options: options.forLoader)
+        self.loader = loader
         self.limits = limits
     }
 
@@ -81,10 +80,18 @@ actor GalleryPages {
         pages[id] = page
         guard page.streams == 0 else { return }
         let visits = page.visits
+        let limits = limits
         Task {
-            try await Task.sleep(for: Self.grace)
+            try await Task.sleep(for: limits.leavingTime)
+            await cancelWork(of: id, unlessVisitedSince: visits)
+            try await Task.sleep(for: limits.returnTime - limits.leavingTime)
             await close(id, unlessVisitedSince: visits)
         }
+    }
+
+    private func cancelWork(of id: PageID, unlessVisitedSince visits: Int) async {
+        guard let page = pages[id], page.visits == visits else { return }
+        await page.session.pageLeft()
     }
 
     private func close(_ id: PageID, unlessVisitedSince visits: Int) async {
@@ -128,6 +135,16 @@ actor GalleryPages {
             pages[id]?.nextReport = nil
         }
         pages[id]?.isReporting = false
+    }
+
+    /// The numbers of pages and streams, and the state of the pages' queues by name.
+    func status() async -> (pages: Int, streams: Int, gauges: [String: [QueueGauge]]) {
+        let all = Array(pages.values)
+        var gauges: [QueueGauge] = []
+        for page in all { gauges += await page.session.gauges }
+        return (
+            all.count, all.reduce(0) { $0 + $1.streams }, Dictionary(grouping: gauges, by: \.name)
+        )
     }
 
     func closeAll() async {

@@ -2,52 +2,42 @@ import Hummingbird
 
 /// The routes of the page's own files, which are embedded into the program.
 struct PageRoutes {
-    private struct File {
-        let path: String
-        let mediaType: String
-        let bytes: [UInt8]
-    }
-
-    private static let script = "text/javascript; charset=utf-8"
-    private static let picture = "image/svg+xml"
-
-    private var files: [File] {
+    static var files: [PageFile] {
         let resources = PackageResources.self
         return [
-            File(path: "/", mediaType: "text/html; charset=utf-8", bytes: resources.index_html),
-            File(path: "app.css", mediaType: "text/css; charset=utf-8", bytes: resources.app_css),
-            File(path: "favicon.svg", mediaType: Self.picture, bytes: resources.favicon_svg),
-            File(
-                path: "placeholder.svg", mediaType: Self.picture, bytes: resources.placeholder_svg),
-            File(path: "failed.svg", mediaType: Self.picture, bytes: resources.failed_svg),
-            File(path: "address.js", mediaType: Self.script, bytes: resources.address_js),
-            File(path: "api.js", mediaType: Self.script, bytes: resources.api_js),
-            File(path: "app.js", mediaType: Self.script, bytes: resources.app_js),
-            File(path: "cell.js", mediaType: Self.script, bytes: resources.cell_js),
-            File(
-                path: "detail.css", mediaType: "text/css; charset=utf-8",
-                bytes: resources.detail_css),
-            File(path: "detail.js", mediaType: Self.script, bytes: resources.detail_js),
-            File(path: "dom.js", mediaType: Self.script, bytes: resources.dom_js),
-            File(path: "events.js", mediaType: Self.script, bytes: resources.events_js),
-            File(path: "find.js", mediaType: Self.script, bytes: resources.find_js),
-            File(path: "geometry.js", mediaType: Self.script, bytes: resources.geometry_js),
-            File(path: "list.js", mediaType: Self.script, bytes: resources.list_js),
-            File(path: "looks.js", mediaType: Self.script, bytes: resources.looks_js),
-            File(path: "names.js", mediaType: Self.script, bytes: resources.names_js),
-            File(path: "notice.js", mediaType: Self.script, bytes: resources.notice_js),
-            File(path: "panels.js", mediaType: Self.script, bytes: resources.panels_js),
-            File(path: "picture.js", mediaType: Self.script, bytes: resources.picture_js),
-            File(path: "records.js", mediaType: Self.script, bytes: resources.records_js),
-            File(path: "scroll.js", mediaType: Self.script, bytes: resources.scroll_js),
-            File(path: "stage.js", mediaType: Self.script, bytes: resources.stage_js),
-            File(path: "strings.js", mediaType: Self.script, bytes: resources.strings_js),
-            File(path: "viewport.js", mediaType: Self.script, bytes: resources.viewport_js),
+            .page("/", resources.index_html),
+            .style("app.css", resources.app_css),
+            .style("detail.css", resources.detail_css),
+            .style("engine.css", resources.engine_css),
+            .picture("favicon.svg", resources.favicon_svg),
+            .picture("placeholder.svg", resources.placeholder_svg),
+            .picture("failed.svg", resources.failed_svg),
+            .script("address.js", resources.address_js),
+            .script("api.js", resources.api_js),
+            .script("app.js", resources.app_js),
+            .script("cell.js", resources.cell_js),
+            .script("detail.js", resources.detail_js),
+            .script("dom.js", resources.dom_js),
+            .script("engine.js", resources.engine_js),
+            .script("events.js", resources.events_js),
+            .script("find.js", resources.find_js),
+            .script("geometry.js", resources.geometry_js),
+            .script("list.js", resources.list_js),
+            .script("looks.js", resources.looks_js),
+            .script("names.js", resources.names_js),
+            .script("notice.js", resources.notice_js),
+            .script("panels.js", resources.panels_js),
+            .script("picture.js", resources.picture_js),
+            .script("records.js", resources.records_js),
+            .script("scroll.js", resources.scroll_js),
+            .script("stage.js", resources.stage_js),
+            .script("strings.js", resources.strings_js),
+            .script("viewport.js", resources.viewport_js),
         ]
     }
 
     func add(to router: Router<GalleryRequestContext>) {
-        for file in files {
+        for file in Self.files {
             let body = ByteBuffer(bytes: file.bytes)
             router.get(RouterPath(file.path)) { _, _ in
                 Response(

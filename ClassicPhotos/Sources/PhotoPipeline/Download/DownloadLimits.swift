@@ -24,6 +24,11 @@ public struct DownloadLimits: Sendable, Hashable {
     ///
     /// Further downloads wait for their turn.
     public var connectionsPerHost = 6
+    /// The minimum time between the starts of two requests to one host and port: zero, no minimum.
+    ///
+    /// Redirections and further attempts are requests, too. `.milliseconds(100)` means at most ten
+    /// requests a second.
+    public var requestInterval: Duration = .zero
     /// The maximum number of attempts if an error may be temporary: 3.
     public var attempts = 3
     /// The longest delay before the second attempt: 500 ms.

@@ -84,6 +84,13 @@ enum DownloadProblem: Error {
             PhotoFailure(stage: .download, reason: reason, isRetryable: false), retry: nil)
     }
 
+    /// The server sent another part of the file than requested; the next attempt requests all of
+    /// it.
+    static func wrongPart(_ host: String) -> DownloadProblem {
+        .downloadFailed(
+            "\(host) sent a part of the file that was not requested.", isTemporary: true)
+    }
+
     static func tooManyRedirects(_ host: String, limit: Int) -> DownloadProblem {
         .downloadFailed("\(host) redirects more than \(limit) times.")
     }

@@ -184,11 +184,12 @@ public final class PhotoDownloader: Sendable {
             else { return .stop }
             return .retry(after: retry.after ?? .zero)
         }
+        let transfer = DownloadTransfer(unless: version, progress: progress)
         let download = downloads.add(
             .name(url.url.lastPathComponent), retries,
             .priority(Operation.current?.queuePriority ?? .normal)
         ) { [web] () async throws -> Answer in
-            try await web.fetch(url, unless: version, progress: progress)
+            try await web.fetch(url, transfer)
         }
         do {
             return try await download.valueUnlessCancelled

@@ -14,6 +14,7 @@ final class WebClient: Sendable {
     /// The requests: those in progress, and those that wait for their turn at their host. A wait
     /// has no time limit, because earlier downloads may be large files.
     private let requests = OperationQueue()
+    private let pace: RequestPace
     /// The client for public addresses only.
     private let guarded: HTTPClient
     /// The client for allowed hosts at any address.
@@ -22,6 +23,7 @@ final class WebClient: Sendable {
     init(limits: DownloadLimits, hosts: HostGuard) {
         self.limits = limits
         self.hosts = hosts
+        pace = RequestPace(interval: limits.requestInterval)
         requests.name = "Web requests"
         requests.maxConcurrentOperationCount = .max
         var configuration = HTTPClient.Configuration()
@@ -52,11 +54,9 @@ final class WebClient: Sendable {
 
     /// Downloads the contents of a URL, following redirections.
     ///
-    /// - Parameters:
-    ///   - version: the text of a ``PhotoVersion`` that need not be downloaded again.
-    ///   - progress: called for each part of the body.
+    /// - Parameter transfer: the same object for all attempts of a download.
     func fetch(
-        _ start: WebURL, unless version: String?, progress: DownloadProgress.Handler?
+        _ start: WebURL, _ transfer: DownloadTransfer
     ) async throws(DownloadProblem) -> PhotoDownloader.Answer {
         var url = start
         // A redirection that is not permanent may lead elsewhere the next time.
@@ -65,7 +65,7 @@ final class WebClient: Sendable {
         var remaining = limits.totalTimeout
         while true {
             let (answer, time) = try await request(
-                url, unless: version, remaining: remaining, progress)
+                url, remaining: remaining, transfer)
             switch answer {
             case .content(let bytes, let version, var freshness):
                 if !isPermanent { freshness.end = 0 }
@@ -105,17 +105,17 @@ final class WebClient: Sendable {
     /// Sends one request when it is its turn at its host; returns the result, and the duration
     /// without the wait.
     private func request(
-        _ url: WebURL, unless version: String?, remaining: Duration,
-        _ progress: DownloadProgress.Handler?
+        _ url: WebURL, remaining: Duration, _ transfer: DownloadTransfer
     ) async throws(DownloadProblem) -> (Answer, Duration) {
         let request = requests.add(
             .name(url.origin), .limited(to: max(limits.connectionsPerHost, 1), by: url.origin),
-            .priority(Operation.current?.queuePriority ?? .normal)
+            .priority(Operation.current?.queuePriority ?? .normal),
+            .delay(pace.delay(at: url.origin))
         ) { [self] () async throws -> (Answer, Duration) in
             let clock = ContinuousClock()
             let start = clock.now
             let answer = try await DownloadWatch.run(limits: limits, remaining: remaining) {
-                try await self.answer(to: url, unless: version, watch: $0, progress)
+                try await self.answer(to: url, transfer, watch: $0)
             }
             return (answer, clock.now - start)
         }
@@ -130,30 +130,42 @@ final class WebClient: Sendable {
     }
 
     private func answer(
-        to url: WebURL, unless version: String?, watch: DownloadWatch,
-        _ progress: DownloadProgress.Handler?
+        to url: WebURL, _ transfer: DownloadTransfer, watch: DownloadWatch
     ) async throws -> Answer {
         let isAllowed = hosts.isAllowed(url)
         if !isAllowed { try await hosts.check(url) }
         var request = HTTPClientRequest(url: url.url.absoluteString)
         request.headers.add(name: "User-Agent", value: "classicphotos")
         request.headers.add(name: "Accept", value: "image/*, */*;q=0.1")
-        let condition = version.flatMap { PhotoVersion.condition(for: $0) }
-        if let condition { request.headers.add(name: condition.name, value: condition.value) }
+        let part = transfer.takePart(of: url.url)
+        let condition = transfer.known.flatMap { PhotoVersion.condition(for: $0) }
+        if let part {
+            request.headers.add(name: "Range", value: "bytes=\(part.bytes.count)-")
+            request.headers.add(name: "If-Range", value: part.entityTag)
+        } else if let condition {
+            request.headers.add(name: condition.name, value: condition.value)
+        }
         let client = isAllowed ? unguarded : guarded
         let response = try await client.execute(request, deadline: .distantFuture)
         watch.bytesArrived()
         let now = Int(Date.now.timeIntervalSince1970)
         let freshness = ResponseFreshness(headers: response.headers, now: now)
         switch response.status {
-        case .ok:
-            let bytes = try await collect(response, watch: watch, progress)
+        case .ok, .partialContent:
+            let isRest = response.status == .partialContent
+            guard !isRest || part?.isContinued(by: response.headers) == true else {
+                throw DownloadProblem.wrongPart(url.host)
+            }
+            let bytes = try await collect(
+                response, of: url.url, after: isRest ? part : nil, transfer, watch: watch)
             let headers = response.headers
-            return .content(
-                bytes,
-                PhotoVersion(
-                    bytes: bytes, entityTag: headers.first(name: "etag"),
-                    lastModified: headers.first(name: "last-modified"), now: now), freshness)
+            let version = PhotoVersion(
+                bytes: bytes,
+                entityTag: headers.first(name: "etag") ?? (isRest ? part?.entityTag : nil),
+                lastModified: headers.first(name: "last-modified"), now: now)
+            return .content(bytes, version, freshness)
+        case .rangeNotSatisfiable where part != nil:
+            throw DownloadProblem.wrongPart(url.host)
         case .notModified where condition != nil: return .unchanged(freshness)
         case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
             guard let location = response.headers.first(name: "location") else {
@@ -167,18 +179,30 @@ final class WebClient: Sendable {
     }
 
     /// Collects the body and counts the bytes as they arrive: the announced length is not reliable.
+    ///
+    /// - Parameter part: the part that the body continues; nil if the body is the whole file.
     private func collect(
-        _ response: HTTPClientResponse, watch: DownloadWatch, _ progress: DownloadProgress.Handler?
+        _ response: HTTPClientResponse, of url: URL, after part: DownloadTransfer.Part?,
+        _ transfer: DownloadTransfer, watch: DownloadWatch
     ) async throws -> [UInt8] {
+        var bytes = part?.bytes ?? []
         let announced = response.headers.first(name: "content-length").flatMap { Int($0) }
-        if let announced, announced > limits.maximumBytes { throw tooLarge }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(max(0, announced ?? 0))
-        for try await chunk in response.body {
-            watch.bytesArrived()
-            guard bytes.count + chunk.readableBytes <= limits.maximumBytes else { throw tooLarge }
-            bytes.append(contentsOf: chunk.readableBytesView)
-            progress?(DownloadProgress(received: bytes.count, total: announced))
+        // The length may be any number; the limit is checked before anything is added to it.
+        if let announced, announced > limits.maximumBytes - bytes.count { throw tooLarge }
+        let total = announced.map { max(0, $0) + bytes.count }
+        bytes.reserveCapacity(total ?? 0)
+        do {
+            for try await chunk in response.body {
+                watch.bytesArrived()
+                guard bytes.count + chunk.readableBytes <= limits.maximumBytes else {
+                    throw tooLarge
+                }
+                bytes.append(contentsOf: chunk.readableBytesView)
+                transfer.progress?(DownloadProgress(received: bytes.count, total: total), bytes)
+            }
+        } catch {
+            transfer.keep(bytes, of: url, response.headers)
+            throw error
         }
         return bytes
     }

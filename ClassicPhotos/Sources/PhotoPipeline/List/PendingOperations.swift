@@ -13,6 +13,7 @@ struct PendingOperations: Sendable {
 
     let downloadQueue: OperationQueue
     let filtrationQueue: OperationQueue
+    private var pausedQueues: Set<ObjectIdentifier> = []
     private(set) var downloadsInProgress: [Row: Attempt] = [:]
     private(set) var filtrationsInProgress: [Row: Attempt] = [:]
 
@@ -28,12 +29,32 @@ struct PendingOperations: Sendable {
         filtrationQueue.maxConcurrentOperationCount = filtrations
     }
 
-    var isSuspended: Bool {
-        get { downloadQueue.isSuspended }
-        nonmutating set {
-            downloadQueue.isSuspended = newValue
-            filtrationQueue.isSuspended = newValue
+    var queues: [OperationQueue] { [downloadQueue, filtrationQueue] }
+
+    /// Whether the list is being scrolled, which suspends both queues.
+    var isScrolling = false {
+        didSet { for queue in queues { updateSuspension(of: queue) } }
+    }
+
+    /// Suspends or resumes a queue for a person, independently of scrolling.
+    mutating func setPaused(_ queue: OperationQueue, to isPaused: Bool) {
+        if isPaused {
+            pausedQueues.insert(ObjectIdentifier(queue))
+        } else {
+            pausedQueues.remove(ObjectIdentifier(queue))
         }
+        updateSuspension(of: queue)
+    }
+
+    private func updateSuspension(of queue: OperationQueue) {
+        queue.isSuspended = isScrolling || pausedQueues.contains(ObjectIdentifier(queue))
+    }
+
+    /// Cancels all operations and resumes the queues, so that the operations can leave.
+    mutating func close() {
+        cancelAll()
+        pausedQueues = []
+        isScrolling = false
     }
 
     mutating func startDownload(_ row: Row, _ attempt: Attempt) {

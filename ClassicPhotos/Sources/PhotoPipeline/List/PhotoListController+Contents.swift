@@ -50,11 +50,10 @@ extension PhotoListController {
         guard !isClosed else { return [] }
         var actions: [PhotoListAction] = []
         cancelAll(except: [], addingTo: &actions)
-        self.records = records
+        latestVersion = latestVersion.next
+        self.records = PhotoRecordTable(records, version: latestVersion)
         findVisibleRows()
         counts = PhotoStateCounts(of: records)
-        latestVersion = latestVersion.next
-        versions = Array(repeating: latestVersion, count: records.count)
         if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
         checkInvariants()
         return actions

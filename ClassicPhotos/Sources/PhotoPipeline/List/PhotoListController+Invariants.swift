@@ -11,8 +11,6 @@ extension PhotoListController {
 
     /// Checks that the tables are consistent; otherwise traps with a message.
     func _checkInvariants(countingRecords: Bool) {
-        precondition(
-            versions.count == records.count, "Every row has one version, and there are no others.")
         precondition(counts.total == records.count, "Every photo is counted once.")
         if countingRecords {
             precondition(counts == PhotoStateCounts(of: records), "The counters are exact.")

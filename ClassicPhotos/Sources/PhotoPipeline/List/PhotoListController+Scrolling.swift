@@ -9,7 +9,7 @@ extension PhotoListController {
         case .settled:
             phase = .dragging
             checkInvariants()
-            return [.suspendQueues]
+            return isNaive ? [] : [.suspendQueues]
         case .decelerating:
             // The list was caught while decelerating, so the queues are already suspended.
             phase = .dragging
@@ -74,19 +74,39 @@ extension PhotoListController {
         guard rows != reportedRows else { return [] }
         switch phase {
         case .settled:
-            reportedRows = rows
-            var actions: [PhotoListAction] = []
-            scheduleVisibleRows(addingTo: &actions)
-            checkInvariants()
-            return actions
+            break
         case .dragging, .decelerating:
             // Only stored: rows that pass by during a scroll are not worth starting or cancelling.
-            reportedRows = rows
-            return []
+            guard isNaive else {
+                reportedRows = rows
+                return []
+            }
         case .closed:
             // The page was closed while its message was on the way.
             return []
         }
+        reportedRows = rows
+        var actions: [PhotoListAction] = []
+        scheduleVisibleRows(addingTo: &actions)
+        checkInvariants()
+        return actions
+    }
+
+    /// A person wants to compare the list with its first version, or ends the comparison.
+    ///
+    /// In naive mode, each row that comes into the viewport starts, from the top of the screen
+    /// down, even during a scroll. Nothing is suspended, and no work is cancelled because its row
+    /// has left the screen.
+    public mutating func naiveModeChanged(to isNaive: Bool) -> [PhotoListAction] {
+        guard !isClosed, isNaive != self.isNaive else { return [] }
+        let wasSuspended = isSuspended
+        self.isNaive = isNaive
+        var actions: [PhotoListAction] = []
+        if !wasSuspended, isSuspended { actions.append(.suspendQueues) }
+        if !isSuspended { scheduleVisibleRows(addingTo: &actions) }
+        if wasSuspended, !isSuspended { actions.append(.resumeQueues) }
+        checkInvariants()
+        return actions
     }
 
     private mutating func settle() -> [PhotoListAction] {

@@ -4,10 +4,9 @@ extension PhotoListController {
     /// Changes a photo's state and updates counters and versions; the only place that does so.
     mutating func set(_ row: Row, to state: PhotoState) {
         counts[records[row.index].state] -= 1
-        records[row.index].become(state)
-        counts[state] += 1
         latestVersion = latestVersion.next
-        versions[row.index] = latestVersion
+        records.set(row.index, to: state, version: latestVersion)
+        counts[state] += 1
     }
 
     /// The action that shows a row in its current state.
@@ -59,6 +58,10 @@ extension PhotoListController {
     /// Cancels the work on invisible rows, then starts the work on visible rows.
     mutating func scheduleVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
+        if isNaive {
+            for row in viewport.rows { start(row, addingTo: &actions) }
+            return
+        }
         cancelAll(except: viewport.set, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }
     }

@@ -38,13 +38,16 @@ public struct PhotoListController: ~Copyable, Sendable {
     }
 
     /// The photos, in row order.
-    public internal(set) var records: [PhotoRecord]
+    public internal(set) var records: PhotoRecordTable
 
     /// The number of photos in each state.
     public internal(set) var counts: PhotoStateCounts
 
     /// The attempts in progress, by row.
     public internal(set) var work: [Row: PhotoWork] = [:]
+
+    /// Whether the list works as its first version did; see ``naiveModeChanged(to:)``.
+    public internal(set) var isNaive = false
 
     var phase: Phase = .settled
     var reportedRows = ReportedRows.range(Row(0)..<Row(0)) {
@@ -53,7 +56,6 @@ public struct PhotoListController: ~Copyable, Sendable {
     var viewport = Viewport(reported: .rows([]), rowCount: 0, limit: 1)
     var latestGeneration = Generation(0)
     var latestVersion = PictureVersion(0)
-    var versions: [PictureVersion]
     let visibleRowLimit: Int
 
     /// Creates the controller of a page that has not reported a viewport yet.
@@ -64,9 +66,8 @@ public struct PhotoListController: ~Copyable, Sendable {
     ///     reports.
     public init(records: [PhotoRecord] = [], visibleRowLimit: Int = 500) {
         precondition(visibleRowLimit > 0, "The limit of visible rows must be at least 1.")
-        self.records = records
+        self.records = PhotoRecordTable(records, version: latestVersion)
         self.counts = PhotoStateCounts(of: records)
-        self.versions = Array(repeating: latestVersion, count: records.count)
         self.visibleRowLimit = visibleRowLimit
     }
 
@@ -74,10 +75,11 @@ public struct PhotoListController: ~Copyable, Sendable {
     /// settled.
     public var visibleRows: [Row] { viewport.rows }
 
-    /// Whether the list's queues should be suspended, because the list is being scrolled.
+    /// Whether the list's queues should be suspended, because the list is being scrolled and is not
+    /// in naive mode.
     public var isSuspended: Bool {
         switch phase {
-        case .dragging, .decelerating: true
+        case .dragging, .decelerating: !isNaive
         case .settled, .closed: false
         }
     }
@@ -90,7 +92,7 @@ public struct PhotoListController: ~Copyable, Sendable {
         guard records.indices.contains(row.index) else { return nil }
         let record = records[row.index]
         return PhotoRowChange(
-            row: row, id: record.id, state: record.state, version: versions[row.index])
+            row: row, id: record.id, state: record.state, version: records.version(of: row.index))
     }
 
     /// Finds the visible rows after the report or the list has changed.

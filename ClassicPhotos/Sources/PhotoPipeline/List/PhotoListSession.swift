@@ -26,6 +26,8 @@ public actor PhotoListSession {
         public var capacity = PixelCapacity.shared
         /// The maximum size of the pictures kept in memory, in bytes.
         public var pictureBytes: Int
+        /// The cache of downloads on the disk; nil for none.
+        public var diskCache: PhotoDiskCache?
         /// The facts of downloaded photos, which all sessions with these options share.
         public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
@@ -50,10 +52,11 @@ public actor PhotoListSession {
 
     private let options: Options
     private let loader: PhotoLoader
-    private var controller: PhotoListController
-    private var pending: PendingOperations
+    var controller: PhotoListController
+    var pending: PendingOperations
     private var downloadTally = QueueTally()
     private var filtrationTally = QueueTally()
+    var engine: Engine
     private var pictures: PictureStore
     private var changedRows: Set<Row> = []
     private var changeSignal: AsyncStream<Void>.Continuation?
@@ -69,9 +72,8 @@ public actor PhotoListSession {
         self.pending = PendingOperations(
             downloads: options.downloads,
             filtrations: options.filtrations ?? options.capacity.processors.permits)
-        for queue in [pending.downloadQueue, pending.filtrationQueue] {
-            options.timeline?.record(queue)
-        }
+        self.engine = Engine(timeline: options.timeline)
+        for queue in pending.queues { engine.timeline.record(queue) }
         self.pictures = PictureStore(byteLimit: options.pictureBytes)
     }
 
@@ -132,9 +134,20 @@ public actor PhotoListSession {
     /// A person asked to retry all failed rows; those that no retry can help stay as they are.
     public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
 
+    /// The page listens no more, but may come back; its work is cancelled.
+    ///
+    /// The pictures stay, and the page's next report of its visible rows starts the work again.
+    public func pageLeft() {
+        scrolled(to: [Row](), .settled)
+        // In naive mode, rows off the screen still have work.
+        pending.cancelAll()
+    }
+
     /// The page was closed; all work is cancelled.
     public func close() {
         perform(controller.pageClosed())
+        pending.close()
+        engine.ticks?.cancel()
         pictures.removeAll()
         changeSignal?.finish()
     }
@@ -236,19 +249,24 @@ public actor PhotoListSession {
         }
         return Update(
             rows: updates, counts: controller.counts,
-            queues: [
-                downloadTally.gauge(of: pending.downloadQueue),
-                filtrationTally.gauge(of: pending.filtrationQueue),
-            ])
+            queues: gauges)
+    }
+
+    /// The state of the download queue, then of the filtration queue.
+    public var gauges: [QueueGauge] {
+        [
+            downloadTally.gauge(of: pending.downloadQueue),
+            filtrationTally.gauge(of: pending.filtrationQueue),
+        ]
     }
 
     // MARK: Actions of the controller
 
-    private func perform(_ actions: [PhotoListAction]) {
+    func perform(_ actions: [PhotoListAction]) {
         for action in actions {
             switch action {
-            case .suspendQueues: pending.isSuspended = true
-            case .resumeQueues: pending.isSuspended = false
+            case .suspendQueues: pending.isScrolling = true
+            case .resumeQueues: pending.isScrolling = false
             case .cancel(let row, let generation):
                 pending.cancel(row, generation: generation)
                 changedRows.insert(row)
@@ -256,6 +274,7 @@ public actor PhotoListSession {
                 download(row, generation, record)
                 changedRows.insert(row)
             case .start(let row, let generation, .filtration, _):
+                engine.hits += 1
                 filter(row, generation)
                 changedRows.insert(row)
             case .show(let change):
@@ -275,18 +294,18 @@ public actor PhotoListSession {
             try await loader.original(for: request)
         }
         download.name = "Download \(PhotoURL.name(of: url))"
+        let facts = options.facts
         let decode = TypedOperation(after: download) { [loader] original in
-            try await loader.photo(from: original, for: request)
+            let photo = try await loader.photo(from: original, for: request)
+            if let found = photo.facts { facts[record.id] = found }
+            return photo
         }
         decode.name = "Decode"
         let encode = encoding(after: decode)
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        let facts = options.facts
-        onCompletion(
-            of: decode, first: { facts.learn(record.id, from: download, decode, limits: limits) }
-        ) { await $0.decoded(row, decode) }
+        onCompletion(of: decode) { await $0.decoded(row, decode) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
 
         pending.startDownload(
@@ -295,6 +314,7 @@ public actor PhotoListSession {
             try await loader.processed(photo, by: filters)
         }
         let stages = [decode, encode] + filtration(row, generation, filter)
+        for operation in [download, decode, encode] { limitIfNaive(operation) }
         onCompletion(of: download) {
             await $0.downloadFinished(download, before: stages)
         }
@@ -318,6 +338,7 @@ public actor PhotoListSession {
     ) -> [Operation] {
         filter.name = "Filter"
         let encode = encoding(after: filter)
+        for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished(filter) }
         onCompletion(of: encode) { await $0.filtered(row, generation, encode) }
         pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
@@ -353,26 +374,23 @@ public actor PhotoListSession {
     // MARK: Results of the operations
 
     /// The later stages are added even if the download failed: they then finish and report that.
-    private func downloadFinished(_ operation: Operation, before stages: [Operation]) {
-        markFailureObserved(of: operation)
-        downloadTally.operationFinished(isCancelled: operation.isCancelled)
+    private func downloadFinished(
+        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operation]
+    ) {
+        downloadTally.operationFinished(operation)
+        if case .produced(let original) = operation.outcome { engine.found(original) }
         pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
         changeSignal?.yield()
     }
 
-    /// Marks a failure as observed: the failure of a row that now shows another photo needs no
-    /// report.
-    private func markFailureObserved(of operation: Operation) { _ = operation.error }
-
     /// The row may have been sent already, without the facts that the decoding has found.
-    private func decoded(_ row: Row, _ decode: DecodeOperation) {
+    private func decoded(_ row: Row, _ decode: Operation) {
         changedRows.insert(row)
         pixelStageFinished(decode)
     }
 
     private func pixelStageFinished(_ operation: Operation) {
-        markFailureObserved(of: operation)
-        filtrationTally.operationFinished(isCancelled: operation.isCancelled)
+        filtrationTally.operationFinished(operation)
         changeSignal?.yield()
     }
 
@@ -416,6 +434,7 @@ public actor PhotoListSession {
                 $0.photo = nil
                 $0.generation = generation
             }
+            engine.photoFinished()
             perform(controller.rowFiltered(row, generation: generation))
         case .failed(let failure):
             fail(row, generation, failure)
@@ -446,6 +465,7 @@ extension PhotoListSession.Options {
         var loader = PhotoLoader.Options()
         loader.limits = limits
         loader.capacity = capacity
+        loader.diskCache = diskCache
         loader.timeline = timeline
         return loader
     }

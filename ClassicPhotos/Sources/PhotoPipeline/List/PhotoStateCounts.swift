@@ -18,7 +18,7 @@ public struct PhotoStateCounts: Sendable, Hashable {
     /// Counts the records.
     ///
     /// - Complexity: O(n). The controller counts once for each list and then updates the numbers.
-    public init(of records: [PhotoRecord]) {
+    public init(of records: some Sequence<PhotoRecord>) {
         for record in records { self[record.state] += 1 }
     }
 

@@ -19,6 +19,8 @@ public struct Photo: Sendable {
     public let bitmap: Bitmap
     /// Where the photo was found.
     public let origin: Origin
+    /// What is known of the original.
+    public let facts: PhotoFacts?
     /// Where the photo comes from, and what was done to it.
     let key: PictureKey
 

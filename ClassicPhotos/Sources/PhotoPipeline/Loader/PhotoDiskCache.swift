@@ -2,6 +2,14 @@ public import FoundationEssentials
 import Operations
 import Synchronization
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// A cache of downloaded photos in a folder, which several programs may use at the same time.
 ///
 /// Each photo is one file: what is known about it, and its bytes as the server sent them. A file
@@ -29,7 +37,7 @@ public final class PhotoDiskCache: Sendable {
     /// - Parameters:
     ///   - folder: a folder that contains nothing else.
     ///   - byteLimit: the maximum size of all files, in bytes; 1 GiB unless given. While files are
-    ///     stored, their size may exceed the limit by an eighth.
+    ///     stored, each program may exceed the limit by an eighth.
     /// - Throws: ``PhotoFailure`` if the URL is not that of a folder on the disk.
     public init(folder: URL, byteLimit: Int = 1 << 30) throws(PhotoFailure) {
         guard folder.isFileURL, let path = LocalPath(folder) else {
@@ -150,26 +158,25 @@ extension PhotoDiskCache {
     private struct File {
         let path: LocalPath
         let size: Int
-        let lastUse: Date
+        let lastUse: FileTime
     }
 
     /// The entries in the folder. Deletes what programs that were killed have left.
     private func files() -> [File] {
-        let manager = FileManager.default
-        guard let names = try? manager.contentsOfDirectory(atPath: folder.description) else {
-            return []
-        }
+        let names = (try? LocalFiles.names(in: folder, named: "")) ?? []
         return names.compactMap { name in
-            let path = folder.appending(name.utf8)
-            guard let attributes = try? manager.attributesOfItem(atPath: path.description),
-                let size = (attributes[.size] as? any BinaryInteger).map({ Int($0) }),
-                let lastUse = attributes[.modificationDate] as? Date
-            else { return nil }
-            if name.hasSuffix(StagedFile.partialSuffix), lastUse.timeIntervalSinceNow < -3_600 {
+            let path = folder.appending(name)
+            guard let status = LocalFiles.status(of: path) else { return nil }
+            if name.suffix(StagedFile.partialSuffix.utf8.count)
+                .elementsEqual(StagedFile.partialSuffix.utf8),
+                status.modified.seconds < Int(Date.now.timeIntervalSince1970) - 3_600
+            {
                 delete(path)
             }
-            guard name.hasSuffix(DiskCacheFile.suffix) else { return nil }
-            return File(path: path, size: size, lastUse: lastUse)
+            let isEntry = name.suffix(DiskCacheFile.suffix.utf8.count)
+                .elementsEqual(DiskCacheFile.suffix.utf8)
+            guard isEntry else { return nil }
+            return File(path: path, size: status.byteCount, lastUse: status.modified)
         }
     }
 
@@ -178,21 +185,22 @@ extension PhotoDiskCache {
     }
 
     private func makeFolder() {
-        let manager = FileManager.default
-        guard !manager.fileExists(atPath: folder.description) else { return }
-        try? manager.createDirectory(
-            atPath: folder.description, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
+        guard LocalFiles.status(of: folder) == nil else { return }
+        if let above = folder.folder { _ = try? StagedFile.makeFolder(above) }
+        _ = folder.withCString { mkdir($0, 0o700) }
     }
 
     /// Marks a file as used now.
     private func touch(_ path: LocalPath) {
-        try? FileManager.default.setAttributes(
-            [.modificationDate: Date.now], ofItemAtPath: path.description)
+        _ = path.withCString { utimensat(AT_FDCWD, $0, nil, 0) }
     }
 
     /// Deletes a file; another program may have deleted it already.
-    private func delete(_ path: LocalPath) {
-        try? FileManager.default.removeItem(atPath: path.description)
+    private func delete(_ path: LocalPath) { _ = path.withCString { unlink($0) } }
+}
+
+extension FileTime {
+    fileprivate static func < (a: FileTime, b: FileTime) -> Bool {
+        (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
     }
 }

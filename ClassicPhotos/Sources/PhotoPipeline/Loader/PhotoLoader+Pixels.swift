@@ -14,9 +14,7 @@ extension PhotoLoader {
         from original: PhotoOriginal, for request: PhotoRequest
     ) async throws(PhotoStageStop) -> Photo {
         let key = request.key(original.version)
-        if let bitmap = memory.pixels(key) {
-            return Photo(bitmap: bitmap, origin: original.origin, key: key)
-        }
+        if let photo = memory.photo(key, from: original.origin) { return photo }
         guard let bytes = original.bytes else {
             let (original, _) = try await originalWithBytes(
                 of: original.url, priority: request.priority)
@@ -25,7 +23,7 @@ extension PhotoLoader {
         let (options, memory, size) = (options, memory, request.size)
         let isFile = request.url.isFileURL
         let limits = isFile ? options.limits.files : options.limits.downloads
-        let bitmap = try await stage { [pixels] in
+        return try await stage { [pixels] in
             // A header that is rejected needs no memory; the decoding says why it is rejected.
             let info = try? ImageEngine.inspect(bytes, limits: limits)
             let need = info.map { ImageEngine.memoryToDecode($0, fitting: size) } ?? 0
@@ -37,11 +35,15 @@ extension PhotoLoader {
                         try ImageEngine.decode(
                             bytes, fitting: size, limits: limits, cancellation: cancellation)
                     }
-                    memory.insert(.pixels(bitmap), for: key)
-                    return bitmap
+                    let facts = info.map {
+                        PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
+                    }
+                    let photo = Photo(
+                        bitmap: bitmap, origin: original.origin, facts: facts, key: key)
+                    memory.insert(photo)
+                    return photo
                 })
         }
-        return Photo(bitmap: bitmap, origin: original.origin, key: key)
     }
 
     /// Applies processors to a photo, in addition to those that it has.
@@ -55,11 +57,9 @@ extension PhotoLoader {
         guard !processors.isEmpty else { return photo }
         var key = photo.key
         key.processors += processors
-        if let bitmap = memory.pixels(key) {
-            return Photo(bitmap: bitmap, origin: photo.origin, key: key)
-        }
+        if let photo = memory.photo(key, from: photo.origin) { return photo }
         let (options, memory) = (options, memory)
-        let bitmap = try await stage { [pixels, key] in
+        return try await stage { [pixels, key] in
             try await pixels.sharedValue(
                 "Filter", options.capacity.processor, by: key, priority: priority,
                 body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
@@ -67,11 +67,12 @@ extension PhotoLoader {
                     for processor in processors {
                         bitmap = try processor.process(bitmap, cancellation)
                     }
-                    memory.insert(.pixels(bitmap), for: key)
-                    return bitmap
+                    let processed = Photo(
+                        bitmap: bitmap, origin: photo.origin, facts: photo.facts, key: key)
+                    memory.insert(processed)
+                    return processed
                 })
         }
-        return Photo(bitmap: bitmap, origin: photo.origin, key: key)
     }
 
     /// Encodes a photo as a file in memory; equal files are made once and kept, as pixels are.

@@ -117,8 +117,7 @@ public final class PhotoLoader: Sendable {
     }
 
     func photoInMemory(for request: PhotoRequest, _ version: PhotoVersion) -> Photo? {
-        let key = request.key(version, processors: request.processors)
-        return memory.pixels(key).map { Photo(bitmap: $0, origin: .memory, key: key) }
+        memory.photo(request.key(version, processors: request.processors), from: .memory)
     }
 
     /// Loads photos into the caches with the lowest priority, a few at a time.
@@ -223,7 +222,7 @@ public final class PhotoLoader: Sendable {
         let condition = stored?.version ?? inMemory
         let answer = try await downloader.answer(
             of: url, unless: condition?.text,
-            progress: { [progress] in progress.report($0, of: url) })
+            progress: { [progress] in progress.report($0, $1, of: url) })
         switch answer {
         case .content(let content):
             remember(content.version, content.freshness, of: url)

@@ -7,12 +7,12 @@ import Synchronization
 final class PictureCache: Sendable {
     /// A picture that can be kept.
     enum Picture: Sendable {
-        case pixels(Bitmap)
+        case pixels(Bitmap, PhotoFacts?)
         case file(EncodedImage)
 
         var byteCount: Int {
             switch self {
-            case .pixels(let bitmap): bitmap.byteCount
+            case .pixels(let bitmap, _): bitmap.byteCount
             case .file(let image): image.bytes.count
             }
         }
@@ -79,9 +79,12 @@ final class PictureCache: Sendable {
     /// The size of all pictures in bytes.
     var byteCount: Int { state.withLock { $0.byteCount } }
 
-    func pixels(_ key: PictureKey) -> Bitmap? {
-        if case .pixels(let bitmap)? = picture(key) { bitmap } else { nil }
+    func photo(_ key: PictureKey, from origin: Photo.Origin) -> Photo? {
+        guard case .pixels(let bitmap, let facts)? = picture(key) else { return nil }
+        return Photo(bitmap: bitmap, origin: origin, facts: facts, key: key)
     }
+
+    func insert(_ photo: Photo) { insert(.pixels(photo.bitmap, photo.facts), for: photo.key) }
 
     func file(_ key: PictureKey) -> EncodedImage? {
         if case .file(let image)? = picture(key) { image } else { nil }

@@ -43,6 +43,13 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
         self.state = .failed(failure)
     }
 
+    /// The record with a state that it has reached elsewhere.
+    func with(_ state: PhotoState) -> PhotoRecord {
+        var record = self
+        record.state = state
+        return record
+    }
+
     /// Moves the photo to its next state.
     ///
     /// - Precondition: the present state allows the next state; see ``PhotoState``.

@@ -135,6 +135,11 @@ extension LocalFiles {
 
     /// The version of a file on the disk; nil if there is no such file.
     static func version(of path: LocalPath) -> PhotoVersion? {
+        status(of: path).map { PhotoVersion(byteCount: $0.byteCount, modified: $0.modified) }
+    }
+
+    /// The size and the time of a file; nil if there is no such file.
+    static func status(of path: LocalPath) -> (byteCount: Int, modified: FileTime)? {
         var status = stat()
         guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
         #if canImport(Darwin)
@@ -142,9 +147,9 @@ extension LocalFiles {
         #else
         let time = status.st_mtim
         #endif
-        return PhotoVersion(
-            byteCount: Int(status.st_size),
-            modified: FileTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec))
+        return (
+            Int(status.st_size), FileTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
+        )
     }
 }
 

@@ -21,12 +21,12 @@ public struct PhotoFacts: Sendable, Hashable {
         self.taken = taken
     }
 
-    /// Reads the facts from an original and its decoded picture of any size; nil if the header
-    /// cannot be read.
+    /// Reads the facts from an original and its decoded picture of any size.
     ///
     /// Call this method on a thread that may block for some milliseconds.
-    init?(original bytes: [UInt8], bitmap: Bitmap, limits: ImageLimits) {
-        guard let info = try? ImageEngine.inspect(bytes, limits: limits) else { return nil }
+    ///
+    /// - Parameter info: the original's header.
+    init(original bytes: [UInt8], info: ImageInfo, bitmap: Bitmap, limits: ImageLimits) {
         let fields = try? ImageEngine.exif(of: bytes, limits: limits)
         self.init(
             colour: Self.averageColour(of: bitmap), size: info.size, byteCount: bytes.count,
@@ -80,17 +80,6 @@ public final class PhotoFactTable: Sendable {
     public subscript(id: PhotoID) -> PhotoFacts? {
         get { facts.withLock { $0[id] } }
         set { facts.withLock { $0[id] = newValue } }
-    }
-
-    /// Reads the facts of a photo that has just been decoded, unless they are known.
-    func learn(
-        _ id: PhotoID, from download: DownloadOperation, _ decode: DecodeOperation,
-        limits: ImageLimits
-    ) {
-        guard self[id] == nil, case .produced(let bytes) = download.outcome,
-            case .produced(let bitmap) = decode.outcome
-        else { return }
-        self[id] = PhotoFacts(original: bytes, bitmap: bitmap, limits: limits)
     }
 
     /// All facts, by photo.

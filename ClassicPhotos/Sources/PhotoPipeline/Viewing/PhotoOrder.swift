@@ -50,7 +50,7 @@ public final class PhotoOrder: Sendable {
     /// - Parameters:
     ///   - query: the text, regardless of case and accents; all photos contain an empty text.
     ///   - key: the order. Photos for which it is not known come last, in the order of the list.
-    ///   - state: the state that the photos must have, without the reason of a failure; nil for any.
+    ///   - state: the state that the photos must have; nil for any.
     ///   - states: the state of each photo of the list.
     /// - Complexity: O(n log n) in the length of the list.
     public func rows(

@@ -6,13 +6,14 @@ import OperationsInsight
 /// Serves single photos of a list: details, larger pictures with any filters, and originals.
 ///
 /// ```swift
-/// let viewer = PhotoViewer(records: list.records, options: options, downloader: downloader)
+/// let viewer = PhotoViewer(records: list.records, options: options, loader: loader)
 /// let picture = try await viewer.picture(of: Row(3), fitting: 1280, filters: [.noir()])
 /// ```
 ///
 /// Equal requests that are under way at the same time share one operation. A request ends early
 /// when the calling task is cancelled; the shared work is cancelled when nobody waits for it any
-/// more. Downloads and pixel work run in two queues of the viewer's own, with the capacity and the
+/// more. Originals come from a ``PhotoLoader``, which shares downloads with the pages of the list.
+/// Downloads and pixel work wait in two queues of the viewer's own, with the capacity and the
 /// limits of the list. The latest originals and pictures stay in memory, within a limit.
 ///
 /// One viewer serves all pages of a list. Call it from any task.
@@ -25,10 +26,10 @@ public actor PhotoViewer {
 
     private let records: [PhotoRecord]
     private let options: PhotoListSession.Options
-    private let downloader: PhotoDownloader
+    private let loader: PhotoLoader
     private var cache: ByteCache<Request, PhotoFile>
-    /// The number of callers that wait for an operation.
-    private var waiting: [ObjectIdentifier: Int] = [:]
+    /// The number of callers that wait, for tests.
+    private(set) var callerCount = 0
 
     /// The queue of downloads, for display.
     nonisolated let downloads = OperationQueue()
@@ -44,15 +45,15 @@ public actor PhotoViewer {
     /// - Parameters:
     ///   - records: the list; a ``Row`` is an index in it.
     ///   - options: the limits and the capacity; the filters and the size are not used.
-    ///   - downloader: downloads the photos; the viewer does not shut it down.
+    ///   - loader: loads the originals.
     ///   - byteLimit: the maximum size of the originals and pictures kept in memory.
     public init(
-        records: [PhotoRecord], options: PhotoListSession.Options, downloader: PhotoDownloader,
+        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
         byteLimit: Int = 256 << 20
     ) {
         self.records = records
         self.options = options
-        self.downloader = downloader
+        self.loader = loader
         cache = ByteCache(byteLimit: byteLimit)
         downloads.name = "Viewer download queue"
         downloads.maxConcurrentOperationCount = options.downloads
@@ -70,9 +71,6 @@ public actor PhotoViewer {
     /// The numbers of requests that were answered from memory, and that were not.
     public var cacheUse: (hits: Int, misses: Int) { (cache.hits, cache.misses) }
 
-    /// The number of callers that wait, for tests.
-    var callerCount: Int { waiting.values.reduce(0, +) }
-
     // MARK: Requests
 
     /// The original file of a row.
@@ -84,11 +82,11 @@ public actor PhotoViewer {
         let record = try record(at: row)
         guard let url = record.url else { throw .failed(Self.noAddress(record)) }
         let original = try await shared(request, in: downloads, named: "Original \(record.name)") {
-            [downloader] in
-            let content = try await downloader.content(of: url)
+            [loader] in
+            let (original, bytes) = try await loader.originalWithBytes(of: url, priority: .high)
             return PhotoFile(
-                bytes: content.bytes, format: ImageFormat(detecting: content.bytes),
-                madeFrom: content.version.text)
+                bytes: bytes, format: ImageFormat(detecting: bytes),
+                madeFrom: original.version.text)
         }
         cache.insert(original, byteCount: original.bytes.count, for: request)
         return original
@@ -110,7 +108,7 @@ public actor PhotoViewer {
                         byteCount: original.bytes.count, info: info, fields: fields)
                 }
             }
-            return try await Self.value(of: reading)
+            return try await reading.valueUnlessCancelled
         }
     }
 
@@ -145,7 +143,7 @@ public actor PhotoViewer {
                 })
             work.apply([.name(name), capacity.processor, capacity.memory(bytes)])
             self.pixels.addOperation(work)
-            let picture = try await Self.value(of: work)
+            let picture = try await work.valueUnlessCancelled
             return PhotoFile(
                 bytes: picture.bytes, format: picture.format,
                 madeFrom: "\(original.tag) \(side) \(filters)")
@@ -193,48 +191,15 @@ public actor PhotoViewer {
             ?? PhotoFailure(stage: .source, reason: "The photo has no URL.", isRetryable: false)
     }
 
-    /// Waits for the operation of a request, which equal requests share.
-    ///
-    /// The key joins the request with an equal one that is under way. The actor counts the callers
-    /// that wait for each operation. When the last of them is cancelled, it cancels the operation;
-    /// a request that comes later gets a new operation, because a cancelled one is not joined.
+    /// Does the work of a request once for all equal requests that are under way.
     private func shared<Value: Sendable>(
         _ request: Request, in queue: OperationQueue, named name: String,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws(PhotoStageStop) -> Value {
-        if Task.isCancelled { throw .cancelled }
-        let operation = queue.add(.name(name), .deduplicated(by: request), body: body)
-        let key = ObjectIdentifier(operation)
-        waiting[key, default: 0] += 1
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        Task {
-            await operation.finished()
-            end.finish()
+        callerCount += 1
+        defer { callerCount -= 1 }
+        return try await stage {
+            try await queue.sharedValue(.name(name), by: request, body: body)
         }
-        await withTaskCancellationHandler {
-            for await _ in ends {}
-        } onCancel: {
-            end.finish()
-        }
-        waiting[key, default: 1] -= 1
-        if waiting[key] == 0 {
-            waiting[key] = nil
-            // Nobody waits any more. The call changes nothing if the operation has finished.
-            operation.cancel()
-        }
-        if Task.isCancelled { throw .cancelled }
-        return try operation.requireOutput()
-    }
-
-    /// Waits for an operation, and cancels it if the calling task is cancelled.
-    private static func value<Value: Sendable>(
-        of operation: TypedOperation<Value>
-    ) async throws(PhotoStageStop) -> Value {
-        await withTaskCancellationHandler {
-            await operation.waitUntilFinished()
-        } onCancel: {
-            operation.cancel()
-        }
-        return try operation.requireOutput()
     }
 }

@@ -132,6 +132,7 @@ struct DownloadTimeTests {
             #expect(downloader.requestCount == 2)
             answer.send()
             #expect(await first.value == "photo")
+            answer.send()
             #expect(await third.value == "photo")
             #expect(origin.requests.count == 2)
             await downloader.shutdown()

@@ -15,7 +15,7 @@ final class ControllerHarness {
     }
 
     var counts: PhotoStateCounts { controller.counts }
-    var records: [PhotoRecord] { controller.records }
+    var records: [PhotoRecord] { Array(controller.records) }
     var work: [Row: PhotoWork] { controller.work }
     var visibleRows: [Row] { controller.visibleRows }
     var isSuspended: Bool { controller.isSuspended }
@@ -36,6 +36,9 @@ final class ControllerHarness {
     }
     func viewport(_ rows: [Int]) -> [PhotoListAction] {
         controller.viewportChanged(to: rows.map { Row($0) })
+    }
+    func setNaive(_ isNaive: Bool) -> [PhotoListAction] {
+        controller.naiveModeChanged(to: isNaive)
     }
     func retryAll() -> [PhotoListAction] { controller.retryOfAllRequested() }
     func downloaded(_ row: Int, _ generation: Generation) -> [PhotoListAction] {

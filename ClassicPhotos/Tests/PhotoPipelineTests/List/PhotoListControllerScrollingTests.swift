@@ -72,6 +72,24 @@ import Testing
         #expect(summaries(list.viewport([99, 4])) == ["cancel 3"])
     }
 
+    @Test func naiveModeStartsEveryRowAndCancelsNone() {
+        let list = ControllerHarness(photoCount: 100)
+        _ = list.viewport(0..<2)
+        #expect(list.setNaive(true).isEmpty, "Both rows are under way already.")
+        #expect(list.dragBegan().isEmpty)
+        #expect(summaries(list.viewport(1..<4)) == ["download 2", "download 3"])
+        #expect(!list.isSuspended && list.work.count == 4)
+        #expect(
+            summaries(list.setNaive(false)) == ["suspend"], "The list is still being dragged.")
+        #expect(
+            summaries(list.dragEnded(willDecelerate: false)) == ["cancel 0", "resume"])
+        _ = list.dragBegan()
+        #expect(summaries(list.setNaive(true)) == ["resume"])
+        #expect(list.setNaive(true).isEmpty)
+        #expect(summaries(list.pageClosed()) == ["cancel 1", "cancel 2", "cancel 3"])
+        #expect(list.setNaive(false).isEmpty)
+    }
+
     @Test func dragWithoutDecelerationSettlesImmediately() {  // B10
         let list = ControllerHarness(photoCount: 100)
         _ = list.dragBegan()

@@ -70,7 +70,7 @@ struct PhotoListSessionTests {
                 let key = PictureKey(url: webURL("http://host/"), version: "1", size: nil)
                 let decode = TypedOperation {
                     let bitmap = try ImageEngine.decode(try jpeg())
-                    return Photo(bitmap: bitmap, origin: .network, key: key)
+                    return Photo(bitmap: bitmap, origin: .network, facts: nil, key: key)
                 }
                 let encode = TypedOperation(after: decode) { photo in
                     try ImageEngine.encode(photo.bitmap, as: .jpeg)

@@ -241,6 +241,7 @@ struct PhotoLoaderTests {
                         #expect(progress.total == picture.count && pictures.isEmpty)
                         received.append(progress.received)
                         if progress.received == half { next.send() }
+                    case .preview: Issue.record("this file has no scans")
                     case .picture(let photo): pictures.append(photo)
                     case .finished(let photo): results.append(photo)
                     }

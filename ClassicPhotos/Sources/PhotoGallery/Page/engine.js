@@ -1,0 +1,278 @@
+// The engine room: what the queues are doing, live, and the switches to try them out.
+//
+// The server sends `engine` events while the room is open. The timeline moves on between them: its
+// right edge is the server's clock, continued with the browser's clock.
+
+import { postJSON } from "./api.js";
+import { loadStyle, make } from "./dom.js";
+import { queueName } from "./panels.js";
+import { bytes, number, text } from "./strings.js";
+
+const shown = 30_000;
+const laneHeight = 14;
+const numbers = ["waiting", "running", "finished", "failed", "cancelled"];
+const widest = 16;
+const stillness = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Engine {
+  #host;
+  #parts = {};
+  #cards = new Map();
+  #slices = new Map();
+  #lanes = [];
+  #clock = null;
+  #frame = 0;
+  #measure = null;
+  #times = {};
+  #isNaive = false;
+
+  static async load(host) {
+    await loadStyle("/engine.css");
+    return new Engine(host);
+  }
+
+  constructor(host) {
+    this.#host = host;
+    this.#build();
+  }
+
+  isOpen = false;
+
+  open() {
+    this.isOpen = true;
+    this.element.hidden = false;
+    this.connected();
+    this.#draw();
+  }
+
+  close() {
+    this.isOpen = false;
+    this.element.hidden = true;
+    cancelAnimationFrame(this.#frame);
+    this.#post("/api/engine/watch", { on: false });
+  }
+
+  /// The page has a new connection: the server does not know yet that it watches.
+  connected() {
+    if (!this.isOpen) return;
+    this.#slices.clear();
+    this.#post("/api/engine/watch", { on: true });
+    if (this.#isNaive) this.#post("/api/engine/mode", { naive: true });
+  }
+
+  /// An `engine` event.
+  show(event) {
+    this.#clock = { server: event.now, browser: performance.now() };
+    for (const slice of event.slices ?? []) this.#slices.set(slice.id, slice);
+    for (const [id, slice] of this.#slices) {
+      if (slice.end !== undefined && slice.end < event.now - shown) this.#slices.delete(id);
+    }
+    this.#sortLanes();
+    for (const queue of event.queues) this.#showQueue(queue);
+    const { throughput = 0, hits = 0, misses = 0, bytesDownloaded = 0 } = event;
+    const parts = this.#parts;
+    parts.throughput.textContent = number(throughput, { maximumFractionDigits: 1 });
+    parts.hits.textContent = hits + misses === 0
+      ? "–" : number(hits / (hits + misses), { style: "percent", maximumFractionDigits: 0 });
+    parts.bytes.textContent = bytes(bytesDownloaded);
+    if (stillness.matches) this.#paint();
+  }
+
+  // MARK: The time until a screen is complete
+
+  /// The list has settled: the time until all visible photos are done begins.
+  settled() {
+    if (!this.isOpen) return;
+    const open = this.#host.visibleRecords().filter((record) => !isDone(record)).length;
+    this.#measure = open > 0 ? { start: performance.now(), open } : null;
+  }
+
+  moved() { this.#measure = null; }
+
+  /// A visible photo may have changed.
+  changed() {
+    if (this.#measure === null || !this.#host.visibleRecords().every(isDone)) return;
+    const { start, open } = this.#measure;
+    this.#measure = null;
+    this.#times[this.#isNaive ? "naive" : "normal"] = (performance.now() - start) / open;
+    this.#showTimes();
+  }
+
+  #showTimes() {
+    const { normal, naive } = this.#times;
+    const seconds = (value) => number(value / 1000, { maximumSignificantDigits: 2 });
+    const current = this.#isNaive ? naive : normal;
+    this.#parts.time.textContent = current ? seconds(current) : "–";
+    this.#parts.ratio.textContent = normal && naive
+      ? text("ratio", { normal: seconds(normal), naive: seconds(naive), ratio: number(naive / normal, { maximumSignificantDigits: 2 }) })
+      : text("naiveHelp");
+  }
+
+  // MARK: Elements
+
+  #build() {
+    const parts = this.#parts;
+    const figure = (key) => {
+      parts[key] = make("b", {}, "–");
+      return make("li", {}, parts[key], " ", text(`figure-${key}`));
+    };
+    parts.canvas = make("canvas", { role: "img" });
+    parts.swatches = make("div", { hidden: true });
+    parts.cards = make("ul", { className: "cards" });
+    parts.naive = make("input", { type: "checkbox", role: "switch", id: "naive", change: () => this.#switchMode() });
+    parts.ratio = make("p", { className: "help", role: "status" }, text("naiveHelp"));
+    const download = make("button", { type: "button", className: "pill", click: () => this.#saveTimeline() }, text("saveTimeline"));
+    this.element = make("section", { id: "engine", label: text("engine"), hidden: true },
+      make("ul", { className: "figures" }, ...["throughput", "time", "hits", "bytes"].map(figure)),
+      make("div", { className: "timeline" }, parts.canvas, parts.swatches),
+      parts.cards,
+      make("div", { className: "mode" },
+        make("label", { htmlFor: "naive" }, parts.naive, text("naive")), parts.ratio, download));
+    parts.canvas.addEventListener("pointermove", (event) => this.#point(event));
+    new ResizeObserver(() => this.#paint()).observe(parts.canvas);
+  }
+
+  #showQueue(queue) {
+    let card = this.#cards.get(queue.name);
+    if (!card) {
+      card = this.#makeCard(queue.name);
+      this.#cards.set(queue.name, card);
+      this.#parts.cards.append(card.element);
+    }
+    for (const key of numbers) {
+      card[key].textContent = number(queue[key] ?? 0);
+      card[key].parentElement.classList.toggle("none", !queue[key]);
+    }
+    card.suspended = queue.suspended;
+    card.queueWidth = queue.width;
+    card.pause.textContent = text(queue.suspended ? "resume" : "pause");
+    card.width.textContent = number(queue.width);
+    card.less.disabled = queue.width <= 1;
+    card.more.disabled = queue.width >= widest;
+  }
+
+  #makeCard(name) {
+    const card = {};
+    const send = (action, more) => this.#post("/api/engine", { queue: name, action, ...more });
+    const small = (label, icon, click) =>
+      make("button", { type: "button", className: "step", label, title: label, click }, icon);
+    const items = numbers.map((key) => {
+      card[key] = make("dd", {}, "0");
+      return make("div", { className: key }, make("dt", {}, text(`queue-${key}`)), card[key]);
+    });
+    const shownName = queueName(name);
+    card.pause = make("button", { type: "button", className: "pill", click: () => send(card.suspended ? "resume" : "pause") });
+    card.width = make("b", {});
+    card.less = small(text("narrower", { name: shownName }), "−", () => send("width", { width: card.queueWidth - 1 }));
+    card.more = small(text("wider", { name: shownName }), "+", () => send("width", { width: card.queueWidth + 1 }));
+    const cancel = make("button", { type: "button", className: "pill", click: () => send("cancelAll") }, text("cancelAll"));
+    card.element = make("li", {},
+      make("h2", {}, make("i", { className: `swatch ${kind(name)}`, "aria-hidden": true }), shownName),
+      make("dl", {}, ...items),
+      make("div", { className: "switches" },
+        make("span", {}, text("atOnce"), " ", card.less, card.width, card.more), card.pause, cancel));
+    return card;
+  }
+
+  // MARK: Requests
+
+  async #post(address, body) {
+    try {
+      await postJSON(address, { ...body, page: this.#host.page() });
+    } catch (error) {
+      this.#host.failed(error);
+    }
+  }
+
+  #switchMode() {
+    this.#isNaive = this.#parts.naive.checked;
+    this.#measure = null;
+    this.#showTimes();
+    this.#post("/api/engine/mode", { naive: this.#isNaive });
+  }
+
+  #saveTimeline() {
+    make("a", { href: `/api/engine/timeline?page=${this.#host.page()}`, download: "" }).click();
+  }
+
+  // MARK: The timeline
+
+  #sortLanes() {
+    const lanes = new Map();
+    for (const { queue, worker } of this.#slices.values()) lanes.set(`${queue} ${worker}`, { queue, worker });
+    this.#lanes = [...lanes.keys()].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    const running = [...this.#slices.values()].filter((slice) => slice.end === undefined).length;
+    this.#parts.canvas.setAttribute("aria-label", text("timelineLabel", { count: this.#slices.size, running: number(running) }));
+    this.#parts.canvas.style.height = `${Math.max(4, Math.min(this.#lanes.length, 14)) * laneHeight + 16}px`;
+  }
+
+  #draw() {
+    if (!this.isOpen) return;
+    if (!stillness.matches) this.#paint();
+    this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  get #now() { return this.#clock ? this.#clock.server + performance.now() - this.#clock.browser : 0; }
+
+  #paint() {
+    const { canvas } = this.#parts;
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    if (width === 0) return;
+    const ratio = window.devicePixelRatio;
+    if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+    if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = `11px ${getComputedStyle(canvas).fontFamily}`;
+    this.#paintScale(context, width, height);
+    const now = this.#now;
+    for (const slice of this.#slices.values()) {
+      const { x, y, length } = this.#box(slice, now, width);
+      context.fillStyle = this.#colour(kind(slice.queue));
+      context.globalAlpha = slice.end === undefined ? 0.6 : 1;
+      context.fillRect(x, y, length, laneHeight - 3);
+    }
+    context.globalAlpha = 1;
+  }
+
+  // A canvas does not know the style sheet's colours, so it takes those of hidden elements.
+  #colour(name) {
+    const swatches = this.#parts.swatches;
+    swatches[name] ??= swatches.appendChild(make("i", { className: `swatch ${name}` }));
+    return getComputedStyle(swatches[name]).backgroundColor;
+  }
+
+  #paintScale(context, width, height) {
+    for (let seconds = 0; seconds <= 30; seconds += width < 500 ? 10 : 5) {
+      const x = Math.min(width - 1, Math.round(width - (seconds * 1000 * width) / shown));
+      context.fillStyle = this.#colour("line-colour");
+      context.fillRect(x, 0, 1, height - 14);
+      context.fillStyle = this.#colour("label-colour");
+      context.textAlign = seconds === 0 ? "right" : seconds === 30 ? "left" : "center";
+      context.fillText(seconds === 0 ? text("now") : `−${number(seconds)} s`, x, height - 3);
+    }
+  }
+
+  #box({ queue, worker, start, end }, now, width) {
+    const x = width - ((now - start) * width) / shown;
+    const length = Math.max(1, (((end ?? now) - start) * width) / shown - 0.5);
+    return { x, y: this.#lanes.indexOf(`${queue} ${worker}`) * laneHeight, length };
+  }
+
+  // The operation under the pointer, as a tool tip.
+  #point({ offsetX, offsetY }) {
+    const { canvas } = this.#parts;
+    const now = this.#now;
+    let found = "";
+    for (const slice of this.#slices.values()) {
+      const { x, y, length } = this.#box(slice, now, canvas.clientWidth);
+      if (offsetX < x - 2 || offsetX > x + length + 2 || offsetY < y || offsetY > y + laneHeight) continue;
+      found = `${slice.name}: ${number(Math.round((slice.end ?? now) - slice.start))} ms`;
+    }
+    canvas.title = found;
+  }
+}
+
+const isDone = ({ state }) => state === "filtered" || state === "failed";
+const kind = (queue) => (/download/i.test(queue) ? "download" : "filter");

@@ -1,0 +1,172 @@
+import DemoOrigin
+import OperationsTestSupport
+import Testing
+
+/// The detail view, the search and the engine room in a real browser.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+struct DetailTests {
+    private static let isOpen = "document.querySelector('#detail')?.open === true"
+    private static let isClosed = "document.querySelector('#detail')?.open !== true"
+    private static let focusedRow = "document.activeElement.closest('.row')?.dataset.row"
+    /// The stage shows a picture of the picture route, completely decoded.
+    private static let isLarge = """
+        (image => image.src.includes('/api/photos/') && image.complete && image.naturalWidth > 0)(
+            document.querySelector('#detail .canvas img:last-of-type'))
+        """
+
+    private func withPage(
+        _ body: @escaping @Sendable (Browser, Gallery) async throws -> Void
+    ) async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelectorAll('[data-picture=filtered]').length > 3",
+                    "photos are shown")
+                try await body(browser, gallery)
+            }
+        }
+    }
+
+    private func openFirst(_ browser: Browser) async throws {
+        try await browser.press("ArrowDown")
+        try await browser.press("Enter")
+        try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "the photo is open")
+    }
+
+    @Test func photoOpensClosesAndReturnsFocus() async throws {
+        try await withPage { browser, gallery in
+            try await openFirst(browser)
+            let name = try await browser.evaluate(
+                "return document.querySelector('#detail-name').textContent")
+            #expect(name == gallery.origin.catalog.entries.first?.name)
+            try await browser.press("ArrowRight")
+            try await browser.wait(
+                for: "location.hash.includes('photo=1.') && \(Self.isLarge)",
+                "the next photo is open and has its own address")
+            try await browser.press("Escape")
+            try await browser.wait(
+                for: "\(Self.isClosed) && \(Self.focusedRow) === '1'",
+                "the view is closed, and the focus is on the photo that was shown last")
+            #expect(try await browser.evaluate("return location.hash") == "")
+            #expect(try await browser.consoleMessages() == [])
+        }
+    }
+
+    @Test func addressOfPhotoOpensIt() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            _ = try await browser.evaluate("window.isOld = true; location.reload()")
+            try await browser.wait(
+                for: "!window.isOld && \(Self.isOpen) && \(Self.isLarge)",
+                "the photo is open after a reload")
+            _ = try await browser.evaluate("history.back()")
+            try await browser.wait(for: Self.isClosed, "Back closes the view")
+            _ = try await browser.evaluate("history.forward()")
+            try await browser.wait(for: Self.isOpen, "Forward opens it again")
+        }
+    }
+
+    @Test func filtersChangePictureOnStage() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            let address = "document.querySelector('#detail .canvas img:last-of-type').src"
+            #expect(try await browser.evaluate("return \(address)").contains("sepia"))
+            _ = try await browser.evaluate(
+                """
+                const slider = document.querySelector('.look input');
+                slider.value = 0.25;
+                slider.dispatchEvent(new Event('input'));
+                const add = document.querySelector('#detail select');
+                add.value = 'vignette';
+                add.dispatchEvent(new Event('change'));
+                """)
+            try await browser.wait(
+                for: "decodeURIComponent(\(address)).includes('sepia=intensity:0.25,vignette=')",
+                "the picture has both filters")
+            _ = try await browser.evaluate(
+                "document.querySelector('#detail [aria-pressed]').click()")
+            try await browser.wait(
+                for: "document.querySelector('#detail .canvas img').src.includes('filters=none')",
+                "the original is beside it")
+            let result = try await browser.evaluate(
+                "return document.querySelector('#detail a.of-picture').href")
+            #expect(result.contains("fit=2560") && result.contains("vignette"))
+        }
+    }
+
+    @Test func failedPhotoSaysWhy() async throws {
+        try await withPage { browser, _ in
+            let failed = ".row[data-state=failed] .row-link"
+            try await browser.wait(for: "document.querySelector('\(failed)')", "a photo failed")
+            _ = try await browser.evaluate("document.querySelector('\(failed)').click()")
+            try await browser.wait(for: Self.isOpen, "the failed photo is open")
+            let reason = try await browser.evaluate(
+                "return document.querySelector('.trouble').innerText")
+            #expect(reason.contains("The server answered 404 Not Found."))
+        }
+    }
+
+    @Test func slashSearchesAndAddressKeepsSearch() async throws {
+        try await withPage { browser, gallery in
+            let word = "night"
+            let names = gallery.origin.catalog.entries.map(\.name)
+            let expected = names.count { $0.lowercased().contains(word) }
+            try await browser.press("/")
+            for key in word { try await browser.press(String(key)) }
+            let size = "document.querySelector('.row')?.getAttribute('aria-setsize')"
+            try await browser.wait(for: "\(size) === '\(expected)'", "the matches are shown")
+            let shown = try await browser.evaluate(
+                """
+                return [...document.querySelectorAll('.row-name')]
+                    .every(name => name.textContent.toLowerCase().includes('\(word)'))
+                """)
+            #expect(shown == "1" || shown == "true")
+            try await browser.wait(
+                for: "document.querySelectorAll('[data-picture=filtered]').length > 1",
+                "the matches are downloaded")
+            _ = try await browser.evaluate("window.isOld = true; location.reload()")
+            try await browser.wait(
+                for: "!window.isOld && \(size) === '\(expected)'", "the search survives a reload")
+        }
+    }
+
+    @Test func chipShowsFailedPhotosOnly() async throws {
+        try await withPage { browser, _ in
+            try await browser.wait(
+                for: "document.querySelector('.row[data-state=failed]')", "a photo failed")
+            _ = try await browser.evaluate("document.querySelector('[data-count=failed]').click()")
+            try await browser.wait(
+                for: """
+                    location.hash.includes('state=failed') && [...document.querySelectorAll('.row')]
+                        .every(cell => cell.dataset.state === 'failed')
+                    """, "only failed photos are shown")
+        }
+    }
+
+    @Test func typingSelectsPhotoByName() async throws {
+        try await withPage { browser, gallery in
+            let names = gallery.origin.catalog.entries.map(\.name)
+            let row = try #require(names.firstIndex { $0.lowercased().contains("balloon") })
+            for key in "balloon" { try await browser.press(String(key)) }
+            try await browser.wait(
+                for: "\(Self.focusedRow) === '\(row)'", "the photo has the focus")
+        }
+    }
+
+    @Test func chineseBrowserGetsChineseTexts() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.command(
+                    "Emulation.setUserAgentOverride",
+                    ["userAgent": "test", "acceptLanguage": "zh-CN"])
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelector('#total').textContent === '240 张照片'",
+                    "the number of photos is in Chinese")
+                #expect(
+                    try await browser.evaluate("return document.documentElement.lang") == "zh-Hans")
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import DemoOrigin
+import OperationsTestSupport
+import Testing
+
+/// The engine room in a real browser.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+struct EngineTests {
+    private static let room = "document.querySelector('#engine')"
+
+    private func withEngineRoom(
+        _ body: @escaping @Sendable (Browser, Gallery) async throws -> Void
+    ) async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelectorAll('[data-picture=filtered]').length > 3",
+                    "photos are shown")
+                _ = try await browser.evaluate("document.querySelector('#engine-button').click()")
+                try await browser.wait(
+                    for: "document.querySelectorAll('#engine .cards > li').length === 2",
+                    "the engine room shows two queues")
+                try await body(browser, gallery)
+                #expect(try await browser.consoleMessages() == [])
+            }
+        }
+    }
+
+    @Test func roomShowsFinishedWork() async throws {
+        try await withEngineRoom { browser, _ in
+            let finished = "Number(\(Self.room).querySelector('.finished dd').textContent)"
+            try await browser.wait(for: "\(finished) > 3", "downloads have finished")
+            let label = "\(Self.room).querySelector('canvas').getAttribute('aria-label')"
+            try await browser.wait(
+                for: "/: [1-9][0-9]* operation/.test(\(label))", "the timeline has operations")
+            let colours = try await browser.evaluate(
+                """
+                const canvas = \(Self.room).querySelector('canvas');
+                const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+                    .data;
+                let coloured = 0;
+                for (let index = 0; index < data.length; index += 4) {
+                    if (Math.abs(data[index] - data[index + 2]) > 60 && data[index + 3] > 100) {
+                        coloured += 1;
+                    }
+                }
+                return String(coloured > 50)
+                """)
+            #expect(colours == "true")
+        }
+    }
+
+    @Test func pausedQueueStartsNothingUntilItIsResumed() async throws {
+        try await withEngineRoom { browser, gallery in
+            let pause = "\(Self.room).querySelector('.cards li .switches > .pill')"
+            _ = try await browser.evaluate("\(pause).click()")
+            try await browser.wait(for: "\(pause).textContent === 'Resume'", "the queue is paused")
+            let done = "document.querySelectorAll('[data-count=filtered]')[0].textContent"
+            _ = try await browser.evaluate(
+                "window.before = scrollY; scrollTo(0, document.body.scrollHeight)")
+            try await browser.wait(
+                for: "scrollY > window.before + 500 "
+                    + "&& document.documentElement.dataset.phase === 'settled' "
+                    + "&& document.querySelectorAll('.row[data-active=true]').length > 3",
+                "the last photos wait")
+            let last = gallery.origin.catalog.entries.suffix(4)
+            #expect(last.allSatisfy { gallery.origin.requestCount(for: $0.path) == 0 })
+            let before = try await browser.evaluate("return \(done)")
+            _ = try await browser.evaluate("\(pause).click()")
+            try await browser.wait(for: "\(done) !== '\(before)'", "the queue works again")
+        }
+    }
+
+    @Test func naiveModeIsSwitchedOnAndOff() async throws {
+        try await withEngineRoom { browser, gallery in
+            _ = try await browser.evaluate("document.querySelector('#naive').click()")
+            // Without cancellation and without regard to the screen, the photos far below come too.
+            try await browser.wait(
+                for: "Number(\(Self.room).querySelector('.waiting dd').textContent"
+                    + ".replaceAll(',', '')) > 50", "work for photos off the screen waits")
+            _ = try await browser.evaluate("document.querySelector('#naive').click()")
+            try await browser.wait(
+                for: "Number(\(Self.room).querySelector('.waiting dd').textContent"
+                    + ".replaceAll(',', '')) < 50", "work for photos off the screen is cancelled")
+        }
+    }
+
+    @Test func everyControlHasName() async throws {
+        try await withEngineRoom { browser, _ in
+            _ = try await browser.evaluate(
+                "document.querySelector('.row-link').click()")
+            try await browser.wait(
+                for: "document.querySelector('#detail .look input')", "the detail view is complete")
+            let nameless = try await browser.evaluate(
+                """
+                return [...document.querySelectorAll('button, a[href], input, select, canvas')]
+                    .filter(control => control.offsetParent !== null)
+                    .filter(control => !(control.getAttribute('aria-label')
+                        || control.textContent.trim() || control.labels?.length > 0))
+                    .map(control => control.outerHTML).join()
+                """)
+            #expect(nameless == "")
+        }
+    }
+}
