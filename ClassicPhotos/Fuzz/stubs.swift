@@ -1,4 +1,5 @@
-// In place of the networking library's types, which the fuzzing does not need: no connection is made.
+// In place of the networking library's types, which the fuzzing does not need: no connection is
+// made.
 
 #if canImport(Glibc)
 import Glibc

@@ -7,6 +7,14 @@ package let slowness = 10
 package let slowness = 1
 #endif
 
+/// The divisor of the lengths of long chains. A recursion through a hundredth of a million links
+/// still overflows a small stack, and more links would show the thread sanitizer nothing new.
+#if THREAD_SANITIZER
+package let chainSlowness = 100
+#else
+package let chainSlowness = slowness
+#endif
+
 /// The seeds of random tests: two fixed seeds, and two new seeds for each run. A failure prints its
 /// seed.
 package let contractSeeds: [UInt64] = {

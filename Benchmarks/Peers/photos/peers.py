@@ -1,4 +1,7 @@
-"""The libraries for Python: `peers.py LIBRARY FOLDER OUT SIDE WORKERS`, or `peers.py --version LIBRARY`.
+"""The libraries for Python.
+
+usage: peers.py LIBRARY FOLDER OUT SIDE WORKERS
+       peers.py --version LIBRARY
 
 Each makes an upright picture of at most SIDE pixels with the W3C's sepia at 80 %, as a JPEG of
 quality 80, in the way its documentation recommends for small pictures.

@@ -42,8 +42,8 @@ static void fill_shared(void) {
 // --- Tone
 //
 // A pixel's three channels are computed together, in one number with four fields: three channels of
-// 15 bits in linear light, which can hold the sum of two steps, and above them the luminance, with 5
-// extra bits so that its sum rounds only once.
+// 15 bits in linear light, which can hold the sum of two steps, and above them the luminance, with
+// 5 extra bits so that its sum rounds only once.
 
 enum { FIELD_BITS = 15, FIELD_MASK = (1 << FIELD_BITS) - 1, LUMINANCE_EXTRA_BITS = 5 };
 

@@ -88,15 +88,15 @@ bool cvips_jpeg_is_damage(int message);
 // For files with a libvips warning, which may be harmless.
 cvips_status cvips_jpeg_examine(const uint8_t *bytes, size_t count, const cvips_token *token);
 
-// Decodes a JPEG with libjpeg-turbo alone, which takes about half the time of libvips. The box is the
-// one for the picture as stored. Returns UNAVAILABLE for a picture that needs libvips: one with a
-// profile other than sRGB, in CMYK, or that is turned without being shrunk.
+// Decodes a JPEG with libjpeg-turbo alone, which takes about half the time of libvips. The box is
+// the one for the picture as stored. Returns UNAVAILABLE for a picture that needs libvips: one with
+// a profile other than sRGB, in CMYK, or that is turned without being shrunk.
 cvips_status cvips_jpeg_decode(
     const uint8_t *bytes, size_t count, const cvips_info *info, int box_width, int box_height,
     const cvips_token *token, cvips_picture *out);
 
-// The resolution of a picture in the form of JFIF: the unit is 0 for none, 1 for an inch and 2 for a
-// centimetre.
+// The resolution of a picture in the form of JFIF: the unit is 0 for none, 1 for an inch and 2 for
+// a centimetre.
 typedef struct cvips_density {
     uint8_t unit;
     uint16_t across, down;

@@ -15,7 +15,7 @@ struct cvips_metadata {
 };
 
 // The orientation is missing on purpose: the picture is turned upright. So is the thumbnail's
-// directory (ifd1); see drop_thumbnail.
+// directory (ifd1); see collect_exif.
 static bool is_kept(const char *name) {
     static const char *const names[] = {
         VIPS_META_EXIF_NAME, VIPS_META_XMP_NAME, VIPS_META_IMAGEDESCRIPTION,
@@ -93,33 +93,34 @@ static void apply_iptc(VipsImage *image, cvips_format format) {
 
 // --- EXIF
 
-// Separates the thumbnail from an EXIF block, because it shows the picture without its filters. The
+// Copies the EXIF block without its thumbnail, which shows the picture without its filters. The
 // block is a TIFF file after "Exif\0\0": its first directory is followed by the place of the second
-// one, which describes the thumbnail. Without that place, libvips writes the block anew without
-// the thumbnail.
-static void drop_thumbnail(VipsImage *holder) {
+// one, which describes the thumbnail. Without that place, libvips writes the block anew without the
+// thumbnail. As soon as an image gets a block, libvips also makes values of everything in it; so
+// the block is changed before.
+static void collect_exif(VipsImage *image, VipsImage *holder) {
     enum { START = 6, ENTRY_SIZE = 12 };
     size_t count = 0;
-    const uint8_t *block = blob(holder, VIPS_META_EXIF_NAME, &count);
-    if (!block || count < START + 8) return;
-    const uint8_t *tiff = block + START;
-    size_t length = count - START;
-    bool is_little = tiff[0] == 'I';
-    size_t place = 0, entries = 0;
-    for (size_t i = 0; i < 4; i++) place = place << 8 | tiff[is_little ? 7 - i : 4 + i];
-    if (place > length || length - place < 2) return;
-    for (size_t i = 0; i < 2; i++) entries = entries << 8 | tiff[place + (is_little ? 1 - i : i)];
-    size_t next = place + 2 + entries * ENTRY_SIZE;
-    if (next > length || length - next < 4) return;
+    const uint8_t *block = blob(image, VIPS_META_EXIF_NAME, &count);
+    if (!block) return;
     uint8_t *copy = g_try_malloc(count);
-    if (copy) {
-        memcpy(copy, block, count);
-        memset(copy + START + next, 0, 4);
-        vips_image_set_blob_copy(holder, VIPS_META_EXIF_NAME, copy, count);
-        g_free(copy);
-    } else {
-        vips_image_remove(holder, VIPS_META_EXIF_NAME);
+    if (!copy) return;
+    memcpy(copy, block, count);
+    if (count >= START + 8) {
+        uint8_t *tiff = copy + START;
+        size_t length = count - START;
+        bool is_little = tiff[0] == 'I';
+        size_t place = 0, entries = 0;
+        for (size_t i = 0; i < 4; i++) place = place << 8 | tiff[is_little ? 7 - i : 4 + i];
+        if (place <= length && length - place >= 2) {
+            for (size_t i = 0; i < 2; i++)
+                entries = entries << 8 | tiff[place + (is_little ? 1 - i : i)];
+            size_t next = place + 2 + entries * ENTRY_SIZE;
+            if (next <= length && length - next >= 4) memset(tiff + next, 0, 4);
+        }
     }
+    vips_image_set_blob_copy(holder, VIPS_META_EXIF_NAME, copy, count);
+    g_free(copy);
 }
 
 // --- Collecting
@@ -134,6 +135,7 @@ static void *collect(VipsImage *image, const char *name, GValue *value, void *da
     if (G_VALUE_TYPE(value) == VIPS_TYPE_BLOB || strstr(target, "comment") ||
         !strcmp(target, VIPS_META_IMAGEDESCRIPTION))
         metadata->has_texts = true;
+    if (!strcmp(target, VIPS_META_EXIF_NAME)) return NULL;
     if (G_VALUE_TYPE(value) == VIPS_TYPE_BLOB) {
         // The loader of HEIF frees the bytes of its values together with the image, although the
         // values are counted references. So the bytes are copied.
@@ -194,8 +196,8 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
     }
     metadata->holder->Xres = image->Xres;
     metadata->holder->Yres = image->Yres;
+    collect_exif(image, metadata->holder);
     vips_image_map(image, collect, metadata);
-    drop_thumbnail(metadata->holder);
     collect_iptc(image, metadata->holder);
     reset_xmp_orientation(metadata->holder);
     set_profile(image, metadata->holder, has_srgb_profile);

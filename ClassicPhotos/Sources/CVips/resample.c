@@ -49,8 +49,8 @@ static double lanczos(double x) {
     return LOBES * sin(angle) * sin(angle / LOBES) / (angle * angle);
 }
 
-// The kernel for an input whose pixels are means of `square` pixels. Such a mean is a little blurred;
-// the neighbours' negative weights undo that for all details that the result can show.
+// The kernel for an input whose pixels are means of `square` pixels. Such a mean is a little
+// blurred; the neighbours' negative weights undo that for all details that the result can show.
 static double kernel(double distance, double factor, int square) {
     double neighbour = (1 - 1.0 / (square * square)) / 24;
     double weight = (1 + 2 * neighbour) * lanczos(distance / factor);

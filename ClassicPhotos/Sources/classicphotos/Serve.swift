@@ -41,7 +41,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the mean response time of the photo server, in milliseconds.")
     var latency: Int = 400
 
-    @Option(help: "In the demo: the number of photos, up to 100000.")
+    @Option(help: "In the demo: the number of photos, at most 100000.")
     var count: Int = 240
 
     @Flag(help: "Write a line about each request of a browser to standard error.")
@@ -50,8 +50,8 @@ struct Serve: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Keep downloads in this folder, and use them again as long as their servers allow it. \
-            The folder is made if it is missing.
+            Keep downloads in this folder, and use them again for as long as their servers allow. \
+            The program creates the folder if necessary.
             """,
             valueName: "folder"))
     var cache: String?

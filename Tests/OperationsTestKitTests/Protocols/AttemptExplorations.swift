@@ -12,7 +12,7 @@ struct AttemptExplorations {
 
     @Test(arguments: Event.allCases, [true, false])
     func oneDecisionFollowsEachAttempt(event: Event, fails: Bool) throws {
-        try explore(schedules: 1_500) { scheduler in
+        try explore(schedules: 300) { scheduler in
             let queue = scheduler.makeQueue()
             let clock = scheduler.clock
             let (runs, decisions) = (Tally(), Tally())

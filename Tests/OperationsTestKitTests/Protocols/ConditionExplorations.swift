@@ -13,7 +13,7 @@ struct ConditionExplorations {
     /// time. Either fails or not.
     @Test(arguments: Event.allCases, [true, false])
     func unmetConditionsDecideBeforeTheStart(event: Event, firstFails: Bool) throws {
-        try explore(schedules: 1_500) { scheduler in
+        try explore(schedules: 300) { scheduler in
             let queue = scheduler.makeQueue()
             let others = scheduler.makeQueue()
             let hasBegun = Tally()

@@ -19,7 +19,7 @@ struct MemoryContractTests {
     @Test("P6: releasing a chain of a million finished operations does not overflow the stack")
     func releasingAFinishedChainDoesNotOverflowTheStack() async {
         let releases = Tally()
-        let length = 1_000_000 / slowness
+        let length = 1_000_000 / chainSlowness
         await onThread(stackSize: Self.smallStack) {
             var operations: [Operation] = []
             for _ in 0..<length {
@@ -39,7 +39,7 @@ struct MemoryContractTests {
         "P6: releasing a chain of a million operations that never ran does not overflow the stack")
     func releasingAnUnstartedChainDoesNotOverflowTheStack() async {
         let releases = Tally()
-        let length = 1_000_000 / slowness
+        let length = 1_000_000 / chainSlowness
         await onThread(stackSize: Self.smallStack) {
             var last = Counted(releases)
             for _ in 1..<length {

@@ -105,7 +105,7 @@ struct ReleasingTests {
     func chainIsReleasedOnSmallStack(of link: Link) async {
         let gone = Tally()
         // Each group has a task, so a hundred thousand groups cost as much as a million blocks.
-        let length = (link == .memberOfAGroup ? 100_000 : 1_000_000) / slowness
+        let length = link == .memberOfAGroup ? 100_000 / slowness : 1_000_000 / chainSlowness
         await onThread(stackSize: Self.smallStack) {
             var last: Operation?
             for _ in 0..<length { last = link.operation(after: last, Token(gone)) }
@@ -148,7 +148,7 @@ struct ReleasingTests {
     @Test("a chain of a subclass that stores its dependency is released on a small stack")
     func subclassChainIsReleasedOnSmallStack() async {
         let gone = Tally()
-        let length = 1_000_000 / slowness
+        let length = 1_000_000 / chainSlowness
         await onThread(stackSize: Self.smallStack) {
             var last: Operation?
             for _ in 0..<length { last = Step(after: last, Token(gone)) }
@@ -208,7 +208,7 @@ struct ReleasingTests {
     @Test("a million nested progress objects are cancelled and released on a small stack")
     func nestedProgressIsReleasedOnSmallStack() async {
         let gone = Tally()
-        let length = 1_000_000 / slowness
+        let length = 1_000_000 / chainSlowness
         await onThread(stackSize: Self.smallStack) {
             final class Counted: Progress, @unchecked Sendable {
                 let token: Token

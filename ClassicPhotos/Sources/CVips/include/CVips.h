@@ -226,11 +226,11 @@ typedef struct cvips_encode_options {
 // small picture, because the encoders are optional parts.
 bool cvips_can_encode(cvips_format format);
 
-// Encodes a picture. A JPEG without metadata is written on the calling thread. libvips runs the other
-// encoders on threads of its own, of which only one computes at a time, while the caller waits. (The
-// encoders of HEIF and AVIF use more threads.) Formats without
-// alpha get the picture on white; formats without 16-bit samples get the nearest 8-bit ones;
-// formats without frames get the first frame.
+// Encodes a picture. A JPEG without metadata is written on the calling thread. libvips runs the
+// other encoders on threads of its own, of which only one computes at a time, while the caller
+// waits. (The encoders of HEIF and AVIF use more threads.) Formats without alpha get the picture on
+// white; formats without 16-bit samples get the nearest 8-bit ones; formats without frames get the
+// first frame.
 cvips_status cvips_encode(
     const cvips_picture *in, const cvips_encode_options *options, const cvips_token *token,
     cvips_bytes *out);

@@ -33,7 +33,8 @@ export function hashFor({ at, photo, find, sort, state }) {
 
 /// Replaces the address and the history's data about it.
 export function writeAddress(address, data) {
-  history.replaceState({ ...history.state, ...data }, "", `${location.pathname}${hashFor(address)}`);
+  const url = `${location.pathname}${hashFor(address)}`;
+  history.replaceState({ ...history.state, ...data }, "", url);
 }
 
 /// Adds an address to the history, so that Back returns to the former one.

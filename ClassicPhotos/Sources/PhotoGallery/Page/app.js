@@ -257,7 +257,8 @@ async function toggleEngine() {
     failed: (error) => refused(error, page),
     visibleRecords() {
       const { first, last } = list.visible() ?? { first: 0, last: -1 };
-      return Array.from({ length: last - first + 1 }, (_, index) => records.get(list.row(first + index)));
+      const places = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+      return places.map((place) => records.get(list.row(place)));
     },
   }));
   if (engine === null) {
@@ -307,7 +308,8 @@ function report() {
 function sharperPicture(row) {
   const id = names.id(row);
   if (!id) return null;
-  const query = new URLSearchParams({ fit: 640, filters: headline.filter.replaceAll(", ", ",") || "none", id });
+  const filters = headline.filter.replaceAll(", ", ",") || "none";
+  const query = new URLSearchParams({ fit: 640, filters, id });
   return `/api/photos/${row}/picture?${query}`;
 }
 

@@ -18,7 +18,8 @@ export class Cell {
     const part = (name) => this.element.querySelector(`.row-${name}`);
     this.#parts = {
       link: part("link"), name: part("name"), state: part("state"), reason: part("reason"),
-      number: part("number"), spinner: part("spinner"), retry: part("retry"), picture: part("picture"),
+      number: part("number"), spinner: part("spinner"), retry: part("retry"),
+      picture: part("picture"),
     };
     this.#picture = new Picture(part("photo"), (kind) => { this.element.dataset.picture = kind; });
   }
@@ -98,7 +99,8 @@ export class Cell {
     const canRetry = hasFailed && retryable;
     // Hiding the focused button would move the focus to the top of the document; focus the photo
     // instead.
-    if (!canRetry && document.activeElement === parts.retry) parts.link.focus({ preventScroll: true });
+    const hasFocus = document.activeElement === parts.retry;
+    if (!canRetry && hasFocus) parts.link.focus({ preventScroll: true });
     parts.retry.hidden = !canRetry;
     parts.retry.setAttribute("aria-label", text("retryName", { name: name ?? "" }));
   }

@@ -6,7 +6,7 @@
 
 import { pushAddress, writeAddress } from "./address.js";
 import { getJSON } from "./api.js";
-import { loadStyle, make } from "./dom.js";
+import { button, loadStyle, make, signButton } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
 import { bytes, language, number, text } from "./strings.js";
@@ -94,8 +94,7 @@ export class Detail {
   // MARK: Elements
 
   #build() {
-    const button = (key, icon, click) =>
-      make("button", { type: "button", className: "icon", label: text(key), title: text(key), click }, icon);
+    const sign = (className, mark, key, click) => signButton(className, mark, text(key), click);
     const parts = this.#parts;
     parts.name = make("h2", { id: "detail-name", dir: "auto", "aria-live": "polite" });
     parts.folders = make("p", { className: "folders", dir: "auto" });
@@ -103,33 +102,39 @@ export class Detail {
     parts.compare = make("button", {
       type: "button", className: "quiet", "aria-pressed": false, click: () => this.#compare(),
     }, text("compare"));
-    parts.previous = make("button", { type: "button", className: "turn back", label: text("previous"), title: text("previous"), click: () => this.step(-1) }, "‹");
-    parts.next = make("button", { type: "button", className: "turn on", label: text("next"), title: text("next"), click: () => this.step(1) }, "›");
-    parts.spinner = make("span", { className: "row-spinner", role: "img", label: text("inProgress"), hidden: true });
+    parts.previous = sign("turn back", "‹", "previous", () => this.step(-1));
+    parts.next = sign("turn on", "›", "next", () => this.step(1));
+    parts.spinner = make("span", {
+      className: "row-spinner", role: "img", label: text("inProgress"), hidden: true,
+    });
     parts.reason = make("p", { dir: "auto" });
-    parts.retry = make("button", { type: "button", className: "pill", click: () => this.#host.retry(this.#row) }, text("retry"));
-    parts.why = make("button", { type: "button", className: "pill", click: () => this.#explain() }, text("why"));
-    parts.trouble = make("div", { className: "trouble", role: "status", hidden: true }, parts.reason, parts.retry, parts.why);
+    parts.retry = button("pill", text("retry"), () => this.#host.retry(this.#row));
+    parts.why = button("pill", text("why"), () => this.#explain());
+    parts.trouble = make("div", { className: "trouble", role: "status", hidden: true },
+      parts.reason, parts.retry, parts.why);
     this.#stage.element.append(
       parts.previous, parts.next, parts.spinner, parts.trouble,
       make("div", { className: "zoom" },
-        button("zoomOut", "−", () => this.#stage.zoom(1 / 1.5)),
-        button("zoomIn", "+", () => this.#stage.zoom(1.5))));
+        sign("icon", "−", "zoomOut", () => this.#stage.zoom(1 / 1.5)),
+        sign("icon", "+", "zoomIn", () => this.#stage.zoom(1.5))));
     parts.facts = make("dl", {});
     parts.result = make("a", { className: "pill of-picture", download: "" }, text("saveResult"));
     parts.original = make("a", { className: "pill", download: "" }, text("saveOriginal"));
-    parts.copy = make("button", { type: "button", className: "pill", click: () => this.#copy() }, text("copyAddress"));
+    parts.copy = button("pill", text("copyAddress"), () => this.#copy());
     parts.said = make("p", { className: "note", role: "status" });
     const section = (key, className, ...children) =>
       make("section", { className }, make("h3", {}, text(key)), ...children);
     this.#dialog = make("dialog", { id: "detail", tabIndex: -1, "aria-labelledby": "detail-name" },
       this.#stage.element,
       make("div", { className: "panel" },
-        make("header", { className: "line" }, parts.name, button("close", "×", () => this.#leave())),
+        make("header", { className: "line" },
+          parts.name, sign("icon", "×", "close", () => this.#leave())),
         parts.folders, parts.state,
         section("look", "of-picture", this.#editor.element, parts.compare),
         section("details", "of-picture", parts.facts),
-        section("files", "", make("div", { className: "line wrap" }, parts.result, parts.original, parts.copy), parts.said)));
+        section("files", "",
+          make("div", { className: "line wrap" }, parts.result, parts.original, parts.copy),
+          parts.said)));
     this.#dialog.addEventListener("cancel", (event) => { event.preventDefault(); this.#leave(); });
     this.#dialog.addEventListener("keydown", (event) => this.#keyPressed(event));
     document.body.append(this.#dialog);
@@ -139,10 +144,12 @@ export class Detail {
   #leave() { this.#host.leave(); }
 
   #keyPressed(event) {
-    if (event.target.closest("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+    if (hasModifier || event.target.closest("input, select")) return;
     const actions = {
       ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1),
-      "+": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5), 0: () => this.#stage.reset(),
+      "+": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5),
+      0: () => this.#stage.reset(),
       b: () => this.#compare(),
     };
     const action = actions[event.key];
@@ -169,7 +176,9 @@ export class Detail {
     before.removeAttribute("src");
     after.alt = name ?? "";
     if (picture) after.src = picture; else after.removeAttribute("src");
-    after.onload = () => { if (!record.width) this.#stage.ratio = after.naturalWidth / after.naturalHeight; };
+    after.onload = () => {
+      if (!record.width) this.#stage.ratio = after.naturalWidth / after.naturalHeight;
+    };
     this.#stage.ratio = record.width / record.height;
     this.#showState();
     this.#prefetch();
@@ -218,14 +227,16 @@ export class Detail {
   }
 
   #address(side, look) {
-    const query = new URLSearchParams({ fit: side, filters: lookText(look), id: this.#host.id(this.#row) ?? "" });
+    const id = this.#host.id(this.#row) ?? "";
+    const query = new URLSearchParams({ fit: side, filters: lookText(look), id });
     return `/api/photos/${this.#row}/picture?${query}`;
   }
 
   // The smallest size that fills the stage at the current zoom.
   get #side() {
     const { canvas, scale } = this.#stage;
-    const wanted = Math.max(canvas.offsetWidth, canvas.offsetHeight) * scale * window.devicePixelRatio;
+    const length = Math.max(canvas.offsetWidth, canvas.offsetHeight);
+    const wanted = length * scale * window.devicePixelRatio;
     return sides.find((side) => side >= wanted * 0.9) ?? sides.at(-1);
   }
 
@@ -321,7 +332,8 @@ export class Detail {
 
   async #explain() {
     try {
-      const { text: explanation } = await getJSON(`/api/photos/${this.#row}/explanation?page=${this.#host.page()}`);
+      const address = `/api/photos/${this.#row}/explanation?page=${this.#host.page()}`;
+      const { text: explanation } = await getJSON(address);
       this.#parts.reason.textContent = explanation;
     } catch (error) {
       this.#parts.reason.textContent = error.message;
@@ -343,7 +355,8 @@ export class Detail {
   // The picture moves between the cell and the stage.
   async #morph(cell, change, isClosing = false) {
     const frame = cell?.frame;
-    if (!document.startViewTransition || stillness.matches || !frame || frame.offsetWidth === 0) return change();
+    const canMove = document.startViewTransition && !stillness.matches;
+    if (!canMove || !frame || frame.offsetWidth === 0) return change();
     const stage = this.#stage.canvas;
     const [from, to] = isClosing ? [stage, frame] : [frame, stage];
     from.style.viewTransitionName = "photo";
@@ -364,13 +377,15 @@ const baseName = (name) => (name ?? "photo").split("/").pop().replace(/\.[a-z0-9
 function factRows(facts) {
   const rows = [];
   const add = (key, value) => {
-    if (value) rows.push(make("div", {}, make("dt", {}, text(key)), make("dd", { dir: "auto" }, value)));
+    if (!value) return;
+    rows.push(make("div", {}, make("dt", {}, text(key)), make("dd", { dir: "auto" }, value)));
   };
   const { taken, latitude, longitude } = facts;
   // The camera's own time: the zone of the reader does not matter.
   const date = taken && new Date(`${taken.slice(0, 19)}Z`);
-  add("taken", date && !Number.isNaN(date.getTime())
-    ? date.toLocaleString(language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" }) : taken);
+  const style = { dateStyle: "long", timeStyle: "short", timeZone: "UTC" };
+  const isDate = date && !Number.isNaN(date.getTime());
+  add("taken", isDate ? date.toLocaleString(language, style) : taken);
   add("camera", facts.camera);
   add("lens", facts.lens);
   add("exposure", [

@@ -13,6 +13,14 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/// Makes a button with words.
+export const button = (className, words, click) =>
+  make("button", { type: "button", className, click }, words);
+
+/// Makes a button with a sign, and with words as its accessible name and its tool tip.
+export const signButton = (className, sign, words, click) =>
+  make("button", { type: "button", className, label: words, title: words, click }, sign);
+
 /// Loads a style sheet of this page; resolves when it is in force.
 export function loadStyle(address) {
   return new Promise((resolve) => {

@@ -4,12 +4,13 @@
 // right edge is the server's clock, continued with the browser's clock.
 
 import { postJSON } from "./api.js";
-import { loadStyle, make } from "./dom.js";
+import { button, loadStyle, make, signButton } from "./dom.js";
 import { queueName } from "./panels.js";
 import { bytes, number, text } from "./strings.js";
 
 const shown = 30_000;
 const laneHeight = 14;
+const mostLanes = 14;
 const numbers = ["waiting", "running", "finished", "failed", "cancelled"];
 const widest = 16;
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
@@ -63,7 +64,11 @@ export class Engine {
   /// An `engine` event.
   show(event) {
     this.#clock = { server: event.now, browser: performance.now() };
-    for (const slice of event.slices ?? []) this.#slices.set(slice.id, slice);
+    for (const slice of (event.slices ?? []).sort((a, b) => a.start - b.start)) {
+      slice.lane = this.#slices.get(slice.id)?.lane ?? this.#freeLane(slice);
+      this.#slices.set(slice.id, slice);
+    }
+    this.element.dataset.naive = event.naive;
     for (const [id, slice] of this.#slices) {
       if (slice.end !== undefined && slice.end < event.now - shown) this.#slices.delete(id);
     }
@@ -103,8 +108,9 @@ export class Engine {
     const seconds = (value) => number(value / 1000, { maximumSignificantDigits: 2 });
     const current = this.#isNaive ? naive : normal;
     this.#parts.time.textContent = current ? seconds(current) : "–";
+    const ratio = number(naive / normal, { maximumSignificantDigits: 2 });
     this.#parts.ratio.textContent = normal && naive
-      ? text("ratio", { normal: seconds(normal), naive: seconds(naive), ratio: number(naive / normal, { maximumSignificantDigits: 2 }) })
+      ? text("ratio", { normal: seconds(normal), naive: seconds(naive), ratio })
       : text("naiveHelp");
   }
 
@@ -119,9 +125,11 @@ export class Engine {
     parts.canvas = make("canvas", { role: "img" });
     parts.swatches = make("div", { hidden: true });
     parts.cards = make("ul", { className: "cards" });
-    parts.naive = make("input", { type: "checkbox", role: "switch", id: "naive", change: () => this.#switchMode() });
+    parts.naive = make("input", {
+      type: "checkbox", role: "switch", id: "naive", change: () => this.#switchMode(),
+    });
     parts.ratio = make("p", { className: "help", role: "status" }, text("naiveHelp"));
-    const download = make("button", { type: "button", className: "pill", click: () => this.#saveTimeline() }, text("saveTimeline"));
+    const download = button("pill", text("saveTimeline"), () => this.#saveTimeline());
     this.element = make("section", { id: "engine", label: text("engine"), hidden: true },
       make("ul", { className: "figures" }, ...["throughput", "time", "hits", "bytes"].map(figure)),
       make("div", { className: "timeline" }, parts.canvas, parts.swatches),
@@ -153,24 +161,29 @@ export class Engine {
 
   #makeCard(name) {
     const card = {};
-    const send = (action, more) => this.#post("/api/engine", { queue: name, action, ...more });
-    const small = (label, icon, click) =>
-      make("button", { type: "button", className: "step", label, title: label, click }, icon);
+    const send = (action, more) => {
+      // A screen that was paused says nothing about the speed.
+      this.#measure = null;
+      this.#post("/api/engine", { queue: name, action, ...more });
+    };
     const items = numbers.map((key) => {
       card[key] = make("dd", {}, "0");
       return make("div", { className: key }, make("dt", {}, text(`queue-${key}`)), card[key]);
     });
     const shownName = queueName(name);
-    card.pause = make("button", { type: "button", className: "pill", click: () => send(card.suspended ? "resume" : "pause") });
+    card.pause = button("pill", "", () => send(card.suspended ? "resume" : "pause"));
     card.width = make("b", {});
-    card.less = small(text("narrower", { name: shownName }), "−", () => send("width", { width: card.queueWidth - 1 }));
-    card.more = small(text("wider", { name: shownName }), "+", () => send("width", { width: card.queueWidth + 1 }));
-    const cancel = make("button", { type: "button", className: "pill", click: () => send("cancelAll") }, text("cancelAll"));
+    const widen = (by) => send("width", { width: card.queueWidth + by });
+    card.less = signButton("step", "−", text("narrower", { name: shownName }), () => widen(-1));
+    card.more = signButton("step", "+", text("wider", { name: shownName }), () => widen(1));
+    const cancel = button("pill", text("cancelAll"), () => send("cancelAll"));
+    const swatch = make("i", { className: `swatch ${kind(name)}`, "aria-hidden": true });
     card.element = make("li", {},
-      make("h2", {}, make("i", { className: `swatch ${kind(name)}`, "aria-hidden": true }), shownName),
+      make("h2", {}, swatch, shownName),
       make("dl", {}, ...items),
       make("div", { className: "switches" },
-        make("span", {}, text("atOnce"), " ", card.less, card.width, card.more), card.pause, cancel));
+        make("span", {}, text("atOnce"), " ", card.less, card.width, card.more),
+        card.pause, cancel));
     return card;
   }
 
@@ -197,13 +210,27 @@ export class Engine {
 
   // MARK: The timeline
 
+  // The first lane of the queue that nothing else occupies at the start: as many lanes as
+  // operations that ran at once.
+  #freeLane({ queue, start }) {
+    const taken = new Set();
+    for (const slice of this.#slices.values()) {
+      if (slice.end === undefined || slice.end > start) taken.add(slice.lane);
+    }
+    let number = 1;
+    while (taken.has(`${queue} ${number}`)) number += 1;
+    return `${queue} ${number}`;
+  }
+
   #sortLanes() {
-    const lanes = new Map();
-    for (const { queue, worker } of this.#slices.values()) lanes.set(`${queue} ${worker}`, { queue, worker });
-    this.#lanes = [...lanes.keys()].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    const lanes = new Set();
+    for (const { lane } of this.#slices.values()) lanes.add(lane);
+    this.#lanes = [...lanes].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
     const running = [...this.#slices.values()].filter((slice) => slice.end === undefined).length;
-    this.#parts.canvas.setAttribute("aria-label", text("timelineLabel", { count: this.#slices.size, running: number(running) }));
-    this.#parts.canvas.style.height = `${Math.max(4, Math.min(this.#lanes.length, 14)) * laneHeight + 16}px`;
+    const label = text("timelineLabel", { count: this.#slices.size, running: number(running) });
+    const shownLanes = Math.max(4, Math.min(this.#lanes.length, mostLanes));
+    this.#parts.canvas.setAttribute("aria-label", label);
+    this.#parts.canvas.style.height = `${shownLanes * laneHeight + 16}px`;
   }
 
   #draw() {
@@ -212,7 +239,9 @@ export class Engine {
     this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
-  get #now() { return this.#clock ? this.#clock.server + performance.now() - this.#clock.browser : 0; }
+  get #now() {
+    return this.#clock ? this.#clock.server + performance.now() - this.#clock.browser : 0;
+  }
 
   #paint() {
     const { canvas } = this.#parts;
@@ -254,10 +283,10 @@ export class Engine {
     }
   }
 
-  #box({ queue, worker, start, end }, now, width) {
+  #box({ lane, start, end }, now, width) {
     const x = width - ((now - start) * width) / shown;
     const length = Math.max(1, (((end ?? now) - start) * width) / shown - 0.5);
-    return { x, y: this.#lanes.indexOf(`${queue} ${worker}`) * laneHeight, length };
+    return { x, y: this.#lanes.indexOf(lane) * laneHeight, length };
   }
 
   // The operation under the pointer, as a tool tip.
@@ -267,7 +296,8 @@ export class Engine {
     let found = "";
     for (const slice of this.#slices.values()) {
       const { x, y, length } = this.#box(slice, now, canvas.clientWidth);
-      if (offsetX < x - 2 || offsetX > x + length + 2 || offsetY < y || offsetY > y + laneHeight) continue;
+      const isInside = offsetX >= x - 2 && offsetX <= x + length + 2;
+      if (!isInside || offsetY < y || offsetY > y + laneHeight) continue;
       found = `${slice.name}: ${number(Math.round((slice.end ?? now) - slice.start))} ms`;
     }
     canvas.title = found;

@@ -112,7 +112,8 @@ export class Find {
     let request = null;
     document.addEventListener("keydown", async (event) => {
       const isText = event.target.closest("input, select, textarea, dialog");
-      if (isText || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+      if (isText || hasModifier || event.defaultPrevented) return;
       if (event.key === "/") {
         event.preventDefault();
         return this.#parts.query.select();

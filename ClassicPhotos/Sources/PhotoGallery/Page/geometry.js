@@ -5,8 +5,8 @@
 //
 // Browsers limit the height of an element: Chromium to 2^25 device pixels, Firefox to 17.9 million
 // CSS pixels. Beyond the limit, lines silently disappear. So up to `tallest` the surface is as tall
-// as its lines. Beyond it, the document is `tallest`, and the middle half of the document stands for
-// all remaining lines:
+// as its lines. Beyond it, the document is `tallest`, and the middle half of the document stands
+// for all remaining lines:
 //
 //    document  |── 1:1 ──|~~~~~~ stretched ~~~~~~|── 1:1 ──|
 //    lines     |── 1:1 ──|~~~~~~~~~~~~~~~~~~~~ … ~~~~~~~~~~~~~~~~~~~~|── 1:1 ──|

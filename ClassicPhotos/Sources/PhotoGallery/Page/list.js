@@ -75,7 +75,8 @@ export class VirtualList {
   setOrder(rows) {
     const former = this.#order;
     if (rows === former) return false;
-    if (rows?.length === former?.length && rows.every((row, place) => row === former[place])) return false;
+    const hasSameLength = rows?.length === former?.length;
+    if (hasSameLength && rows.every((row, place) => row === former[place])) return false;
     this.#order = rows;
     this.#places = rows && new Map(rows.map((row, place) => [row, place]));
     this.current = 0;
@@ -138,7 +139,8 @@ export class VirtualList {
     const lineTop = this.#lineTop(place);
     const shown = [lineTop, lineTop + this.#layout.height];
     let move = 0;
-    if (this.#layout.lineOf(place) === 0 && where !== "middle") move = -window.scrollY - this.#offset;
+    const isFirst = this.#layout.lineOf(place) === 0;
+    if (isFirst && where !== "middle") move = -window.scrollY - this.#offset;
     else if (where === "top") move = shown[0] - top - shift;
     else if (where === "middle") move = (shown[0] + shown[1] - top - bottom) / 2;
     else if (shown[0] < top) move = shown[0] - top - this.#layout.gap;
@@ -222,7 +224,8 @@ export class VirtualList {
   }
 
   #schedule() {
-    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => { this.#frame = 0; this.#render(); });
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => { this.#frame = 0; this.#render(); });
   }
 
   // During small movements the lines move with the document; jumps land at the proportional
@@ -305,7 +308,9 @@ export class VirtualList {
   }
 
   #refreshStale() {
-    for (const place of this.#stale) this.#cells.get(place)?.show(this.#options.content(this.row(place)));
+    for (const place of this.#stale) {
+      this.#cells.get(place)?.show(this.#options.content(this.row(place)));
+    }
     this.#stale.clear();
   }
 
@@ -331,7 +336,9 @@ export class VirtualList {
 
   #focused(event) {
     const element = event.target.closest(".row");
-    for (const cell of this.#cells.values()) if (cell.element === element) this.current = cell.place;
+    for (const cell of this.#cells.values()) {
+      if (cell.element === element) this.current = cell.place;
+    }
     this.#placeTabStop();
   }
 
@@ -389,7 +396,8 @@ export class VirtualList {
       return this.#options.retry(row);
     }
     // With a modifier key, the browser opens the address in a new tab.
-    if (!event.target.closest(".row-link") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!event.target.closest(".row-link")) return;
     event.preventDefault();
     this.current = this.place(row);
     this.#options.opened(row);

@@ -4,7 +4,7 @@
 // command line accepts: `sepia=intensity:0.8,vignette=amount:0.5,radius:0.7`.
 
 import { getJSON } from "./api.js";
-import { make } from "./dom.js";
+import { make, signButton } from "./dom.js";
 import { has, number, text } from "./strings.js";
 
 const mostFilters = 8;
@@ -60,7 +60,8 @@ export class LookEditor {
   /// - changed: called with the new look after each change.
   constructor(changed) {
     this.#changed = changed;
-    this.element = make("div", {}, this.#list, make("div", { className: "line" }, this.#add, this.#reset));
+    this.element = make("div", {},
+      this.#list, make("div", { className: "line" }, this.#add, this.#reset));
     this.#add.addEventListener("change", () => {
       this.#look = [...this.#look, defaults(definition(this.#add.value))];
       this.#show();
@@ -73,7 +74,8 @@ export class LookEditor {
   offer(filters, ofList) {
     this.#add.replaceChildren(
       make("option", { value: "", disabled: true }, text("addFilter")),
-      ...filters.map(({ name, summary }) => make("option", { value: name, title: summary }, nameOf(name))));
+      ...filters.map(({ name, summary }) =>
+        make("option", { value: name, title: summary }, nameOf(name))));
     this.#reset.onclick = () => {
       this.look = structuredClone(ofList);
       this.#changed(this.#look);
@@ -97,15 +99,12 @@ export class LookEditor {
   #item(filter, index) {
     const { summary, parameters } = definition(filter.name);
     const name = nameOf(filter.name);
-    const remove = make("button", {
-      type: "button", className: "icon", label: text("removeFilter", { name }), title: text("removeFilter", { name }),
-      click: () => {
-        this.#look = this.#look.filter((_, other) => other !== index);
-        this.#show();
-        this.#add.focus();
-        this.#changed(this.#look);
-      },
-    }, "×");
+    const remove = signButton("icon", "×", text("removeFilter", { name }), () => {
+      this.#look = this.#look.filter((_, other) => other !== index);
+      this.#show();
+      this.#add.focus();
+      this.#changed(this.#look);
+    });
     return make("li", {},
       make("div", { className: "line" }, make("strong", { title: summary }, name), remove),
       ...parameters.map((parameter) => this.#slider(filter, parameter, name)));
@@ -115,7 +114,8 @@ export class LookEditor {
     const step = maximum - minimum <= 2 ? 0.01 : 0.1;
     const output = make("output", {}, number(filter.values[name]));
     const input = make("input", {
-      type: "range", min: minimum, max: maximum, step, label: `${filterName}: ${nameOf(name)}`, title: unit ?? "",
+      type: "range", min: minimum, max: maximum, step,
+      label: `${filterName}: ${nameOf(name)}`, title: unit ?? "",
       input: () => {
         filter.values[name] = Number(input.value);
         output.textContent = number(filter.values[name]);

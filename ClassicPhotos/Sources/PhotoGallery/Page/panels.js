@@ -14,8 +14,14 @@ const announcementPause = 2000;
 function perFrame(draw) {
   let newest = null;
   return (value) => {
-    if (newest === null) requestAnimationFrame(() => { const latest = newest; newest = null; draw(latest); });
+    const isScheduled = newest !== null;
     newest = value;
+    if (isScheduled) return;
+    requestAnimationFrame(() => {
+      const latest = newest;
+      newest = null;
+      draw(latest);
+    });
   };
 }
 
@@ -84,12 +90,16 @@ export class Counts {
   }
 }
 
-const countKeys = { filtered: "countFiltered", downloaded: "countDownloaded", new: "countNew", failed: "countFailed" };
+const countKeys = {
+  filtered: "countFiltered", downloaded: "countDownloaded", new: "countNew", failed: "countFailed",
+};
 const countText = (state, count) => text(countKeys[state], { count });
 
 /// The name of a queue in the words of the page.
-export const queueName = (name) =>
-  /download/i.test(name) ? text("queueDownload") : /filtration/i.test(name) ? text("queueFilter") : name;
+export function queueName(name) {
+  if (/download/i.test(name)) return text("queueDownload");
+  return /filtration/i.test(name) ? text("queueFilter") : name;
+}
 
 export class Queues {
   #list;
@@ -129,9 +139,10 @@ export class Queues {
 
 function status({ suspended, running, waiting }) {
   const isScrolling = document.documentElement.dataset.phase !== "settled";
-  if (suspended) return text(isScrolling ? "queueScrolling" : "queuePaused", { waiting: number(waiting) });
+  const values = { running: number(running), waiting: number(waiting) };
+  if (suspended) return text(isScrolling ? "queueScrolling" : "queuePaused", values);
   if (running + waiting === 0) return text("queueIdle");
-  return text("queueWords", { running: number(running), waiting: number(waiting) });
+  return text("queueWords", values);
 }
 
 // One mark for each operation that the queue may run at once, lit while an operation runs.

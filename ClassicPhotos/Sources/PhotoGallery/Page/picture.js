@@ -62,7 +62,8 @@ export class Picture {
       () => { if (image === this.#coming) this.#reveal(image, kind); },
       () => {
         if (image !== this.#coming || attempt >= retryDelays.length) return;
-        this.#timer = setTimeout(() => this.#load(kind, address, attempt + 1), retryDelays[attempt]);
+        const again = () => this.#load(kind, address, attempt + 1);
+        this.#timer = setTimeout(again, retryDelays[attempt]);
       },
     );
   }

@@ -1,6 +1,8 @@
 // The state of each row's photo, by row number.
 
-const unknown = Object.freeze({ state: "new", version: 0, reason: "", active: false, retryable: true });
+const unknown = Object.freeze({
+  state: "new", version: 0, reason: "", active: false, retryable: true,
+});
 
 export class Records {
   #byRow = new Map();
@@ -8,11 +10,13 @@ export class Records {
 
   get(row) { return this.#byRow.get(row) ?? unknown; }
 
-  apply({ row, state, version, reason = "", active = false, retryable = true, colour, width, height }) {
+  apply(event) {
+    const { row, state, version, reason = "", active = false, retryable = true } = event;
     const former = this.#byRow.get(row);
     this.#byRow.set(row, {
       state, version, reason, active, retryable, generation: this.#generation,
-      colour: colour ?? former?.colour, width: width ?? former?.width, height: height ?? former?.height,
+      colour: event.colour ?? former?.colour,
+      width: event.width ?? former?.width, height: event.height ?? former?.height,
     });
   }
 

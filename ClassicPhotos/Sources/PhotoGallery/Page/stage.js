@@ -26,7 +26,8 @@ export class Stage {
   after = make("img", { alt: "", draggable: false });
   canvas = make("div", { className: "canvas" }, this.before, this.after);
   divider = make("input", {
-    type: "range", min: 0, max: 100, value: 50, className: "divider", label: text("divider"), hidden: true,
+    type: "range", min: 0, max: 100, value: 50,
+    className: "divider", label: text("divider"), hidden: true,
     input: () => this.#divide(Number(this.divider.value)),
   });
   element = make("div", { className: "stage" }, this.canvas, this.divider);

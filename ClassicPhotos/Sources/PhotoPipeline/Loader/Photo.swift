@@ -5,7 +5,7 @@ public import Imaging
 public struct Photo: Sendable {
     /// Where the bytes of a photo, or its pixels, were found.
     public enum Origin: String, Sendable, Hashable {
-        /// The pixels were in memory.
+        /// The pixels, or the bytes of the latest download, were in memory.
         case memory
         /// The bytes were in the cache on the disk.
         case cache
@@ -48,6 +48,7 @@ struct PictureKey: Sendable, Hashable {
     enum Stage: Sendable, Hashable {
         case pixels
         case encoded(ImageFormat, quality: Int)
+        case original
     }
 
     let url: URL
@@ -56,4 +57,9 @@ struct PictureKey: Sendable, Hashable {
     let size: PixelSize?
     var processors: [PhotoProcessor] = []
     var stage = Stage.pixels
+
+    /// The key of a photo as its source has it.
+    static func original(_ url: URL, _ version: PhotoVersion) -> PictureKey {
+        PictureKey(url: url, version: version.text, size: nil, stage: .original)
+    }
 }

@@ -29,7 +29,9 @@ public final class PhotoLoader: Sendable {
         /// The maximum number of photos that are downloaded or read at a time: 32. The limits of
         /// the ``PhotoDownloader`` for each host apply, too.
         public var downloads = 32
-        /// The maximum size of the pictures kept in memory, in bytes: 256 MiB. 0 keeps none.
+        /// The maximum size of the pictures kept in memory, in bytes: 256 MiB. 0 keeps none. The
+        /// latest downloads take up to an eighth of it in addition, at most 32 MiB, unless there is
+        /// a cache on the disk.
         public var memoryBytes = 256 << 20
         /// The cache of downloads on the disk; nil for none.
         public var diskCache: PhotoDiskCache?
@@ -43,6 +45,9 @@ public final class PhotoLoader: Sendable {
     let options: Options
     let downloader: PhotoDownloader
     let memory: PictureCache
+    /// The latest downloads, for requests that begin before the first picture has been decoded;
+    /// empty if there is a cache on the disk.
+    private let latestDownloads: PictureCache
     let progress = ProgressBoard()
     /// What is known about the versions of photos on the web.
     private let known = Mutex<[URL: Known]>([:])
@@ -65,6 +70,7 @@ public final class PhotoLoader: Sendable {
         self.options = options
         self.downloader = downloader
         memory = PictureCache(limit: options.memoryBytes)
+        latestDownloads = PictureCache(limit: min(32 << 20, options.memoryBytes / 8))
         requests.name = "Photo requests"
         requests.maxConcurrentOperationCount = .max
         originals.name = "Photo originals"
@@ -106,7 +112,8 @@ public final class PhotoLoader: Sendable {
                 let original = try await original(for: request)
                 if let photo = photoInMemory(for: request, original.version) { return photo }
                 let photo = try await photo(from: original, for: request)
-                return try await processed(photo, by: request.processors)
+                return try await processed(
+                    photo, by: request.processors, priority: request.priority)
             }
         }
     }
@@ -141,7 +148,10 @@ public final class PhotoLoader: Sendable {
     }
 
     /// Drops all pictures from memory; the cache on the disk is kept.
-    public func removeMemoryCache() { memory.removeAll() }
+    public func removeMemoryCache() {
+        memory.removeAll()
+        latestDownloads.removeAll()
+    }
 
     // MARK: Originals
 
@@ -209,8 +219,13 @@ public final class PhotoLoader: Sendable {
     private func download(
         _ url: URL, unless isInMemory: @Sendable (PhotoVersion) -> Bool
     ) async throws -> PhotoOriginal {
-        if let version = currentVersion(of: url), isInMemory(version) {
-            return PhotoOriginal(url: url, version: version, origin: .memory, bytes: nil)
+        if let version = currentVersion(of: url) {
+            if isInMemory(version) {
+                return PhotoOriginal(url: url, version: version, origin: .memory, bytes: nil)
+            }
+            if let bytes = latestDownloads.original(.original(url, version)) {
+                return PhotoOriginal(url: url, version: version, origin: .memory, bytes: bytes)
+            }
         }
         let stored = await options.diskCache?.entry(for: url)
         if let stored {
@@ -226,7 +241,12 @@ public final class PhotoLoader: Sendable {
         switch answer {
         case .content(let content):
             remember(content.version, content.freshness, of: url)
-            await options.diskCache?.store(content, for: url)
+            if let cache = options.diskCache {
+                await cache.store(content, for: url)
+            } else {
+                latestDownloads.insert(
+                    .original(content.bytes), for: .original(url, content.version))
+            }
             return PhotoOriginal(
                 url: url, version: content.version, origin: .network, bytes: content.bytes)
         case .unchanged(let freshness):

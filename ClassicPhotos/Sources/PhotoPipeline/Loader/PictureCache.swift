@@ -9,11 +9,13 @@ final class PictureCache: Sendable {
     enum Picture: Sendable {
         case pixels(Bitmap, PhotoFacts?)
         case file(EncodedImage)
+        case original([UInt8])
 
         var byteCount: Int {
             switch self {
             case .pixels(let bitmap, _): bitmap.byteCount
             case .file(let image): image.bytes.count
+            case .original(let bytes): bytes.count
             }
         }
     }
@@ -88,6 +90,10 @@ final class PictureCache: Sendable {
 
     func file(_ key: PictureKey) -> EncodedImage? {
         if case .file(let image)? = picture(key) { image } else { nil }
+    }
+
+    func original(_ key: PictureKey) -> [UInt8]? {
+        if case .original(let bytes)? = picture(key) { bytes } else { nil }
     }
 
     /// Whether the picture is in memory; does not count as a use.

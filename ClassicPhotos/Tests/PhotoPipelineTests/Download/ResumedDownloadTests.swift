@@ -90,14 +90,19 @@ struct ResumedDownloadTests {
         let half = [UInt8](repeating: 1, count: 600_000)
         let result = await withScriptedOrigin { connection in
             guard let head = connection.readHead() else { return }
-            let isRest = head.contains("Range:")
-            let range = "206 Partial Content\r\nContent-Range: bytes \(half.count)-9999999/10000000"
+            // The end of the connection may overtake the last bytes of the first response.
+            let start = head.firstMatch(of: /Range: bytes=(\d+)-/).flatMap { Int($0.1) }
+            // Only together with its beginning is the rest too long, by one byte.
+            let body = start.map { [UInt8](repeating: 1, count: (1 << 20) - $0 + 1) } ?? half
+            let status = start.map {
+                "206 Partial Content\r\nContent-Range: bytes \($0)-9999999/10000000"
+            }
             connection.send(
-                "HTTP/1.1 \(isRest ? range : "200 OK")\r\nETag: \"1\"\r\n"
+                "HTTP/1.1 \(status ?? "200 OK")\r\nETag: \"1\"\r\n"
                     + "Transfer-Encoding: chunked\r\n\r\n")
-            connection.send(String(half.count, radix: 16) + "\r\n")
-            connection.send(bytes: half)
-            connection.send("\r\n" + (isRest ? "0\r\n\r\n" : ""))
+            connection.send(String(body.count, radix: 16) + "\r\n")
+            connection.send(bytes: body)
+            connection.send("\r\n" + (start == nil ? "" : "0\r\n\r\n"))
         } _: { [limits] origin in
             await downloaded(origin.url + "/", limits: limits)
         }
