@@ -35,7 +35,7 @@ package enum Enqueueing {
                     places.stored += 1
                     ids.append(JobID(id))
                 } else {
-                    ids.append(try joined(job, queue, now, &places, session))
+                    ids.append(try joined(job, [], queue, now, &places, session).id)
                 }
             }
             return ids
@@ -44,9 +44,10 @@ package enum Enqueueing {
             let edges = edges(of: job, ids, ends)
             let row = row(job, queue, now, &places, edges: edges)
             guard let id = try session.query(insert, row).first.map({ JobID($0.integer(0)) }) else {
-                let id = try joined(job, queue, now, &places, session)
+                let (id, isNew) = try joined(job, edges, queue, now, &places, session)
                 // The job may end at this moment, and a later job of the array may depend on it.
-                ends[id] = try markDependency(id, session)
+                ends[id] =
+                    isNew ? try store(edges, of: id, session) : try markDependency(id, session)
                 ids.append(id)
                 continue
             }
@@ -204,24 +205,21 @@ package enum Enqueueing {
     }
 
     /// Returns the unfinished job with the unique key of the new one. If that job has just ended,
-    /// stores the new job after all.
+    /// stores the row of the new job after all; the caller stores its edges.
     private static func joined(
-        _ job: NewJob, _ queue: String, _ now: Int64, _ places: inout BatchPlaces,
-        _ session: any SQLSession
-    ) throws -> JobID {
+        _ job: NewJob, _ edges: [Edge], _ queue: String, _ now: Int64,
+        _ places: inout BatchPlaces, _ session: any SQLSession
+    ) throws -> (id: JobID, isNew: Bool) {
         let key = SQLValue(job.options.uniqueKey.map { "\(job.name) \($0)" })
         for _ in 0..<10 {
             let rows = try session.query(
                 "SELECT id FROM durable_job WHERE queue = ? AND unique_key = ? AND state < 10",
                 [.text(queue), key])
-            if let row = rows.first { return JobID(row.integer(0)) }
-            var alone = job
-            alone.dependencies = []
-            let inserted = try session.query(
-                insert, row(alone, queue, now, &places, edges: []))
+            if let row = rows.first { return (JobID(row.integer(0)), false) }
+            let inserted = try session.query(insert, row(job, queue, now, &places, edges: edges))
             if let row = inserted.first {
                 places.stored += 1
-                return JobID(row.integer(0))
+                return (JobID(row.integer(0)), true)
             }
         }
         throw JobError.unusableStore(
