@@ -179,7 +179,7 @@ struct SQLiteStoreTests {
                 try queue.enqueue(new, ConflictingOnce(session))
             }
             #expect(try await queue.info(id)?.state == .blocked)
-            try await withWorker(queue, [Echo.self]) {
+            try await withWorker(queue, [Echo.self]) { _ in
                 _ = try await queue.handle(of: Echo.self, id: id).value
             }
         }

@@ -59,7 +59,7 @@ struct TimelineRecordingTests {
 
     @Test func eventsWithinWindowAreKept() async {
         let queue = serialQueue()
-        let timeline = OperationTimeline(keeping: .seconds(3_600))
+        let timeline = OperationTimeline(keeping: .seconds(Int64.max))
         timeline.record(queue)
         for _ in 0..<3 {
             let operations = (0..<1_000).map { _ in BlockOperation {} }

@@ -38,7 +38,8 @@ public final class OperationTimeline: Sendable {
     /// - Precondition: neither value is negative.
     public convenience init(keeping window: Duration, limit: Int = 100_000) {
         if window < .zero { misuse("an OperationTimeline cannot keep events for \(window)") }
-        let (seconds, attoseconds) = window.components
+        // A century is as good as forever, and its nanoseconds fit into 64 bits.
+        let (seconds, attoseconds) = min(window, .seconds(3_155_760_000)).components
         self.init(
             limit: limit,
             window: UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000))
