@@ -91,7 +91,10 @@ struct SQLiteStoreTests {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue(in: .file(path))
-            let database = try DatabaseQueue(path: path)
+            // The worker writes to the file at the same time.
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(60)
+            let database = try DatabaseQueue(path: path, configuration: configuration)
             try await withWorker(queue, [Echo.self]) { _ async throws in
                 let handle = try await database.write { db in
                     try db.execute(sql: "CREATE TABLE orders (id INTEGER)")
