@@ -133,7 +133,8 @@ struct GridTests {
         try await withPage { browser, _ in
             _ = try await browser.evaluate("scrollTo(0, 1500)")
             try await browser.wait(
-                for: "\(Self.settled) && location.hash.includes('at=')", "the address is known")
+                for: "\(Self.settled) && location.hash.includes('at=') && \(Self.isFilled)",
+                "the address is known")
             let place = "JSON.stringify([scrollY, \(Self.onScreen)[0].dataset.row])"
             let before = try await browser.evaluate("return \(place)")
             _ = try await browser.evaluate("window.isOld = true; location.reload()")
@@ -185,7 +186,8 @@ struct GridTests {
         try await withPage { browser, _ in
             _ = try await browser.evaluate("scrollTo(0, 2000)")
             try await browser.wait(
-                for: "\(Self.settled) && location.hash.includes('at=')", "the list has settled")
+                for: "\(Self.settled) && location.hash.includes('at=') && \(Self.isFilled)",
+                "the list has settled")
             let first = try await browser.evaluate("return \(Self.onScreen)[0].dataset.row")
             try await browser.resize(width: 720, height: 800)
             try await browser.wait(
