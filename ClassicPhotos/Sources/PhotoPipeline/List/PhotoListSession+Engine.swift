@@ -124,7 +124,9 @@ extension PhotoListSession {
 
     /// Changes a queue.
     ///
-    /// - Parameter name: the name of the queue; see ``QueueGauge/name``.
+    /// - Parameters:
+    ///   - action: the change.
+    ///   - name: the name of the queue; see ``QueueGauge/name``.
     /// - Returns: false if there is no such queue.
     public func perform(_ action: EngineAction, onQueueNamed name: String) -> Bool {
         guard !controller.isClosed, let queue = pending.queues.first(where: { $0.name == name })

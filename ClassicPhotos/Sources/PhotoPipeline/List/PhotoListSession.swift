@@ -63,8 +63,11 @@ public actor PhotoListSession {
 
     /// Creates the session of a page that has not reported its visible rows yet.
     ///
-    /// - Parameter loader: loads the photos. Pages with the same loader share downloads, decoded
-    ///   and rendered pictures. Its limits and its capacity apply.
+    /// - Parameters:
+    ///   - records: the photos; rows are indices in this list.
+    ///   - options: how the session processes photos.
+    ///   - loader: loads the photos. Pages with the same loader share downloads, decoded and
+    ///     rendered pictures. Its limits and its capacity apply.
     public init(records: [PhotoRecord], options: Options, loader: PhotoLoader) {
         self.options = options
         self.loader = loader
@@ -102,7 +105,9 @@ public actor PhotoListSession {
     /// The page scrolled, was resized, or settled, and shows the list in another order, or only a
     /// part of it.
     ///
-    /// - Parameter rows: the visible rows in the order in which they are shown.
+    /// - Parameters:
+    ///   - rows: the visible rows in the order in which they are shown.
+    ///   - phase: whether the page is dragged, decelerates, or has settled.
     public func scrolled(to rows: [Row], _ phase: ScrollPhase) {
         scrolled(phase) { $0.viewportChanged(to: rows) }
     }

@@ -77,7 +77,11 @@ extension PhotoLoader {
 
     /// Encodes a photo as a file in memory; equal files are made once and kept, as pixels are.
     ///
-    /// - Parameter quality: the quality for JPEG and WebP, from 1 to 100.
+    /// - Parameters:
+    ///   - photo: the photo.
+    ///   - format: the format of the file.
+    ///   - quality: the quality for JPEG and WebP, from 1 to 100.
+    ///   - priority: the priority of the work.
     /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
     ///   cancelled.
     public func encoded(

@@ -65,7 +65,9 @@ public final class PhotoLoader: Sendable {
 
     /// Creates a loader; no work starts before the first request.
     ///
-    /// - Parameter downloader: downloads the photos; the loader does not shut it down.
+    /// - Parameters:
+    ///   - downloader: downloads the photos; the loader does not shut it down.
+    ///   - options: how the loader works.
     public init(downloader: PhotoDownloader, options: Options = Options()) {
         self.options = options
         self.downloader = downloader
@@ -132,7 +134,9 @@ public final class PhotoLoader: Sendable {
     /// A request for one of these photos joins the work and raises its priority. Failures have no
     /// effect. Cancel the calling task to stop the work that no other request needs.
     ///
-    /// - Parameter priority: the priority of the work, whatever the requests say.
+    /// - Parameters:
+    ///   - requests: the photos to load.
+    ///   - priority: the priority of the work, whatever the requests say.
     public func prefetch(
         _ requests: [PhotoRequest], priority: Operation.QueuePriority = .veryLow
     ) async {

@@ -2,7 +2,8 @@ public import FoundationEssentials
 
 /// The origin of a list of photos, as a person names it.
 public enum PhotoSource: Sendable, Hashable {
-    /// A folder of pictures; read it with ``PhotoList/read(folder:named:limits:)``.
+    /// A folder of pictures; read it with
+    /// ``PhotoList/read(folder:named:enteringSubfolders:limits:)``.
     case folder(URL)
     /// A list, or a single picture; read it with ``PhotoList/read(file:named:limits:)``.
     case file(URL)

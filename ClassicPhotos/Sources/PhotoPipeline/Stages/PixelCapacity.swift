@@ -15,7 +15,7 @@ public import Operations
 ///
 /// The ``memory`` that a picture needs is known once its header can be read; the code that adds the
 /// stages to a queue takes the memory then: with ``DecodeOperation/reserveMemory()`` for a single
-/// decoding, with ``bytesNeeded(for:fitting:filters:format:)`` for all stages of a photo.
+/// decoding, with ``bytesNeeded(for:fitting:filters:format:keeping:)`` for all stages of a photo.
 ///
 /// A picture that needs more memory than the budget takes the whole budget, so it is processed
 /// alone.

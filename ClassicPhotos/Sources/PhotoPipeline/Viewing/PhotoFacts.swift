@@ -10,7 +10,7 @@ public struct PhotoFacts: Sendable, Hashable {
     public var size: PixelSize
     /// The size of the original's file in bytes.
     public var byteCount: Int
-    /// The time of the exposure, as in ``Imaging/ExifFields/taken``.
+    /// The time of the exposure, as in `ExifFields.taken` of `Imaging`.
     public var taken: String?
 
     /// Creates facts.
