@@ -110,8 +110,8 @@ release-tests: install-test
 
 # Runs the documentation's programs and compares their output.
 snippets: install-test
-	swift build $(OPTIMISED)
-	Scripts/check-snippets .build-release-tests/release
+	swift build $(COMPLETE)
+	Scripts/check-snippets .build-complete/debug
 
 thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
 thread-sanitizer:
