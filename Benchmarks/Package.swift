@@ -52,6 +52,6 @@ let package = Package(
                 .enableUpcomingFeature("InternalImportsByDefault"),
                 .treatAllWarnings(as: .error),
             ]
-        )
+        ),
     ]
 )

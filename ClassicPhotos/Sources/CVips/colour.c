@@ -1,6 +1,6 @@
-// Steps that read one pixel at a time, as table lookups, for 8-bit samples; colour16.c has those for
-// 16-bit samples. For Core Image's sepia, the lookups are
-// more than ten times faster than the same arithmetic as a chain of libvips operations.
+// Steps that read one pixel at a time, as table lookups, for 8-bit samples; colour16.c has those
+// for 16-bit samples. For Core Image's sepia, the lookups are more than ten times faster than the
+// same arithmetic as a chain of libvips operations.
 
 #include "internal.h"
 

@@ -53,6 +53,12 @@ cvips_status cvips_write_picture(
 int cvips_open_image(
     VipsSource *source, cvips_format format, bool all_frames, bool accepts_damage, VipsImage **out);
 
+// Opens the first frame of the bytes to read its header, whatever is wrong with the pixels. The
+// caller unrefs the image.
+cvips_status cvips_open_header(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
+    VipsImage **out);
+
 // The metadata of an opened image. `has_srgb_profile` says whether its profile describes the pixels
 // of the result, too. NULL when out of memory.
 cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile);

@@ -110,19 +110,26 @@ static int64_t buffered_bytes(
     return 0;
 }
 
-cvips_status cvips_inspect(
+cvips_status cvips_open_header(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
-    cvips_info *out) {
+    VipsImage **out) {
     cvips_status status = cvips_setup();
     if (status != CVIPS_STATUS_OK) return status;
     status = cvips_token_enter(token);
     if (status != CVIPS_STATUS_OK) return status;
     VipsSource *source = cvips_source_new(bytes, count, token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
-    VipsImage *image = NULL;
-    int failed = cvips_open_image(source, format, false, true, &image);
+    int failed = cvips_open_image(source, format, false, true, out);
     g_object_unref(source);
-    if (failed) return cvips_failure(token, CVIPS_STATUS_FAILED);
+    return failed ? cvips_failure(token, CVIPS_STATUS_FAILED) : CVIPS_STATUS_OK;
+}
+
+cvips_status cvips_inspect(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
+    cvips_info *out) {
+    VipsImage *image = NULL;
+    cvips_status status = cvips_open_header(bytes, count, format, token, &image);
+    if (status != CVIPS_STATUS_OK) return status;
     bool is_interlaced = has_flag(image, "interlaced");
     *out = (cvips_info){
         .width = image->Xsize,

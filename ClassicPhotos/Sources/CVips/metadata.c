@@ -31,8 +31,8 @@ static bool is_kept(const char *name) {
 // --- IPTC
 //
 // JPEG keeps IPTC in a Photoshop block with a header; TIFF keeps the block without the header, or
-// the bare IPTC data. libvips calls all of these by the same name and copies them from one format to
-// another unchanged. This file keeps the form of JPEG and converts it.
+// the bare IPTC data. libvips calls all of these by the same name and copies them from one format
+// to another unchanged. This file keeps the form of JPEG and converts it.
 
 static const char photoshop_header[] = "Photoshop 3.0";
 

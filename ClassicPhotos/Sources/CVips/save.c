@@ -86,7 +86,8 @@ static cvips_status encode_image(
     VipsObject *owner = VIPS_OBJECT(vips_image_new());
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 1);
     // A copy, because metadata belongs to this file and not to the picture.
-    int failed = options->is_grey ? to_grey(owner, picture, &t[0]) : vips_copy(picture, &t[0], NULL);
+    int failed =
+        options->is_grey ? to_grey(owner, picture, &t[0]) : vips_copy(picture, &t[0], NULL);
     if (!failed) {
         if (options->metadata)
             cvips_metadata_apply(options->metadata, t[0], options->format, options->is_grey);

@@ -9,7 +9,8 @@ static void NAME(premultiply_row)(
     const SAMPLE *p = (const SAMPLE *)in[0];
     SAMPLE *out = (SAMPLE *)out_bytes;
     for (int x = 0; x < width; x++, p += bands, out += bands) {
-        for (int c = 0; c < 3; c++) out[c] = (SAMPLE)((p[c] * (int64_t)p[3] + maximum / 2) / maximum);
+        for (int c = 0; c < 3; c++)
+            out[c] = (SAMPLE)((p[c] * (int64_t)p[3] + maximum / 2) / maximum);
         out[3] = p[3];
     }
 }

@@ -39,6 +39,7 @@ struct SlowWord: Job {
         return word
     }
 
+    /// Takes time in which a fault can strike; there is no event to wait for.
     private func pause() async {
         let time = Duration.milliseconds(Int.random(in: 0...80))
         await Task { try? await Task.sleep(for: time) }.value
@@ -76,7 +77,8 @@ final class Nemesis: Sendable {
             for slot in 0..<Self.workerCount { group.addTask { await self.keepAlive(slot) } }
             let isDrained = try await self.annoy(until: end)
             self.isOver.withLock { $0 = true }
-            // The children that run now, and those that are about to start.
+            // A child may start after the others were killed, so this loop kills until all slots
+            // have ended.
             while self.ended.withLock({ $0 }) < Self.workerCount {
                 for slot in 0..<Self.workerCount { self.send(SIGKILL, to: slot) }
                 try await Task.sleep(for: .milliseconds(50))
@@ -128,6 +130,9 @@ final class Nemesis: Sendable {
     // MARK: Faults
 
     /// Stops and kills workers until all jobs have ended; then leaves the workers time to publish.
+    ///
+    /// The sleeps are part of the test: a stopped worker outlives its lease, and faults come at
+    /// moments that no event tells.
     private func annoy(until end: ContinuousClock.Instant) async throws -> Bool {
         while ContinuousClock.now < end {
             let counts = try await queue.counts()

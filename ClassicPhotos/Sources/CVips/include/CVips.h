@@ -74,8 +74,8 @@ cvips_status cvips_token_check(const cvips_token *token);
 
 // --- Pixels and bytes
 
-// Packed rows, no padding; 3 bands are RGB, 4 are RGB and straight alpha. The frames of an animation
-// or the pages of a document have the same size and follow one another in memory.
+// Packed rows, no padding; 3 bands are RGB, 4 are RGB and straight alpha. The frames of an
+// animation or the pages of a document have the same size and follow one another in memory.
 typedef struct cvips_picture {
     uint8_t *pixels;
     // The size of one frame.

@@ -57,26 +57,18 @@ struct APIRoutes {
         .contentType: "text/event-stream", .cacheControl: "no-store",
     ]
 
-    private func page(_ request: Request) throws -> PageID {
-        guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
-            throw HTTPError(
-                .badRequest, message: "The page identifier must have 32 hexadecimal digits.")
-        }
-        return id
-    }
-
     /// Responds to HEAD without opening a stream, which would count as a listening page.
     @Sendable private func eventsHead(
         _ request: Request, _: GalleryRequestContext
     ) throws -> Response {
-        _ = try page(request)
+        _ = try request.pageID()
         return Response(status: .ok, headers: Self.eventHeaders)
     }
 
     @Sendable private func events(
         _ request: Request, _: GalleryRequestContext
     ) async throws -> Response {
-        let id = try page(request)
+        let id = try request.pageID()
         let session = try await pages.streamOpened(id)
         let stream = EventStream(session: session, total: configuration.records.count)
         return Response(

@@ -90,11 +90,7 @@ struct EngineRoutes {
     // MARK: Reading
 
     private func session(_ request: Request) async throws -> PhotoListSession {
-        guard let id = request.uri.queryParameters.get("page").flatMap(PageID.init) else {
-            throw HTTPError(
-                .badRequest, message: "The page identifier must have 32 hexadecimal digits.")
-        }
-        return try await pages.session(id)
+        try await pages.session(request.pageID())
     }
 
     private struct Explanation: ResponseEncodable {

@@ -1,3 +1,5 @@
+import Hummingbird
+
 /// The identifier of an open page, chosen by the page: 32 hexadecimal digits.
 struct PageID: Hashable, Sendable, Decodable {
     let text: String
@@ -18,5 +20,18 @@ struct PageID: Hashable, Sendable, Decodable {
                 in: container, debugDescription: "A page identifier has 32 hexadecimal digits.")
         }
         self = id
+    }
+}
+
+extension Request {
+    /// The page that the query names.
+    ///
+    /// - Throws: the response that refuses the request, if the query names no page.
+    func pageID() throws -> PageID {
+        guard let id = uri.queryParameters.get("page").flatMap(PageID.init) else {
+            throw HTTPError(
+                .badRequest, message: "The page identifier must have 32 hexadecimal digits.")
+        }
+        return id
     }
 }

@@ -161,7 +161,7 @@ public struct PhotoBatch: Sendable {
         _ record: PhotoRecord, at position: Int, _ names: OutputNames, _ earlier: EarlierResult?
     ) async -> Result {
         let (recipe, capacity, url) = (options.recipe, options.capacity, Self.url(of: record))
-        let limits = url.isFileURL ? options.limits.files : options.limits.downloads
+        let limits = options.limits.limits(for: url)
         let download = DownloadOperation(url: url, with: downloader, unless: earlier?.photo)
         let inspect = InspectOperation(after: download, limits: limits)
         return await withTaskCancellationHandler {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Imaging
 
 /// Everything that decides what a batch makes of a photo.
@@ -127,4 +128,7 @@ public struct SourceLimits: Sendable, Hashable {
         self.files = files
         self.downloads = downloads
     }
+
+    /// The limits on the photo at a URL: on a file if it has the scheme `file`.
+    func limits(for url: URL) -> ImageLimits { url.isFileURL ? files : downloads }
 }

@@ -21,8 +21,7 @@ extension PhotoLoader {
             return try await photo(from: original, for: request)
         }
         let (options, memory, size) = (options, memory, request.size)
-        let isFile = request.url.isFileURL
-        let limits = isFile ? options.limits.files : options.limits.downloads
+        let limits = options.limits.limits(for: request.url)
         return try await stage { [pixels] in
             // A header that is rejected needs no memory; the decoding says why it is rejected.
             let info = try? ImageEngine.inspect(bytes, limits: limits)

@@ -60,8 +60,7 @@ final class PreviewMaker: Sendable {
 
     private func decode(_ part: [UInt8]) async {
         let (size, capacity) = (request.size, options.capacity)
-        let isFile = request.url.isFileURL
-        let limits = isFile ? options.limits.files : options.limits.downloads
+        let limits = options.limits.limits(for: request.url)
         guard let info = try? ImageEngine.inspect(part, limits: limits) else { return ended(nil) }
         let need = ImageEngine.memoryToDecode(info, fitting: size)
         let decode = pixels.add(

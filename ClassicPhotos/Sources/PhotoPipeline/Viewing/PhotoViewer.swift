@@ -182,7 +182,7 @@ public actor PhotoViewer {
     }
 
     private func limits(of record: PhotoRecord) -> ImageLimits {
-        record.url?.isFileURL == true ? options.limits.files : options.limits.downloads
+        record.url.map(options.limits.limits) ?? options.limits.downloads
     }
 
     /// The failure of an entry that has failed in the list itself.
