@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", 0, "no table"),
+        ("", 1, "no table"),
         ("# Only a comment\n", 1, "no table"),
         ("LUT_3D_SIZE 2\n", 1, "no table"),
         (table, 1, "before LUT_1D_SIZE or LUT_3D_SIZE"),

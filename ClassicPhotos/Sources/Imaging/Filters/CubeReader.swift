@@ -41,7 +41,10 @@ struct CubeReader {
         return try reader.finish()
     }
 
-    private func problem(_ text: String) -> ImagingError { .invalidLook(line: line, problem: text) }
+    private func problem(_ text: String) -> ImagingError {
+        // An empty file has no line.
+        .invalidLook(line: max(line, 1), problem: text)
+    }
 
     // MARK: Lines
 
