@@ -18,7 +18,7 @@ import Testing
             + table.replacing("\n", with: "\r\n"),
         "LUT_3D_SIZE 2\r" + table.replacing("\n", with: "\r"),
         "LUT_3D_SIZE 2\nDOMAIN_MIN -0 0.0 0e5\nDOMAIN_MAX 1 +1.0 .1e1\n" + table + "\n\n# End",
-        "LUT_3D_INPUT_RANGE 0.0 1.0\nLUT_3D_SIZE 2\n" + table.dropLast(),
+        "LUT_3D_INPUT_RANGE 0.0 1.0\nlut_3d_size 2\n" + table.dropLast(),
     ])
     func formsOfLinesAreRead(text: String) throws {
         let plain = ImageFilter.look(try look("LUT_3D_SIZE 2\n" + Self.table))

@@ -92,7 +92,7 @@ struct CubeReader {
             throw problem("there is neither a keyword nor a number")
         }
         guard expected == nil else { throw problem("\(name) is in the table, not before it") }
-        switch name {
+        switch name.uppercased() {
         case "TITLE": try set(\.title, to: quotedText(from: fields[0].upperBound, to: end), name)
         case "LUT_1D_SIZE":
             try set(\.curves.size, to: size(fields, name, maximum: 65_536), name)
