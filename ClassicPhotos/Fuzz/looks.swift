@@ -4,7 +4,8 @@ public func fuzzLooks(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = [UInt8](UnsafeBufferPointer(start: bytes, count: count))
     do throws(ImagingError) {
         let look = try Look(cube: input)
-        precondition(try Look(cube: Array(look.cubeText.utf8)) == look)
+        let copy = try Look(cube: Array(look.cubeText.utf8))
+        precondition(copy == look)
         let size = PixelSize(width: 16, height: 16)
         let levels = (0..<16 * 16 * 3).map { $0 * 37 % 256 }
         let bitmaps = [
