@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import Imaging
 
 extension Look {
-    /// Reads a `.cube` file, as ``init(cube:)`` does; blocks while reading.
+    /// Reads a `.cube` file, as `Look(cube:)` does with its bytes; blocks while reading.
     ///
     /// - Parameters:
     ///   - file: the file, which has the scheme `file`.
