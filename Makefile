@@ -32,7 +32,7 @@ man: install-run
 	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer stress fuzz screenshots clean
+	consumer release-tests snippets thread-sanitizer stress fuzz instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -133,6 +133,12 @@ FUZZ_SECONDS ?= 30
 
 fuzz: install-test
 	Scripts/fuzz $(FUZZ_SECONDS)
+
+# Counts the instructions and allocations of one operation; fails if they exceed
+# Benchmarks/thresholds.txt. Takes about a minute, and as long again if the library has changed.
+instructions:
+	@Scripts/install-packages valgrind
+	Benchmarks/instructions --check
 
 # Takes the README's pictures of the page, in the tests' own browser.
 screenshots: install-test

@@ -19,6 +19,17 @@ let package = Package(
     ],
     targets: [
         .executableTarget(
+            name: "instructions",
+            dependencies: [.product(name: "Operations", package: "swift-operations")],
+            swiftSettings: [
+                .swiftLanguageMode(.v6),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .treatAllWarnings(as: .error),
+            ]
+        ),
+        .executableTarget(
             name: "jobs",
             dependencies: [
                 .product(name: "Operations", package: "swift-operations"),

@@ -1,0 +1,93 @@
+// instructions runs one workload once. The script Benchmarks/instructions counts the instructions
+// that the processor executes meanwhile.
+
+import Operations
+
+@main
+struct Instructions {
+    static func main() {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, let workload = Workload(rawValue: arguments[1]),
+            let count = Int(arguments[2]), count > 0
+        else {
+            let names = Workload.allCases.map(\.rawValue).joined(separator: "|")
+            fatalError("usage: instructions \(names) COUNT")
+        }
+        // Each operation increments a byte of its own.
+        let marks = Marks(bytes: .allocate(capacity: count))
+        marks.bytes.initialize(repeating: 0, count: count)
+        workload.run(count, marks)
+        for index in 0..<count where marks.bytes[index] != 1 {
+            fatalError("Operation \(index) ran \(marks.bytes[index]) times.")
+        }
+        marks.bytes.deallocate()
+    }
+}
+
+/// Unchecked: no two operations use the same byte, and the bytes are read after all have ended.
+struct Marks: @unchecked Sendable {
+    let bytes: UnsafeMutablePointer<UInt8>
+
+    @inline(__always)
+    func mark(_ index: Int) { bytes[index] &+= 1 }
+}
+
+/// The workloads of `queues` that have thresholds, in their smallest form.
+enum Workload: String, CaseIterable {
+    case blockOperations = "W1"
+    case closures = "W1-closures"
+    case chain = "W2"
+    case layers = "W4-layered"
+    case wavefront = "W4-wavefront"
+    case asynchronous = "W9"
+
+    func run(_ count: Int, _ marks: Marks) {
+        let queue = OperationQueue()
+        switch self {
+        case .blockOperations:
+            for index in 0..<count { queue.addOperation(BlockOperation { marks.mark(index) }) }
+        case .closures:
+            for index in 0..<count { queue.addOperation { marks.mark(index) } }
+        case .chain:
+            let operations: [Operation] = (0..<count).map { index in
+                BlockOperation { marks.mark(index) }
+            }
+            for index in 1..<count { operations[index].addDependency(operations[index - 1]) }
+            queue.addOperations(operations, waitUntilFinished: false)
+        case .layers:
+            let operations: [Operation] = (0..<count).map { index in
+                BlockOperation { marks.mark(index) }
+            }
+            let width = 1_000
+            var random: UInt64 = 1
+            for index in width..<max(count, width) {
+                let layer = (index / width - 1) * width
+                for _ in 0..<4 {
+                    random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                    let dependency = layer + Int(random >> 33) % width
+                    operations[index].addDependency(operations[dependency])
+                }
+            }
+            queue.addOperations(operations, waitUntilFinished: false)
+        case .wavefront:
+            let operations: [Operation] = (0..<count).map { index in
+                BlockOperation { marks.mark(index) }
+            }
+            let side = Int(Double(count).squareRoot())
+            for index in 0..<count {
+                if index >= side { operations[index].addDependency(operations[index - side]) }
+                if index % side > 0 { operations[index].addDependency(operations[index - 1]) }
+            }
+            queue.addOperations(operations, waitUntilFinished: false)
+        case .asynchronous:
+            for index in 0..<count {
+                queue.addOperation(
+                    AsyncOperation {
+                        await Task.yield()
+                        marks.mark(index)
+                    })
+            }
+        }
+        queue.waitUntilAllOperationsAreFinished()
+    }
+}
