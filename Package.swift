@@ -11,8 +11,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// The tests of the optimised libraries are not optimised themselves: they are ten times the code, and
-// would take most of the time of such a build.
+// The tests of the optimised libraries are not optimised themselves: they would take most of the
+// time of such a build.
 let testSettings = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 // A dependency with one of these conditions is fetched and built only if the trait is enabled.

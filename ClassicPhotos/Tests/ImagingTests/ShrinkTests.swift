@@ -2,8 +2,8 @@ import Imaging
 import OperationsTestSupport
 import Testing
 
-/// JPEGs and PNGs are shrunk while they are decoded, and not by libvips. The results look like those
-/// of the other formats.
+/// JPEGs and PNGs are shrunk while they are decoded, and not by libvips. The results look like
+/// those of the other formats.
 @Suite(.ownThreads) struct ShrinkTests {
     /// The mean difference of the channels of two pictures of one size.
     private func meanDifference(_ a: Bitmap, _ b: Bitmap) -> Double {
@@ -11,8 +11,8 @@ import Testing
         return pairs.reduce(0) { $0 + abs(Double($1.0) - Double($1.1)) } / Double(a.byteCount)
     }
 
-    /// The decoder of JPEG shrinks by 1, 2, 4 or 8, depending on the box; PNG is reduced to the means
-    /// of squares of any size. The sides of the picture are not multiples of these numbers.
+    /// The decoder of JPEG shrinks by 1, 2, 4 or 8, depending on the box; PNG is reduced to the
+    /// means of squares of any size. The sides of the picture are not multiples of these numbers.
     @Test(arguments: [790, 500, 333, 200, 130, 96, 61, 17, 3, 1], [ImageFormat.jpeg, .png])
     func pictureLooksLikeLibvipsResult(side: Int, format: ImageFormat) throws {
         let picture = try Pictures.colourful(width: 803, height: 601)
