@@ -48,7 +48,7 @@ struct HelpTests {
     }
 
     @Test(arguments: [
-        ("proces", "process"), ("job", "jobs"), ("serv", "serve"),
+        ("proces", "process"), ("serv", "serve"),
         ("filter", "filters"),
     ])
     func misspelledCommandIsCorrected(argument: String, command: String) async throws {
