@@ -1,6 +1,7 @@
 import ArgumentParser
 import DurableJobs
 import FoundationEssentials
+import Imaging
 import OperationsInsight
 import PhotoJobs
 import PhotoPipeline
@@ -14,6 +15,11 @@ extension Process {
         _ loaded: LoadedSource, _ recipe: PhotoRecipe, into path: [UInt8],
         with downloader: PhotoDownloader, sharing address: PhotoQueueAddress
     ) async throws -> (failures: Int, isInterrupted: Bool) {
+        guard !recipe.filters.contains(where: { $0.look != nil }) else {
+            throw Stop(
+                "A look from a file cannot be used with a queue, which would store the look with "
+                    + "every photo. Process the photos without a queue.")
+        }
         let queue = PhotoQueue(try await address.open())
         let folder = try OutputFolder(path: path, overwrites: overwrite)
         let records = try folder.recordsWithoutResults(of: loaded.list.records)

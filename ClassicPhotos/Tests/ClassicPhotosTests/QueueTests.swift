@@ -302,6 +302,25 @@ struct QueueTests {
         }
     }
 
+    @Test func looksFromFilesNeedARunWithoutAQueue() async throws {
+        try await withTemporaryFolder { folder in
+            let source = folder.appendingPathComponent("in")
+            try makePictures(1, in: source)
+            let look = folder.appendingPathComponent("look.cube")
+            try Data("LUT_1D_SIZE 2\n0 0 0\n1 1 1\n".utf8).write(to: look)
+            let queue = folder.appendingPathComponent("jobs.sqlite").path
+            let command = [
+                "process", source.path, "--out", folder.appendingPathComponent("out").path,
+                "--filter", "look=\(look.path)",
+            ]
+            let refused = try await classicphotos(arguments: command + ["--queue", queue])
+            #expect(refused.code == .exited(2))
+            #expect(
+                refused.errors.hasPrefix("Error: A look from a file cannot be used with a queue"))
+            #expect(try await classicphotos(arguments: command).code == .exited(0))
+        }
+    }
+
     // MARK: Bad addresses
 
     @Test(arguments: [

@@ -89,7 +89,10 @@ public struct ResultMaker: Sendable {
         return await withTaskCancellationHandler {
             downloadQueue.addOperation(download)
             await pixelQueue.addOperations([inspect], waitUntilFinished: true)
-            if download.isUnchanged, let earlier { return .unchanged(earlier.path) }
+            // Reads the outcome, because a cancelled download is reported if nobody looks at it.
+            if case .cancelled = download.outcome, download.isUnchanged, let earlier {
+                return .unchanged(earlier.path)
+            }
             guard case .produced(let info) = inspect.outcome else {
                 return Self.result(of: inspect)
             }

@@ -99,7 +99,8 @@ extension ImagingError {
         case .tooLarge, .tooManyFrames: " The flag is --max-pixels."
         case .decodeFailed: " Use --accept-damaged to process what is left of it."
         case .cancelled, .timedOut, .emptyInput, .unknownFormat, .formatNotRead, .formatNotAllowed,
-            .filterFailed, .encodeFailed, .invalidArgument, .outOfMemory, .engineUnavailable:
+            .filterFailed, .encodeFailed, .invalidLook, .invalidArgument, .outOfMemory,
+            .engineUnavailable:
             ""
         }
     }
@@ -108,7 +109,7 @@ extension ImagingError {
     fileprivate var isRetryable: Bool {
         switch self {
         case .tooLarge, .tooManyFrames, .formatNotAllowed, .invalidArgument: false
-        case .filterFailed, .encodeFailed: false
+        case .filterFailed, .encodeFailed, .invalidLook: false
         case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true
         case .emptyInput, .unknownFormat, .formatNotRead, .decodeFailed: true
         }
