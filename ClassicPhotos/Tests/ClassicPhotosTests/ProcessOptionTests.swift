@@ -276,7 +276,8 @@ struct ProcessOptionTests {
             try Data(#"{"filters": ["look=50%, film.cube"]}"#.utf8).write(to: recipe)
             let original = try ImageEngine.decode(
                 Array(Data(contentsOf: source.appendingPathComponent("photo1.jpg"))))
-            let expected = try ImageEngine.apply([.look(Look(contentsOf: look))], to: original)
+            let filter = ImageFilter.look(try Look(cube: Array(Self.exchange.utf8)))
+            let expected = try ImageEngine.apply([filter], to: original)
             for (name, options) in [
                 ("line", ["--filter", "look=\(look.path)"]), ("recipe", ["--recipe", recipe.path]),
                 ("half", ["--filter", "look=intensity:0.5,\(look.path)"]),
