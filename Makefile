@@ -145,7 +145,7 @@ screenshots: install-test
 	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) --disable-xctest --filter PageTests
 
 install-run:
-	@Scripts/install-packages libvips-dev pkg-config
+	@Scripts/install-packages libvips-dev pkg-config libpq-dev libsqlite3-dev
 
 install-test:
 	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc \

@@ -34,7 +34,7 @@ let package = Package(
         .executable(name: "classicphotos", targets: ["classicphotos"]),
     ],
     dependencies: [
-        .package(name: "swift-operations", path: ".."),
+        .package(name: "swift-operations", path: "..", traits: ["DurableJobsPostgres"]),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -64,6 +64,16 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PhotoJobs",
+            dependencies: [
+                "Imaging", "PhotoPipeline",
+                .product(name: "DurableJobs", package: "swift-operations"),
+                .product(name: "DurableJobsPostgres", package: "swift-operations"),
+                .product(name: "Operations", package: "swift-operations"),
             ],
             swiftSettings: settings
         ),
@@ -100,8 +110,9 @@ let package = Package(
         .executableTarget(
             name: "classicphotos",
             dependencies: [
-                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
+                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoJobs", "PhotoPipeline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),

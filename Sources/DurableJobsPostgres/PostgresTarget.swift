@@ -18,6 +18,7 @@ struct PostgresTarget: Sendable {
 
     private let url: String
     private let password: String?
+    private let database: String
     /// The URL without its password, for messages.
     let description: String
 
@@ -42,6 +43,7 @@ struct PostgresTarget: Sendable {
             option += 1
         }
         password = values["password"]
+        database = values["dbname"] ?? ""
         let user = values["user"].map { "\($0)@" } ?? ""
         let place = user + (values["host"] ?? "") + (values["port"].map { ":\($0)" } ?? "")
         description = "postgres://\(place)/\(values["dbname"] ?? "")"
@@ -98,18 +100,25 @@ struct PostgresTarget: Sendable {
 
     /// Returns the message of libpq without the password, and with the command that helps.
     func explain(_ message: String) -> String {
-        var text = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        let lines = message.split(whereSeparator: \.isNewline).map {
+            $0.drop(while: \.isWhitespace)
+        }
+        var text = lines.joined(separator: "; ")
         if let password, !password.isEmpty {
             text = text.replacing(password, with: "…")
         }
-        for (sign, help) in Self.remedies where text.contains(sign) { return "\(text). \(help)" }
+        for (sign, help) in Self.remedies where text.contains(sign) {
+            let end = text.hasSuffix("?") || text.hasSuffix(".") ? "" : "."
+            return "\(text)\(end) \(help.replacing("NAME", with: database))"
+        }
         return text
     }
 
     private static let remedies = [
         (
             "No such file or directory",
-            "Is the server installed and running? sudo apt install postgresql"
+            "To install a server and make a database: sudo apt install postgresql; sudo -u "
+                + "postgres createuser \"$USER\"; sudo -u postgres createdb -O \"$USER\" NAME"
         ),
         ("Connection refused", "Is the server running? sudo systemctl start postgresql"),
         ("role \"", "Create the role: sudo -u postgres createuser \"$USER\""),

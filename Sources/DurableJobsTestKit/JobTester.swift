@@ -25,6 +25,7 @@ public final class JobTester: Sendable {
     /// The queue to give to the code under test.
     public let queue: JobQueue
     private let types: [any Job.Type]
+    private let values: JobValues
 
     /// Makes an empty queue.
     ///
@@ -32,15 +33,17 @@ public final class JobTester: Sendable {
     ///   - name: the name of the queue.
     ///   - clock: the clock of a test scheduler.
     ///   - types: the types of jobs that ``runDueJobs(limit:)`` performs.
+    ///   - values: what the jobs get from `JobContext.provided(_:)`.
     public init(
-        _ name: String = "tests", clock: TestClock, performing types: [any Job.Type]
+        _ name: String = "tests", clock: TestClock, performing types: [any Job.Type],
+        providing values: JobValues = JobValues()
     ) async throws {
         let start: Int64 = 978_307_200_000
         let time = SQLiteTime(
             wall: { start + clock.now.offset.milliseconds },
             sinceBoot: { clock.now.offset.milliseconds }, boot: "test")
         queue = JobQueue(name, JobStore(try await SQLiteDatabase(inMemoryWith: time)))
-        self.types = types
+        (self.types, self.values) = (types, values)
     }
 
     /// Runs the jobs that are due at the present time of the clock, and those that become due
@@ -55,7 +58,8 @@ public final class JobTester: Sendable {
     /// - Throws: ``JobTesterError/endless(limit:)``.
     @discardableResult
     public func runDueJobs(limit: Int = 10_000) async throws -> [JobID] {
-        let stepper = try await JobStepper(queue, performing: types)
+        let stepper = try await JobStepper(
+            queue, performing: types, providing: values)
         var ran: [JobID] = []
         while let id = try await stepper.runOne() {
             ran.append(id)

@@ -30,7 +30,7 @@ public struct PictureParts: OptionSet, Sendable, Hashable {
 }
 
 /// The kinds of metadata that a file may contain.
-public enum MetadataKind: String, Sendable, Hashable, CaseIterable {
+public enum MetadataKind: String, Sendable, Hashable, CaseIterable, Codable {
     /// The camera's notes: time, place, exposure.
     case exif = "EXIF"
     /// Titles, ratings and the history of edits, as XML.

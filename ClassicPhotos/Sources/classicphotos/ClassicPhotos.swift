@@ -1,6 +1,7 @@
 // classicphotos is the program. `serve` shows a list of photos as a web page; `process` writes a
-// filtered copy of each photo into a folder; `filters` lists the filters. This module contains
-// arguments, progress and exit codes; PhotoPipeline does all the work.
+// filtered copy of each photo into a folder; `work` and `jobs` share that work between processes;
+// `filters` lists the filters. This module contains arguments, progress and exit codes;
+// PhotoPipeline and PhotoJobs do all the work.
 
 import ArgumentParser
 import Imaging
@@ -34,7 +35,7 @@ struct ClassicPhotos: AsyncParsableCommand {
             zsh, fish).
             """,
         version: "0.2.0",
-        subcommands: [Serve.self, Process.self, Filters.self],
+        subcommands: [Serve.self, Process.self, Work.self, Jobs.self, Filters.self],
         defaultSubcommand: Serve.self)
 
     static func main() async {
@@ -74,8 +75,8 @@ enum ExitCodes {
     static let interrupted: Int32 = 130
 
     static let description = """
-        Exit codes of all commands: 0 if everything was done, or if Ctrl-C ended a server or a \
-        watch; 1 if a photo, the timeline or the output could not be written; 2 if the work could \
+        Exit codes of all commands: 0 if everything was done, or if Ctrl-C ended a server, a \
+        worker or a watch; 1 if a photo, the timeline or the output could not be written; 2 if the work could \
         not start, for example because a source, the results folder or the port is not available; \
         64 if the arguments are not valid; 130 if Ctrl-C stopped the work before its end.
         """

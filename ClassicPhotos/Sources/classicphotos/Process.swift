@@ -13,6 +13,11 @@ struct Process: AsyncParsableCommand {
             is complete, even if the program is killed. The program replaces its own earlier \
             results of the same photos, and no other file unless --overwrite is given.
 
+            With --queue, the photos become jobs in a database, which any number of "classicphotos \
+            work" share. Ctrl-C then detaches: the jobs stay in the queue, workers go on, and the \
+            same command attaches again. This program works on the queue, too, unless --no-work is \
+            given.
+
             A hidden file in the folder records the photo and the options of each result. The \
             next run skips photos whose results are up to date.
 
@@ -55,32 +60,32 @@ struct Process: AsyncParsableCommand {
     @Flag(name: .customLong("json"), help: "Print one line of JSON for each photo.")
     var printsJSON = false
 
-    @Option(help: "The maximum number of pictures processed at a time; default: one per processor.")
-    var jobs: Int?
+    @OptionGroup var capacity: CapacityOptions
 
     @OptionGroup(title: "Downloads and limits") var downloading: DownloadOptions
 
-    @Option(
-        help: """
-            The maximum memory for pictures, in megabytes; default: a quarter of the machine's \
-            memory, but no more than 1024.
-            """)
-    var memory: Int?
+    @OptionGroup(title: "Work shared with other processes") var queueing: QueueOption
+
+    @Flag(
+        name: .customLong("no-work"),
+        help: "With --queue: only store the photos and wait. Workers process them.")
+    var isIdle = false
 
     @OptionGroup var timelineOption: TimelineOption
 
     func validate() throws {
-        if let memory, !(64...1_048_576).contains(memory) {
-            throw ValidationError("--memory must be between 64 and 1048576 megabytes.")
-        }
-        if let jobs, !(1...256).contains(jobs) {
-            throw ValidationError("--jobs must be between 1 and 256.")
-        }
         guard !out.isEmpty else { throw ValidationError("--out must name a folder.") }
         if sources.count(where: { $0 == "-" }) > 1 {
             throw ValidationError("\"-\" can be given only once.")
         }
+        let queue = try queueing.address()
+        if isIdle, queue == nil { throw ValidationError("--no-work needs --queue.") }
         guard watches else { return }
+        if queue != nil {
+            throw ValidationError(
+                "--watch cannot be combined with a queue. Use --queue none if \(QueueOption.variable) is "
+                    + "set.")
+        }
         if isDryRun { throw ValidationError("--watch cannot be combined with --dry-run.") }
         if sources.contains("-") {
             throw ValidationError("--watch cannot be combined with \"-\", which can be read once.")
@@ -97,7 +102,12 @@ struct Process: AsyncParsableCommand {
                 let loaded = try await load(with: downloader)
                 for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
                 if isDryRun {
+                    // A dry run stores nothing, either.
                     return (try dryRun(loaded, recipe, folder: folder, downloader), false)
+                }
+                if let address = try queueing.address() {
+                    return try await process(
+                        loaded, recipe, into: folder, with: downloader, sharing: address)
                 }
                 return try await process(loaded, recipe, into: folder, with: downloader)
             }
@@ -112,14 +122,12 @@ struct Process: AsyncParsableCommand {
             with: downloader)
     }
 
-    private func options(_ recipe: PhotoRecipe, _ folder: OutputFolder) -> PhotoBatch.Options {
+    func options(_ recipe: PhotoRecipe, _ folder: OutputFolder) -> PhotoBatch.Options {
         var options = PhotoBatch.Options(recipe: recipe, folder: folder)
         options.limits = downloading.limits
         options.downloads = downloading.downloads
         options.redoesAll = again
-        if memory != nil || jobs != nil {
-            options.capacity = PixelCapacity(processors: jobs, bytes: memory.map { $0 << 20 })
-        }
+        options.capacity = capacity.pixels
         return options
     }
 
@@ -153,7 +161,7 @@ struct Process: AsyncParsableCommand {
     }
 
     /// The notes that a person should see before the work starts.
-    private func notes(
+    func notes(
         on loaded: LoadedSource, _ folder: OutputFolder, _ records: [PhotoRecord]
     ) -> [String] {
         let count = loaded.list.records.count - records.count

@@ -65,6 +65,13 @@ actor ProgressReport {
 
     private var position: String { "[\(ended)/\(total)]" }
 
+    /// Writes a line to standard error.
+    func note(_ text: String) {
+        erase()
+        Terminal.writeError("\(Self.line(text))\n")
+        if style == .bar { draw() }
+    }
+
     /// Says that the photos that were there at the start are done.
     func beginWatching() {
         erase()
@@ -85,6 +92,19 @@ actor ProgressReport {
         case interrupted
         /// A person ended the watch.
         case watched
+        /// A person ended the program, and the other photos stay in a queue, as the sentence says.
+        case detached(String)
+
+        fileprivate var isWatch: Bool {
+            if case .watched = self { true } else { false }
+        }
+
+        fileprivate var isComplete: Bool {
+            switch self {
+            case .complete, .watched: true
+            case .stopped, .interrupted, .detached: false
+            }
+        }
     }
 
     /// Reports the end of the batch and returns the number of failures.
@@ -94,7 +114,7 @@ actor ProgressReport {
             StandardOutput.writeLine(
                 JSONLine(
                     written: done, unchanged: unchanged, failed: failed, total: total,
-                    isComplete: ending == .complete || ending == .watched
+                    isComplete: ending.isComplete
                 ).text)
             return failed
         }
@@ -109,7 +129,7 @@ actor ProgressReport {
         let photos = total == 1 ? "photo" : "photos"
         var sentence = "Wrote \(done) of \(total) \(photos) to \(folder)"
         sentence += " in \(ProgressLine.time(seconds))"
-        if seconds >= 1, done > 0, ending != .watched {
+        if seconds >= 1, done > 0, !ending.isWatch {
             sentence += " (\(ProgressLine.rate(Double(done) / seconds)))"
         }
         sentence += "."
@@ -125,6 +145,7 @@ actor ProgressReport {
             sentence += " Stopped, because all other photos would fail for the same reason."
         case .interrupted:
             sentence += " Interrupted. Run the same command to process the other photos."
+        case .detached(let remark): sentence += " \(remark)"
         }
         return sentence
     }

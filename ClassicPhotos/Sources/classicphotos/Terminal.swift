@@ -1,4 +1,5 @@
 import PhotoGallery
+import PhotoJobs
 import PhotoPipeline
 
 #if canImport(Glibc)
@@ -61,6 +62,9 @@ func stopping<Value>(_ body: () async throws -> Value) async throws -> Value {
         Terminal.writeError("Error: \(stop)\n")
         exit(ExitCodes.notStarted)
     } catch let problem as OutputFolder.Problem {
+        Terminal.writeError("Error: \(problem)\n")
+        exit(ExitCodes.notStarted)
+    } catch let problem as PhotoQueueAddress.Problem {
         Terminal.writeError("Error: \(problem)\n")
         exit(ExitCodes.notStarted)
     } catch let failure as GalleryServer.Failure {

@@ -22,6 +22,15 @@ struct HelpTests {
         #expect(words.contains("Exit codes of all commands: 0 if everything was done"))
     }
 
+    @Test(arguments: [["process"], ["work"], ["jobs"], ["jobs", "retry"]])
+    func commandHelpExplainsQueues(command: [String]) async throws {
+        let outcome = try await classicphotos(arguments: command + ["--help"])
+        #expect(outcome.code == .exited(0))
+        let words = outcome.output.split { $0.isWhitespace }.joined(separator: " ")
+        #expect(words.contains("Other users of the machine can see the arguments of programs"))
+        #expect(words.contains("Default: the environment variable CLASSICPHOTOS_QUEUE."))
+    }
+
     @Test func filtersAreListedWithRangesAndDefaults() async throws {
         let outcome = try await classicphotos("filters")
         #expect(outcome.code == .exited(0))
@@ -52,6 +61,7 @@ struct HelpTests {
         let outcome = try await classicphotos("--generate-completion-script", shell)
         #expect(outcome.code == .exited(0))
         #expect(outcome.output.contains("dry-run") && outcome.output.contains("tilt-shift"))
+        #expect(outcome.output.contains("no-work") && outcome.output.contains("prune"))
     }
 
     @Test func versionIsPrinted() async throws {

@@ -55,10 +55,11 @@ func makePictures(
     }
 }
 
-/// The names of all files in a folder and its subfolders, except the log of results.
+/// The names of all files in a folder and its subfolders, except the program's own hidden files.
 func files(below folder: URL) throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { name in
-        guard !name.hasSuffix(".classicphotos-results.jsonl") else { return false }
+        let own = [".classicphotos-results.jsonl", ".classicphotos-folder"]
+        guard !own.contains(where: { name.hasSuffix($0) }) else { return false }
         var isFolder: ObjCBool = false
         let path = folder.appendingPathComponent(name).path
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)

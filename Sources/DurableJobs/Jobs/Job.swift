@@ -70,6 +70,23 @@ public struct NoOutput: Codable, Sendable, Hashable {
     public init() {}
 }
 
+/// The error of an attempt that another worker, or this one at a later time, may carry out, such as
+/// one that needs a folder which is not mounted.
+///
+/// The job becomes `retryable` with the reason, and is claimed again after the delay. That counts
+/// as no failure, so a job may be postponed any number of times.
+public struct PostponedAttempt: Error, Sendable, CustomStringConvertible {
+    /// Why the attempt was not carried out, for people.
+    public let description: String
+    /// The time until the job may be claimed again.
+    public let delay: Duration
+
+    /// Makes an error from a message.
+    public init(_ description: String, for delay: Duration) {
+        (self.description, self.delay) = (description, delay)
+    }
+}
+
 /// The error of an attempt after which no other one makes sense: the job is discarded at once.
 public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
     /// A message for people.

@@ -10,6 +10,7 @@ public struct JobContext: Sendable {
     /// The queue of the job, to enqueue further jobs.
     public let queue: JobQueue
     let record: AttemptRecord
+    let values: JobValues
 
     /// Whether the worker has lost its lease. The result of this run will be dropped; the operation
     /// is cancelled, with the reason `CancellationReason.leaseLost`.
@@ -20,6 +21,16 @@ public struct JobContext: Sendable {
     /// - Throws: as ``JobHandle/value``.
     public func value<Output>(of handle: JobHandle<Output>) async throws -> Output {
         try await queue.value(of: handle)
+    }
+
+    /// Returns a value that the worker provides; see ``JobWorker/Options/values``.
+    ///
+    /// - Throws: ``JobError/valueNotProvided(_:)``, after which no other attempt follows.
+    public func provided<Value: Sendable>(_ type: Value.Type) throws -> Value {
+        guard let value = values.value(type) else {
+            throw JobError.valueNotProvided("\(type)")
+        }
+        return value
     }
 
     /// Returns the name of a new file for the job to write, which gets the given name when the

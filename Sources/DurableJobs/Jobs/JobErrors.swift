@@ -23,6 +23,8 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     case newerSchema(store: String, found: Int, supported: Int)
     /// The store cannot be used, for the reason given.
     case unusableStore(store: String, reason: String)
+    /// A job needs a value of this type, and its worker provides none.
+    case valueNotProvided(String)
     /// The store has been closed.
     case closed
 
@@ -55,6 +57,8 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(store) has the schema \(found) of a newer version of the library, and this version "
                 + "supports \(supported): update this program"
         case .unusableStore(let store, let reason): "\(store) cannot be used: \(reason)"
+        case .valueNotProvided(let type):
+            "the worker provides no value of the type \(type): add one to its options"
         case .closed: "the store has been closed"
         }
     }

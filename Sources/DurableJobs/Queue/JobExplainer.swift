@@ -16,6 +16,9 @@ struct JobExplainer {
         case .scheduled: return "\(label) starts \(until(job.runAt))"
         case .retryable:
             let reason = job.error.map { ": \($0)" } ?? ""
+            guard job.failures > 0 else {
+                return "\(label) was postponed, and is tried again \(until(job.runAt))\(reason)"
+            }
             return "\(label) failed \(times(job.failures)), and is tried again "
                 + "\(until(job.runAt))\(reason)"
         case .available: return "\(label) \(try await whyReady(job))"

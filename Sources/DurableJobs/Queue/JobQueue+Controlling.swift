@@ -5,7 +5,8 @@ extension JobQueue {
     /// Deletes staged files that dead workers have left in a folder.
     ///
     /// Staged files of running attempts, and of committed attempts that are not yet published,
-    /// stay.
+    /// stay. Files of other stores cannot be told from those of this one, so the jobs of one folder
+    /// belong in one store.
     ///
     /// - Parameter folder: the folder of the final files.
     /// - Returns: the number of deleted files.

@@ -52,6 +52,30 @@ extension JobQueue {
         return handles
     }
 
+    /// Stores jobs, a thousand in each transaction, with traits that differ from job to job.
+    ///
+    /// - Parameters:
+    ///   - jobs: the jobs to store.
+    ///   - traits: returns the settings of a job, such as its unique key.
+    /// - Returns: the handles, in the order of the jobs.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ jobs: [J], traits: (J) throws -> [JobTrait]
+    ) async throws -> [JobHandle<J.Output>] {
+        var places = BatchPlaces()
+        var handles: [JobHandle<J.Output>] = []
+        for start in stride(from: 0, to: jobs.count, by: Self.chunk) {
+            let chunk = try jobs[start..<min(start + Self.chunk, jobs.count)].map {
+                try newJob($0, JobOptions(traits($0)))
+            }
+            let ids: [JobID]
+            (ids, places) = try await store.enqueue(chunk, in: name, at: places)
+            handles += ids.map { JobHandle($0, in: self) }
+            signals.jobsAdded()
+        }
+        return handles
+    }
+
     /// Stores a job in a transaction of the caller's own on the same SQLite file, so that the job
     /// exists if and only if the transaction is committed.
     ///

@@ -22,9 +22,21 @@ public struct JobInfo: Sendable, Hashable {
     public let endedAt: Date?
     /// Why the last attempt failed, or why the job was cancelled.
     public let error: String?
+    private let version: Int
+    private let argumentData: Data?
+
+    /// Returns the job with its arguments.
+    ///
+    /// - Returns: nil for a job of another type, and for an archived job.
+    /// - Throws: an error if the arguments cannot be decoded.
+    public func job<J: Job>(as type: J.Type) throws -> J? {
+        guard name == J.name, let argumentData else { return nil }
+        return try J.decode(argumentData, version: version)
+    }
 
     init(_ job: StoredJob) {
         (id, name, state, attempt, error) = (job.id, job.name, job.state, job.attempt, job.error)
+        (version, argumentData) = (job.version, job.arguments)
         priority = Operations.Operation.QueuePriority(rawValue: job.priority) ?? .normal
         enqueuedAt = Date(milliseconds: job.enqueuedAt)
         startedAt = job.startedAt.map { Date(milliseconds: $0) }

@@ -117,6 +117,8 @@ extension JobStore {
         case .retry(let reason, let duration):
             (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
             failures = 1
+        case .postponed(let reason, let duration):
+            (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
         case .discarded(let reason):
             (state, error) = (.discarded, .text(reason))
             failures = 1

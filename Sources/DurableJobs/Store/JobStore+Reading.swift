@@ -23,6 +23,8 @@ package struct StoredJob: Sendable {
     /// The worker's host and process, while the job runs.
     package let host: String?
     package let process: Int64?
+    /// Nil for an archived job.
+    package let arguments: Data?
 }
 
 /// A dependency as `explain` shows it.
@@ -36,7 +38,8 @@ extension JobStore {
         j.id, j.queue, j.name, j.version, j.state, j.rank, j.attempt, j.failures, j.retry_limit,
         j.run_at, j.enqueued_at, j.started_at, j.ended_at, j.error,
         CASE WHEN j.exclusive_key IS NULL THEN 0 ELSE 1 END,
-        CASE WHEN j.cancel_reason IS NULL THEN 0 ELSE 1 END, w.host, w.process
+        CASE WHEN j.cancel_reason IS NULL THEN 0 ELSE 1 END, w.host, w.process,
+        j.arguments
         """
 
     private static let joinedWorker = """
@@ -52,7 +55,7 @@ extension JobStore {
             enqueuedAt: row.integer(10), startedAt: row.optionalInteger(11),
             endedAt: row.state(4).isEnded ? row.optionalInteger(12) : nil, error: row.text(13),
             isExclusive: row.flag(14), isCancelRequested: row.flag(15), host: row.text(16),
-            process: row.optionalInteger(17))
+            process: row.optionalInteger(17), arguments: row.bytes(18))
     }
 
     /// Returns the ends of those of the jobs that have ended, and the jobs that the store does not
@@ -98,7 +101,7 @@ extension JobStore {
             return try session.query(
                 """
                 SELECT id, queue, name, 0, state, 0, attempt, 0, 0, NULL, enqueued_at, NULL,
-                    ended_at, error, 0, 0, NULL, NULL
+                    ended_at, error, 0, 0, NULL, NULL, NULL
                 FROM durable_job_archive WHERE id = ?
                 """, [.integer(id.rawValue)]
             ).first.map(Self.job)
@@ -144,7 +147,7 @@ extension JobStore {
                 JOIN durable_job_edge e ON e.dependency = j.id
                 WHERE e.dependent = ? ORDER BY j.id
                 """, [.integer(id.rawValue)]
-            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(18)) }
+            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(19)) }
         }
     }
 

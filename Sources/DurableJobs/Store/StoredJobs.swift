@@ -76,6 +76,8 @@ package enum AttemptVerdict: Sendable {
     case completed(result: Data, outputs: String?)
     /// Failed; another attempt is due after the duration.
     case retry(error: String, after: Duration)
+    /// Not carried out; another attempt is due after the duration. This counts as no failure.
+    case postponed(reason: String, for: Duration)
     case discarded(error: String)
     case cancelled(reason: String)
     /// Not finished, because the worker stops. This counts as no failure.

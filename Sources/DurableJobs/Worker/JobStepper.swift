@@ -7,9 +7,12 @@ package final class JobStepper: Sendable {
     private let queue: JobQueue
     private let types: [String: JobType]
     private let worker = UUID().uuidString
+    private let values: JobValues
 
-    package init(_ queue: JobQueue, performing types: [any Job.Type]) async throws {
-        self.queue = queue
+    package init(
+        _ queue: JobQueue, performing types: [any Job.Type], providing values: JobValues
+    ) async throws {
+        (self.queue, self.values) = (queue, values)
         var table: [String: JobType] = [:]
         for type in types {
             let type = JobType(type)
@@ -54,7 +57,8 @@ package final class JobStepper: Sendable {
     private func run(_ job: ClaimedJob, _ record: AttemptRecord) async -> AttemptVerdict {
         guard let type = types[job.name] else { return .handedBack }
         let context = JobContext(
-            id: job.token.job, attempt: job.token.attempt, queue: queue, record: record)
+            id: job.token.job, attempt: job.token.attempt, queue: queue, record: record,
+            values: values)
         let prepared: JobType.Prepared
         do {
             prepared = try type.prepare(job, context)

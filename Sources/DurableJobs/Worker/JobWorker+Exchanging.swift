@@ -82,7 +82,8 @@ extension JobWorker {
         let record = AttemptRecord(job, generation: generation)
         guard let type = types[job.name] else { return reject(record, .handedBack) }
         let context = JobContext(
-            id: job.token.job, attempt: job.token.attempt, queue: jobs, record: record)
+            id: job.token.job, attempt: job.token.attempt, queue: jobs, record: record,
+            values: options.values)
         let prepared: JobType.Prepared
         do {
             prepared = try type.prepare(job, context)
@@ -175,6 +176,9 @@ extension AttemptVerdict {
     /// The verdict on an attempt that threw an error.
     static func failure(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
         let reason = JobCoding.describe(error)
+        if let error = error as? PostponedAttempt {
+            return .postponed(reason: reason, for: error.delay.limitedForStore)
+        }
         let isPermanent =
             error is PermanentFailure || error is JobError || error is OperationDeadlineExceeded
         guard !isPermanent, job.failures < job.retryLimit else {
@@ -188,7 +192,7 @@ extension AttemptVerdict {
         switch self {
         case .completed, .handedBack: nil
         case .retry(let error, _), .discarded(let error): error
-        case .cancelled(let reason): reason
+        case .cancelled(let reason), .postponed(let reason, _): reason
         }
     }
 }

@@ -37,6 +37,8 @@ public final class JobWorker: Sendable {
         /// For how long ended jobs are kept in the archive after their end, so that their results
         /// can be read; a month unless set. Nil deletes jobs when their `history` is over.
         public var archive: Duration? = .seconds(30 * 86_400)
+        /// What the worker provides to its jobs; see ``JobContext/provided(_:)``.
+        public var values = JobValues()
         /// Receives events of the worker, on the thread of the event, with no lock held.
         public var observer: (@Sendable (JobWorkerEvent) -> Void)?
 

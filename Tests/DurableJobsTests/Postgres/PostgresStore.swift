@@ -1,6 +1,7 @@
 #if DurableJobsPostgres
 import DurableJobs
 import FoundationEssentials
+import OperationsTestSupport
 
 @testable import DurableJobsPostgres
 
@@ -8,13 +9,13 @@ import FoundationEssentials
 func withDatabase<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let name = "jobs_\(UUID().uuidString.prefix(8).lowercased())"
     let administration = PostgresLink(
-        try PostgresTarget(Cluster.url("postgres")), label: "administration")
+        try PostgresTarget(PostgresCluster.url("postgres")), label: "administration")
     try await administration.perform {
         try PostgresSession($0).execute("CREATE DATABASE \(name)")
     }
     let result: Swift.Result<Result, any Error>
     do {
-        result = .success(try await body(Cluster.url(name)))
+        result = .success(try await body(PostgresCluster.url(name)))
     } catch {
         result = .failure(error)
     }

@@ -32,9 +32,9 @@ struct PostgresStoreTests {
         #expect(
             await refusal("postgres:///photos?host=/no/such/folder").contains(
                 "sudo apt install postgresql"))
-        let role = try Cluster.url("postgres").replacing("tests@", with: "nobody_here@")
+        let role = try PostgresCluster.url("postgres").replacing("tests@", with: "nobody_here@")
         #expect(await refusal(role).contains("sudo -u postgres createuser"))
-        #expect(await refusal(try Cluster.url("no_such_database")).contains("createdb -O"))
+        #expect(await refusal(try PostgresCluster.url("no_such_database")).contains("createdb -O"))
     }
 
     /// Messages of libpq that need another kind of server.
@@ -66,7 +66,7 @@ struct PostgresStoreTests {
     }
 
     @Test func passwordsAreInNoMessage() async throws {
-        let url = try Cluster.url("no_such").replacing("tests@", with: "tests:pa55word@")
+        let url = try PostgresCluster.url("no_such").replacing("tests@", with: "tests:pa55word@")
         #expect(!(await refusal(url)).contains("pa55word"))
         #expect(!JobStorage.postgres(url).description.contains("pa55word"))
     }

@@ -35,7 +35,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     private let resolved: LocalPath
     private let overwrites: Bool
     private let canBeUnnamed: Bool
-    private let calls: FileCalls
+    let calls: FileCalls
     private let state: Mutex<State>
     /// Runs one round of publishing at a time; results that become ready during a round wait for
     /// the next round.
@@ -190,6 +190,16 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         return rest
     }
 
+    /// Reads the log again if other processes may have extended it.
+    func rereadLog() {
+        let file = path.appending(ResultLog.fileName.utf8)
+        let known = state.withLock { $0.log.byteCount }
+        guard case .file(let byteCount)? = try? LocalFiles.kind(of: file, named: "log"),
+            byteCount != known, let (log, _) = try? ResultLog.read(in: path)
+        else { return }
+        state.withLock { $0.log = log }
+    }
+
     /// A photo's path in this folder and its size in bytes; nil if the photo lies elsewhere.
     private func place(of record: PhotoRecord) -> (name: ArraySlice<UInt8>, byteCount: Int)? {
         guard let url = record.url, url.isFileURL, let file = LocalPath(url)?.resolved,
@@ -243,7 +253,17 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         let entry = ResultLog.Entry(
             result: path.relativePath, origin: origin, byteCount: bytes.count,
             checksum: fnv1a(bytes))
-        let publication = await withCheckedContinuation { continuation in
+        if let problem = await publish(file, at: path, entry) { throw stop(for: problem) }
+    }
+
+    /// Waits for a round of publishing, which logs a result and gives its file the name.
+    ///
+    /// - Parameter file: nil if only the log line is to be written.
+    /// - Returns: nil if that succeeded.
+    func publish(
+        _ file: StagedFile?, at path: OutputPath, _ entry: ResultLog.Entry
+    ) async -> FileProblem? {
+        await withCheckedContinuation { continuation in
             let result = ReadyResult(
                 file: file, path: path, entry: entry, continuation: continuation)
             let isFirst = state.withLock { state in
@@ -258,12 +278,11 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
                 publishing.addOperation(round)
             }
         }
-        if let problem = publication { throw stop(for: problem) }
     }
 
     /// The failure of the photo, or `cancelled` if an earlier result already reported the problem
     /// that ends the batch.
-    private func stop(for problem: FileProblem) -> PhotoStageStop {
+    func stop(for problem: FileProblem) -> PhotoStageStop {
         guard problem.affectsAllFiles else { return .failed(problem.failure) }
         let isFirst = state.withLock { state in
             defer { state.problem = state.problem ?? problem }
@@ -279,7 +298,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             defer { state.ready = [] }
             return state.ready
         }
-        rest = Self.keep(rest) { result throws(FileProblem) in try result.file.sync() }
+        rest = Self.keep(rest) { result throws(FileProblem) in try result.file?.sync() }
         do throws(FileProblem) {
             let entries = rest.map(\.entry)
             try log(entries)
@@ -290,7 +309,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         rest = Self.keep(rest) { result throws(FileProblem) in try publish(result) }
         var folders: Set<LocalPath> = []
         for result in rest {
-            folders.formUnion(result.file.madeFolders)
+            guard let file = result.file else { continue }
+            folders.formUnion(file.madeFolders)
             if let folder = result.path.path.folder { folders.insert(folder) }
         }
         for folder in folders {
@@ -328,9 +348,10 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     }
 
     private func publish(_ result: ReadyResult) throws(FileProblem) {
+        guard let file = result.file else { return }
         for _ in 0..<3 {
             let replacing = try mayReplace(result.path, from: result.entry.origin.url)
-            switch try result.file.publish(replacing: replacing) {
+            switch try file.publish(replacing: replacing) {
             case .done: return
             // Another program took the name first; check that program's file.
             case .nameIsTaken: continue
@@ -344,7 +365,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     /// Whether there is a file to replace.
     ///
     /// - Throws: ``FileProblem`` if the file must not be replaced.
-    private func mayReplace(_ path: OutputPath, from source: URL) throws(FileProblem) -> Bool {
+    func mayReplace(_ path: OutputPath, from source: URL) throws(FileProblem) -> Bool {
         var status = stat()
         guard path.path.withCString({ lstat($0, &status) }) == 0 else {
             guard errno == ENOENT || errno == ENOTDIR else {
@@ -390,7 +411,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
 
 /// A staged result that waits for its name.
 private struct ReadyResult: Sendable {
-    let file: StagedFile
+    /// Nil if only the log line is to be written.
+    let file: StagedFile?
     let path: OutputPath
     let entry: ResultLog.Entry
     let continuation: CheckedContinuation<FileProblem?, Never>

@@ -85,16 +85,45 @@ struct OutputNames: Sendable {
     /// - Parameter position: the photo's index in the list.
     func path(of record: PhotoRecord, at position: Int, writtenAs format: ImageFormat) -> OutputPath
     {
-        let stem = Stem(of: record)
-        let number: Int? =
-            switch shared[position] {
-            case nil: nil
-            case .plain(let expected, _) where expected == format: nil
-            case .plain(_, let number), .numbered(let number): number
-            }
-        let suffix = number.map { "-\($0)" } ?? ""
-        let name = stem.bytes + "\(suffix).\(format.fileExtension)".utf8
-        return OutputPath(folder: folder, relativePath: name)
+        OutputPath(
+            folder: folder, relativePath: name(of: record, at: position).bytes(writtenAs: format))
+    }
+
+    /// The name of a photo's result in every format.
+    ///
+    /// - Parameter position: the photo's index in the list.
+    func name(of record: PhotoRecord, at position: Int) -> ResultName {
+        let base = Stem(of: record).bytes
+        return switch shared[position] {
+        case nil: ResultName(base: base, number: nil, unnumbered: nil)
+        case .plain(let expected, let number):
+            ResultName(base: base, number: number, unnumbered: expected)
+        case .numbered(let number): ResultName(base: base, number: number, unnumbered: nil)
+        }
+    }
+}
+
+/// The name of one result in a folder, for all formats: the format is certain only after the photo
+/// has been read.
+struct ResultName: Sendable, Hashable {
+    /// The path in the folder, without number and extension.
+    let base: [UInt8]
+    /// The number behind the base; nil if the base alone is unique.
+    let number: Int?
+    /// The format that has the name without the number.
+    let unnumbered: ImageFormat?
+
+    /// The path in the folder of a result of the given format.
+    func bytes(writtenAs format: ImageFormat) -> [UInt8] {
+        let suffix = number.map { format == unnumbered ? "" : "-\($0)" } ?? ""
+        return base + "\(suffix).\(format.fileExtension)".utf8
+    }
+
+    /// Whether the path stays in the folder and names no hidden file.
+    var isSafe: Bool {
+        let parts = base.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return !base.contains(0) && base.count < 4096
+            && parts.allSatisfy { !$0.isEmpty && $0.first != UInt8(ascii: ".") }
     }
 }
 

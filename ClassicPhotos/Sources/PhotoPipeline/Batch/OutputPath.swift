@@ -27,4 +27,16 @@ public struct OutputFile: Sendable, Hashable {
     public let byteCount: Int
     /// What the file lacks of the photo.
     public var remarks: [PhotoRemark] = []
+
+    init(path: OutputPath, size: PixelSize, byteCount: Int) {
+        (self.path, self.size, self.byteCount) = (path, size, byteCount)
+    }
+
+    /// A file that another process has written.
+    package init(
+        path: OutputPath, size: PixelSize, byteCount: Int, remarks: [PhotoRemark]
+    ) {
+        self.init(path: path, size: size, byteCount: byteCount)
+        self.remarks = remarks
+    }
 }

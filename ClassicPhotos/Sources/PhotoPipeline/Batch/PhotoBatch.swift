@@ -43,15 +43,9 @@ public struct PhotoBatch: Sendable {
         case cancelled
     }
 
-    private let options: Options
+    let options: Options
     private let fingerprint: UInt64
-    private let downloader: PhotoDownloader
-    private let downloadQueue = OperationQueue()
-    private let pixelQueue = OperationQueue()
-    private let writeQueue = OperationQueue()
-    // The queues in which photos wait for memory: first for their files, then for their pixels.
-    private let fileQueue = OperationQueue()
-    private let memoryQueue = OperationQueue()
+    private let maker: ResultMaker
 
     /// Creates a batch; no work starts before ``run(_:only:report:)``.
     ///
@@ -63,27 +57,11 @@ public struct PhotoBatch: Sendable {
         options: Options, downloader: PhotoDownloader, timeline: OperationTimeline? = nil
     ) {
         self.options = options
-        self.downloader = downloader
         fingerprint = options.recipe.fingerprint
-        downloadQueue.name = "Download queue"
-        downloadQueue.maxConcurrentOperationCount = options.downloads
-        pixelQueue.name = "Image Filtration queue"
-        // The width equals the number of processors, so that priorities decide: photos in progress
-        // finish before new ones start.
-        pixelQueue.maxConcurrentOperationCount = options.capacity.processors.permits
-        for (queue, name) in [(fileQueue, "Files in memory"), (memoryQueue, "Pixels in memory")] {
-            queue.name = name
-            queue.maxConcurrentOperationCount = photosInMemory
-        }
-        writeQueue.name = "Write queue"
-        for queue in [downloadQueue, pixelQueue, writeQueue, options.folder.publishing] {
-            timeline?.record(queue)
-        }
-    }
-
-    /// The photos that are under way at a time: enough for all processors and downloads.
-    private var photosInMemory: Int {
-        max(12, options.downloads + 2 * options.capacity.processors.permits)
+        maker = ResultMaker(
+            limits: options.limits, capacity: options.capacity, downloads: options.downloads,
+            downloader: downloader, timeline: timeline)
+        timeline?.record(options.folder.publishing)
     }
 
     /// Processes the list; returns when every photo is done, the task is cancelled, or a problem
@@ -106,12 +84,13 @@ public struct PhotoBatch: Sendable {
         let names = names(of: records)
         let photos = OperationQueue()
         // A photo that waits for a download or for memory takes one of these slots, but no thread.
-        photos.maxConcurrentOperationCount = photosInMemory
+        photos.maxConcurrentOperationCount = maker.photosInMemory
         let reports = OperationQueue()
         reports.maxConcurrentOperationCount = 1
         do {
-            try await photos.add(each: positions ?? Array(records.indices), within: photosInMemory)
-            { position in
+            try await photos.add(
+                each: positions ?? Array(records.indices), within: maker.photosInMemory
+            ) { position in
                 let record = records[position]
                 let result = await process(record, at: position, names)
                 // The photo stays under way until it has been reported, so a slow report slows the
@@ -127,7 +106,7 @@ public struct PhotoBatch: Sendable {
         return nil
     }
 
-    private func names(of records: [PhotoRecord]) -> OutputNames {
+    func names(of records: [PhotoRecord]) -> OutputNames {
         OutputNames(of: records, writtenAs: options.recipe.format, in: options.folder.path)
     }
 
@@ -138,145 +117,31 @@ public struct PhotoBatch: Sendable {
     ) async -> Result {
         if let failure = record.state.failure { return .failed(failure) }
         guard !Task.isCancelled else { return .cancelled }
-        let earlier = earlierResult(of: record, at: position, names)
-        if let earlier, earlier.isCurrent { return .unchanged(earlier.path) }
-        let url = Self.url(of: record)
-        let file = options.capacity.file(downloader.maximumSize(of: url))
-        let result = await holding(file, in: fileQueue, named: record.name) {
-            await process(record, at: position, names, earlier)
-        }
-        return result ?? .cancelled
-    }
-
-    private static func url(of record: PhotoRecord) -> URL {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        return url
-    }
-
-    /// Runs download → inspect and, once enough memory is available, decode → filter → encode →
-    /// write.
-    private func process(
-        _ record: PhotoRecord, at position: Int, _ names: OutputNames, _ earlier: EarlierResult?
-    ) async -> Result {
-        let (recipe, capacity, url) = (options.recipe, options.capacity, Self.url(of: record))
-        let limits = options.limits.limits(for: url)
-        let download = DownloadOperation(url: url, with: downloader, unless: earlier?.photo)
-        let inspect = InspectOperation(after: download, limits: limits)
-        return await withTaskCancellationHandler {
-            downloadQueue.addOperation(download)
-            await pixelQueue.addOperations([inspect], waitUntilFinished: true)
-            if download.isUnchanged, let earlier { return .unchanged(earlier.path) }
-            guard case .produced(let info) = inspect.outcome else {
-                return Self.result(of: inspect)
-            }
-            let format = recipe.format(of: info)
-            let stages = Stages(
-                download: download, recipe: recipe, format: format, limits: limits,
-                capacity: capacity)
-            let write = WriteOperation(after: stages.encode, into: options.folder) { format in
-                let path = names.path(of: record, at: position, writtenAs: format)
-                let version = download.version
-                return (path, ResultOrigin(url: url, version: version, recipe: fingerprint))
-            }
-            let need = PixelCapacity.bytesNeeded(
-                for: info, fitting: recipe.size, filters: recipe.filters, format: format,
-                keeping: recipe.parts(writtenAs: format))
-            return await withTaskCancellationHandler {
-                _ = await holding(capacity.memory(need), in: memoryQueue, named: record.name) {
-                    await pixelQueue.addOperations(stages.all, waitUntilFinished: false)
-                    writeQueue.addOperation(write)
-                    await write.finished()
-                }
-                let frames = stages.frames
-                return Self.result(
-                    of: write, PhotoRemark.remarks(on: info, frames: frames, recipe: recipe))
-            } onCancel: {
-                // Writing is not cancelled: it runs only if all of these stages succeeded, and it
-                // always runs to its end. So every file in the folder is reported.
-                for operation in stages.all { operation.cancel() }
-            }
-        } onCancel: {
-            download.cancel()
-            inspect.cancel()
+        let earlier = earlierResult(of: record, at: position, names)
+        if let earlier, earlier.isCurrent { return .unchanged(earlier.path) }
+        let photo = ResultMaker.Photo(name: record.name, url: url, recipe: options.recipe)
+        return await maker.process(photo, after: earlier) {
+            [options, fingerprint] image, version in
+            let path = names.path(of: record, at: position, writtenAs: image.format)
+            let origin = ResultOrigin(url: url, version: version, recipe: fingerprint)
+            try await options.folder.write(image.bytes, to: path, from: origin)
+            return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
         }
-    }
-
-    private static func result(of write: WriteOperation, _ remarks: [PhotoRemark]) -> Result {
-        switch write.outcome {
-        case .produced(var file):
-            file.remarks = remarks
-            return .written(file)
-        case .failed(let failure): return .failed(failure)
-        case .cancelled, .pending: return .cancelled
-        }
-    }
-
-    /// The result of a stage that did not succeed.
-    private static func result(of stage: InspectOperation) -> Result {
-        if case .failed(let failure) = stage.outcome { .failed(failure) } else { .cancelled }
-    }
-}
-
-/// The pixel stages of one photo.
-private struct Stages {
-    let decode: DecodeOperation
-    let filter: FilterOperation
-    let encode: EncodeOperation
-
-    init(
-        download: DownloadOperation, recipe: PhotoRecipe, format: ImageFormat, limits: ImageLimits,
-        capacity: PixelCapacity
-    ) {
-        decode = DecodeOperation(
-            after: download, fitting: recipe.size, keeping: recipe.parts(writtenAs: format),
-            limits: limits, acceptingDamage: recipe.acceptsDamage, capacity: capacity)
-        filter = FilterOperation(recipe.filters, after: decode, capacity: capacity)
-        encode = EncodeOperation(after: filter, quality: recipe.quality, capacity: capacity) {
-            format
-        }
-        // Later stages have higher priority, so that few photos are in memory.
-        decode.queuePriority = .low
-        encode.queuePriority = .high
-    }
-
-    var all: [Operation] { [decode, filter, encode] }
-
-    /// The number of decoded frames.
-    var frames: Int {
-        if case .produced(let bitmap) = decode.outcome { bitmap.frames } else { 1 }
     }
 }
 
 // MARK: Earlier results
 
 extension PhotoBatch {
-    /// A result of the same recipe that is in the folder.
-    private struct EarlierResult {
-        let path: OutputPath
-        /// The version of the photo that the result was made of.
-        let photo: String
-        /// Whether the photo certainly still has that version; a photo on the web has to be asked
-        /// for.
-        let isCurrent: Bool
-    }
-
-    private func earlierResult(
+    func earlierResult(
         of record: PhotoRecord, at position: Int, _ names: OutputNames
     ) -> EarlierResult? {
         guard !options.redoesAll, let url = record.url else { return nil }
-        let format = options.recipe.format
-        for path in names.possiblePaths(of: record, at: position, writtenAs: format) {
-            guard let photo = options.folder.madeOf(path, from: url, recipe: fingerprint) else {
-                continue
-            }
-            let file = url.isFileURL ? LocalPath(url) : nil
-            let version = file.flatMap { LocalFiles.version(of: $0) }
-            if file != nil, version?.text != photo { return nil }
-            return EarlierResult(path: path, photo: photo, isCurrent: file != nil)
-        }
-        return nil
+        let paths = names.possiblePaths(of: record, at: position, writtenAs: options.recipe.format)
+        return EarlierResult(of: url, at: paths, in: options.folder, recipe: fingerprint)
     }
 
     /// What a run would do with a photo.

@@ -2,7 +2,7 @@ import FoundationEssentials
 public import Imaging
 
 /// Everything that decides what a batch makes of a photo.
-public struct PhotoRecipe: Sendable, Hashable {
+public struct PhotoRecipe: Sendable, Hashable, Codable {
     /// The filters, applied in order.
     public var filters: [ImageFilter]
     /// The box that pictures are shrunk to fit; nil keeps the original size.
@@ -58,7 +58,7 @@ public struct PhotoRecipe: Sendable, Hashable {
 }
 
 /// A loss that a person should know of, although the photo was processed.
-public enum PhotoRemark: Sendable, Hashable {
+public enum PhotoRemark: Sendable, Hashable, Codable {
     /// Only the first frame of an animation, or the first page of a document, was kept.
     case firstFrameOnly
     /// The channels of 16 bits became channels of 8 bits, because the format has no more.

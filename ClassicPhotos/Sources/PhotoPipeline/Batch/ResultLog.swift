@@ -58,6 +58,9 @@ struct ResultLog {
         let photo: String?
     }
 
+    /// The size of the file when it was read.
+    private(set) var byteCount = 0
+
     /// By the hash of the result's path.
     private var contents: [UInt64: [Content]] = [:]
 
@@ -76,7 +79,7 @@ struct ResultLog {
             bytes = try LocalFiles.bytes(of: file, named: file.description)
         } catch {
             guard error.kind == .notFound else { throw .unreadable(error) }
-            return (ResultLog(), ResultLogFile(path: file, isTorn: false))
+            return (ResultLog(), ResultLogFile(path: file))
         }
         var log = ResultLog()
         let decoder = JSONDecoder()
@@ -87,8 +90,8 @@ struct ResultLog {
                 log.contents[fnv1a(result.utf8), default: []].append(content)
             }
         }
-        let isTorn = bytes.last.map { $0 != UInt8(ascii: "\n") } ?? false
-        return (log, ResultLogFile(path: file, isTorn: isTorn))
+        log.byteCount = bytes.count
+        return (log, ResultLogFile(path: file))
     }
 
     /// A line of the file. The version decides which other keys the line has.
@@ -180,23 +183,32 @@ struct ResultOrigin: Sendable, Hashable {
 /// The file of a ``ResultLog``, open for appending.
 struct ResultLogFile {
     let path: LocalPath
-    /// Whether the last line may be incomplete.
-    var isTorn: Bool
 
     /// Appends lines for entries; returns once the lines are on the disk.
-    mutating func append(
+    ///
+    /// Several processes may append to the same file: each locks it meanwhile. The lock also makes
+    /// a network file system find the end of the file that other machines have extended.
+    func append(
         _ entries: [ResultLog.Entry], calls: FileCalls
     ) throws(FileProblem) {
         guard !entries.isEmpty else { return }
-        let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666) }
+        let file = path.withCString { open($0, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666) }
         guard file >= 0 else { throw FileProblem(path, errno: errno) }
         defer { close(file) }
-        let text = entries.reduce(into: isTorn ? "\n" : "") { $0 += Self.line(for: $1) }
-        isTorn = true
+        // Closing the file unlocks it. File systems without locks have one machine's files only.
+        while flock(file, LOCK_EX) != 0, errno == EINTR {}
+        let text = entries.reduce(into: Self.isTorn(file) ? "\n" : "") { $0 += Self.line(for: $1) }
         let code = calls.writeAll(Array(text.utf8), to: file)
         guard code == 0 else { throw FileProblem(path, errno: code) }
-        isTorn = false
         guard calls.sync(file) == 0 else { throw FileProblem(path, errno: errno) }
+    }
+
+    /// Whether the last line of the open file is incomplete, because its writer was killed or the
+    /// disk was full.
+    private static func isTorn(_ file: Int32) -> Bool {
+        var last: UInt8 = 0
+        let end = lseek(file, 0, SEEK_END)
+        return end > 0 && pread(file, &last, 1, end - 1) == 1 && last != UInt8(ascii: "\n")
     }
 
     private static func line(for entry: ResultLog.Entry) -> String {

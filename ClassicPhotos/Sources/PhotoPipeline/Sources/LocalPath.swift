@@ -153,7 +153,7 @@ func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
 }
 
 /// Decodes the percent-encoding of a part of a URL.
-func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
+package func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {

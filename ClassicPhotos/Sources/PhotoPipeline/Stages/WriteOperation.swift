@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Imaging
 import Operations
 
@@ -9,19 +8,12 @@ final class WriteOperation: TypedOperation<OutputFile>, @unchecked Sendable {
     /// Cancel the dependency, not this operation: a cancelled operation has no output, so a file
     /// that was just put into place would be missing from the results.
     ///
-    /// - Parameters:
-    ///   - place: returns the destination and the origin of the file; called once the format is
-    ///     known.
+    /// - Parameter write: writes the picture.
     init(
-        after source: TypedOperation<EncodedImage>, into folder: OutputFolder,
-        to place: @escaping @Sendable (ImageFormat) -> (OutputPath, ResultOrigin)
+        after source: TypedOperation<EncodedImage>,
+        _ write: @escaping @Sendable (EncodedImage) async throws -> OutputFile
     ) {
-        super.init { () async throws -> OutputFile in
-            let image = try source.requireOutput()
-            let (path, origin) = place(image.format)
-            try await folder.write(image.bytes, to: path, from: origin)
-            return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
-        }
+        super.init { () async throws -> OutputFile in try await write(source.requireOutput()) }
         addDependency(source, on: .success)
         name = "Write"
     }

@@ -238,7 +238,7 @@ struct OutputFolderTests {
             // The same state as after two kills between logging and publishing.
             _ = try await write([1], as: "a.jpg", from: photo, into: open(folder))
             let path = try #require(LocalPath(folder))
-            var file = try ResultLog.read(in: path).file
+            let file = try ResultLog.read(in: path).file
             try file.append(
                 [
                     .init(

@@ -1,20 +1,21 @@
-#if DurableJobsPostgres
 import Foundation
 
 /// A PostgreSQL cluster of this test run, or the server that DURABLE_JOBS_TEST_POSTGRES names.
 ///
 /// A shell makes the cluster in a folder of /var/tmp, and deletes it when its standard input ends:
 /// also when the test process crashes.
-enum Cluster {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+public enum PostgresCluster {
+    /// The cluster does not start.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What to install.
+        public let description: String
     }
 
     /// The beginning of a URL without a database.
-    static let server = Result { try start() }
+    private static let server = Result { try start() }
 
-    /// The part of the URL behind the database.
-    static func url(_ database: String) throws -> String {
+    /// The URL of a database, which need not exist.
+    public static func url(_ database: String) throws -> String {
         let parts = try server.get()
         return parts.before + database + parts.after
     }
@@ -72,4 +73,3 @@ enum Cluster {
         cat >/dev/null
         """
 }
-#endif

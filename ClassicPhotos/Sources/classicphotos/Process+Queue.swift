@@ -1,0 +1,102 @@
+import ArgumentParser
+import DurableJobs
+import FoundationEssentials
+import Imaging
+import OperationsInsight
+import PhotoJobs
+import PhotoPipeline
+
+// `process` with a queue: this program stores the photos as jobs, works on the queue as any other
+// worker does, and reports the ends of its own photos.
+
+extension Process {
+    /// Processes the photos through a queue.
+    func process(
+        _ loaded: LoadedSource, _ recipe: PhotoRecipe, into path: [UInt8],
+        with downloader: PhotoDownloader, sharing address: PhotoQueueAddress
+    ) async throws -> (failures: Int, isInterrupted: Bool) {
+        guard !recipe.filters.contains(where: { $0.look != nil }) else {
+            throw Stop(
+                "A look from a file cannot be used with a queue, which would store the look with "
+                    + "every photo. Process the photos without a queue.")
+        }
+        let queue = PhotoQueue(try await address.open())
+        let folder = try OutputFolder(path: path, overwrites: overwrite)
+        let records = try folder.recordsWithoutResults(of: loaded.list.records)
+        for note in notes(on: loaded, folder, records) { Terminal.writeError("\(note)\n") }
+        let report = ProgressReport(
+            total: records.count, remark: loaded.remark, folder: folder.description,
+            style: printsJSON ? .json : Terminal.canRewriteLines ? .bar : .lines)
+        let result = try await timelineOption.recording { timeline in
+            let batch = PhotoBatch(options: options(recipe, folder), downloader: downloader)
+            let worker = isIdle ? nil : worker(of: queue, downloader, timeline, report)
+            return await Interrupt.run {
+                await Self.run(worker) {
+                    try await queue.process(
+                        records, with: batch, into: folder, overwrites: overwrite
+                    ) { await report.add($0, $1) }
+                }
+            }
+        }
+        await queue.jobs.close()
+        switch result.value {
+        case .success(.complete): return (await report.finish(.complete), false)
+        case .success(.detached(let missing)):
+            let remark = detachment(missing, address)
+            return (await report.finish(.detached(remark)), true)
+        case .failure(let error):
+            await report.note("Error: \(error)")
+            _ = await report.finish(.detached(detachment(0, address)))
+            throw ExitCode(ExitCodes.notStarted)
+        }
+    }
+
+    /// Runs a closure, and a worker until the closure has ended.
+    private static func run<Value: Sendable>(
+        _ worker: JobWorker?, _ body: @escaping @Sendable () async throws -> Value
+    ) async -> Result<Value, any Error> {
+        // A stopped worker finishes what it has begun, so the task's cancellation must not reach it
+        // before the closure's end.
+        let work = worker.map { worker in Task.detached { try await worker.run() } }
+        let result: Result<Value, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        worker?.stop(gracePeriod: .seconds(5))
+        do { try await work?.value } catch { return .failure(error) }
+        return result
+    }
+
+    private func worker(
+        of queue: PhotoQueue, _ downloader: PhotoDownloader, _ timeline: OperationTimeline?,
+        _ report: ProgressReport
+    ) -> JobWorker {
+        let maker = ResultMaker(
+            limits: downloading.limits, capacity: capacity.pixels,
+            downloads: downloading.downloads, downloader: downloader, timeline: timeline)
+        let workshop = PhotoWorkshop(maker: maker) { text in
+            Task { await report.note(text) }
+        }
+        var options = JobWorker.Options()
+        let complaints = Complaints()
+        options.observer = { event in
+            switch event {
+            case .ended(let job, _, _, _, _), .fenced(let job, _, _):
+                _ = workshop.takeResult(of: job)
+            case .storeFailed(let reason):
+                if let line = complaints.line(about: reason) { Task { await report.note(line) } }
+            default: break
+            }
+        }
+        return queue.worker(workshop, options: options)
+    }
+
+    /// How to go on after Ctrl-C.
+    private func detachment(_ missing: Int, _ address: PhotoQueueAddress) -> String {
+        var text = "Detached; "
+        text +=
+            missing > 0
+            ? "\(missing) of the other photos are not in the queue yet. "
+            : "the other photos stay in the queue. "
+        let command = "classicphotos work\(queueing.repeated(address))"
+        return text + "\"\(command)\" processes them; the same command as before attaches again."
+    }
+}

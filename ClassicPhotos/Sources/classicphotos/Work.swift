@@ -1,0 +1,144 @@
+import ArgumentParser
+import DurableJobs
+import FoundationEssentials
+import PhotoJobs
+import PhotoPipeline
+import Synchronization
+
+/// Works on a queue until Ctrl-C.
+struct Work: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Processes the photos of a queue, together with other processes and machines.",
+        discussion: """
+            "classicphotos process --queue URL" stores photos in the queue. Any number of workers, \
+            on any machines, share them. A machine must see the folders of the photos and of the \
+            results at the same paths; a worker that does not see one says so, and leaves its \
+            photos to others.
+
+            Ctrl-C finishes the photos in progress and ends the worker; a second Ctrl-C ends it at \
+            once. The photos of a worker that is killed start again elsewhere within about 20 \
+            seconds, and nothing is written twice.
+
+            Limits on downloads and pictures are those of the worker, not of "process".
+
+            \(ExitCodes.description)
+            """)
+
+    @OptionGroup var queueing: QueueOption
+
+    @OptionGroup var capacity: CapacityOptions
+
+    @OptionGroup(title: "Downloads and limits") var downloading: DownloadOptions
+
+    @Option(help: .hidden)
+    var lease: Double?
+
+    func validate() throws { _ = try queueing.requiredAddress() }
+
+    func run() async throws {
+        let address = try queueing.requiredAddress()
+        let error = try await stopping { () async throws -> (any Error)? in
+            let queue = PhotoQueue(try await address.open())
+            let error = await PhotoDownloader.run(allowing: downloading.allowedHosts) {
+                downloader in await work(on: queue, at: address, with: downloader)
+            }
+            await queue.jobs.close()
+            return error
+        }
+        guard let error else { return }
+        Terminal.writeError("Error: \(error)\n")
+        throw ExitCode(ExitCodes.notStarted)
+    }
+
+    private func work(
+        on queue: PhotoQueue, at address: PhotoQueueAddress, with downloader: PhotoDownloader
+    ) async -> (any Error)? {
+        let maker = ResultMaker(
+            limits: downloading.limits, capacity: capacity.pixels,
+            downloads: downloading.downloads, downloader: downloader)
+        let workshop = PhotoWorkshop(maker: maker) { Terminal.writeError("\($0)\n") }
+        let report = WorkReport()
+        var options = JobWorker.Options()
+        if let lease { options.lease = .seconds(lease) }
+        options.observer = { report.add($0, workshop) }
+        let worker = queue.worker(workshop, options: options)
+        StandardOutput.writeLine("Working on \(address). Press Ctrl-C to stop.")
+        let (result, _) = await Interrupt.run {
+            await withTaskCancellationHandler {
+                await Result { () async throws in try await worker.run() }
+            } onCancel: {
+                StandardOutput.writeLine("Finishing the photos in progress.")
+            }
+        }
+        StandardOutput.writeLine(report.summary)
+        if case .failure(let error) = result { return error }
+        return nil
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The outcome of an asynchronous closure.
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+/// Reports what a worker does: a line for each photo, and the sum at the end.
+final class WorkReport: Sendable {
+    private struct Counts {
+        var written = 0
+        var unchanged = 0
+        var failed = 0
+    }
+
+    private let counts = Mutex(Counts())
+    private let complaints = Complaints()
+
+    /// Prints a line about an event, if it concerns a person.
+    func add(_ event: JobWorkerEvent, _ workshop: PhotoWorkshop) {
+        switch event {
+        case .ended(let job, _, _, let state, let error):
+            let result = workshop.takeResult(of: job)
+            guard state.isEnded else { return }
+            ended(job, state, result, error)
+        case .rescued(let count):
+            let jobs = count == 1 ? "1 photo" : "\(count) photos"
+            Terminal.writeError("Took over \(jobs) of workers that died.\n")
+        case .leaseLost:
+            Terminal.writeError(
+                "This worker could not reach the queue for too long; others process its photos.\n")
+        case .storeFailed(let reason):
+            if let line = complaints.line(about: reason) { Terminal.writeError("\(line)\n") }
+        case .fenced(let job, _, _): _ = workshop.takeResult(of: job)
+        case .exchanged, .started, .heartbeatLate: break
+        }
+    }
+
+    private func ended(
+        _ job: JobID, _ state: JobState, _ result: PhotoBatch.Result?, _ error: String?
+    ) {
+        switch result {
+        case .written(let file) where state == .completed:
+            counts.withLock { $0.written += 1 }
+            StandardOutput.writeLine("[\(job)] \(ProgressReport.line(file.path.description))")
+        case .unchanged(let path) where state == .completed:
+            counts.withLock { $0.unchanged += 1 }
+            StandardOutput.writeLine(
+                "[\(job)] \(ProgressReport.line(path.description)) is up to date")
+        default:
+            counts.withLock { $0.failed += 1 }
+            Terminal.writeError("[\(job)] \(state): \(ProgressReport.line(error ?? ""))\n")
+        }
+    }
+
+    /// The sum of the work.
+    var summary: String {
+        let counts = counts.withLock { $0 }
+        var text = "Wrote \(counts.written) \(counts.written == 1 ? "photo" : "photos")."
+        if counts.unchanged > 0 {
+            text += " \(counts.unchanged) \(counts.unchanged == 1 ? "was" : "were") up to date."
+        }
+        if counts.failed > 0 { text += " \(counts.failed) failed; the reasons are above." }
+        return text
+    }
+}
