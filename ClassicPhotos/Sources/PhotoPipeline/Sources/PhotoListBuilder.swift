@@ -96,12 +96,17 @@ struct PhotoListBuilder {
     mutating func addFailure(
         name: String, problem: String, at place: PhotoSourceError.Place
     ) throws(PhotoSourceError) {
-        try addFailure(name: name, reason: "\(source), \(place): \(problem).")
+        let reason = "\(source), \(place): \(problem)."
+        try addFailure(
+            name: name, reason: reason, cause: .init(.badEntry, ["detail": reason]))
     }
 
     /// Adds a failed record whose reason is a whole sentence.
-    mutating func addFailure(name: String, reason: String) throws(PhotoSourceError) {
-        let failure = PhotoFailure(stage: .source, reason: reason, isRetryable: false)
+    mutating func addFailure(
+        name: String, reason: String, cause: PhotoFailure.Cause
+    ) throws(PhotoSourceError) {
+        let failure = PhotoFailure(
+            stage: .source, reason: reason, isRetryable: false, cause: cause)
         let id = identifiers.make(name: name, url: "")
         try append(PhotoRecord(id: id, name: name, failure: failure))
     }
@@ -136,7 +141,7 @@ struct PhotoIDMaker {
 /// FNV-1a of 64 bits, with the constants of its authors (Fowler, Noll and Vo).
 ///
 /// Swift's own `Hasher` differs from run to run, but stored hashes and identifiers must not.
-func fnv1a(
+package func fnv1a(
     _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
 ) -> UInt64 {
     bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
