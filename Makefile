@@ -138,10 +138,10 @@ screenshots: install-test
 	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) --disable-xctest --filter PageTests
 
 install-run:
-	@Scripts/install-packages libvips-dev pkg-config
+	@Scripts/install-packages libvips-dev zlib1g-dev pkg-config
 
 install-test:
-	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc \
+	@Scripts/install-packages libvips-dev zlib1g-dev pkg-config chromium chromium-driver spin gcc \
 		postgresql libpq-dev libsqlite3-dev
 
 clean:
