@@ -83,6 +83,7 @@ unit-tests: install-test
 	Scripts/run-tests $(COMPLETE)
 
 app-tests: install-test
+	Scripts/fetch-axe
 	swift build --build-tests $(APP)
 	Scripts/run-tests $(APP)
 
