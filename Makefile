@@ -128,7 +128,8 @@ stress:
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		Scripts/run-tests $(OPTIMISED) --filter StressTests
 
-# Feeds random bytes to the readers of pictures, lists and addresses, each for FUZZ_SECONDS.
+# Feeds random bytes to the readers of pictures, lists, looks and HTTP headers, each for
+# FUZZ_SECONDS.
 FUZZ_SECONDS ?= 30
 
 fuzz: install-test

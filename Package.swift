@@ -11,6 +11,10 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// The tests of the optimised libraries are not optimised themselves: they are ten times the code, and
+// would take most of the time of such a build.
+let testSettings = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 // A dependency with one of these conditions is fetched and built only if the trait is enabled.
 let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
@@ -97,11 +101,11 @@ let package = Package(
             dependencies: [
                 "Operations", "OperationsInsight", "OperationsTestKit", "OperationsTestSupport",
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTestKitTests",
             dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "DurableJobsTests",
             dependencies: [
@@ -110,7 +114,7 @@ let package = Package(
                 .target(name: "CLibPQ", condition: withDurableJobsPostgres),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTelemetryTests",
             dependencies: [
@@ -129,7 +133,7 @@ let package = Package(
                     name: "Tracing", package: "swift-distributed-tracing",
                     condition: withTelemetry),
             ],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
     ]
 )
@@ -158,5 +162,5 @@ package.targets += layersOfTests.map { name, folders in
         dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
         path: "Tests/OperationsTests",
         exclude: foldersOfTests.filter { !folders.contains($0) } + ["Contract/README.md"],
-        swiftSettings: settings)
+        swiftSettings: testSettings)
 }

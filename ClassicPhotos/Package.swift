@@ -42,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
@@ -107,9 +108,14 @@ let package = Package(
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
+                "Yams",
             ],
             swiftSettings: settings
         ),
+        // Measures the loader; a script in Benchmarks runs it.
+        .executableTarget(
+            name: "photoloads", dependencies: ["DemoOrigin", "Imaging", "PhotoPipeline"],
+            swiftSettings: settings),
         .testTarget(
             name: "ImagingTests", dependencies: ["Imaging", testSupport], swiftSettings: settings),
         .testTarget(

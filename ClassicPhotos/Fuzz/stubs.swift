@@ -14,8 +14,23 @@ struct SocketAddress {
     }
 }
 
-/// Headers that all have the same value.
+/// The headers of a response.
 struct HTTPHeaders {
-    let value: String
-    func first(name: String) -> String? { value }
+    var fields: [(name: String, value: String)]
+
+    func first(name: String) -> String? { self[name].first }
+
+    func contains(name: String) -> Bool { !self[name].isEmpty }
+
+    /// The values of a header that is a list.
+    subscript(canonicalForm name: String) -> [Substring] {
+        self[name].flatMap { $0.split(separator: ",") }.map { value in
+            let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+            return Substring(value.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+        }
+    }
+
+    private subscript(_ name: String) -> [String] {
+        fields.filter { $0.name.lowercased() == name }.map(\.value)
+    }
 }

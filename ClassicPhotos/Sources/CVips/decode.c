@@ -227,8 +227,63 @@ static cvips_status decode_jpeg(const request *request, cvips_decoded *out) {
     return status;
 }
 
+// Whether the pixels of an opened image are 8-bit sRGB without alpha.
+static bool is_plain_rgb(VipsImage *image) {
+    size_t count = 0;
+    const uint8_t *profile = profile_of(image, &count);
+    return image->Type == VIPS_INTERPRETATION_sRGB && image->BandFmt == VIPS_FORMAT_UCHAR &&
+        image->Coding == VIPS_CODING_NONE && image->Bands == 3 &&
+        !(profile && profile_applies(image, profile, count));
+}
+
+// Shrinks an opened picture, and turns it upright.
+static cvips_status shrink_plain(
+    const request *request, VipsImage *image, cvips_decoded *out) {
+    double factor = MAX(
+        (double)image->Xsize / stored_box_width(request),
+        (double)image->Ysize / stored_box_height(request));
+    cvips_decoded decoded = {.metadata = NULL};
+    cvips_status status = cvips_shrink_image(
+        image, MAX(1, (int)(image->Xsize / factor + 0.5)),
+        MAX(1, (int)(image->Ysize / factor + 0.5)), request->token, &decoded.picture);
+    if (status != CVIPS_STATUS_OK) return status;
+    if (request->options->keeps_metadata) {
+        size_t count = 0;
+        const uint8_t *profile = profile_of(image, &count);
+        decoded.metadata = cvips_metadata_new(
+            image, profile && cvips_profile_is_srgb(profile, count));
+        if (!decoded.metadata) status = CVIPS_STATUS_OUT_OF_MEMORY;
+    }
+    if (status == CVIPS_STATUS_OK)
+        status = cvips_turn_picture(&decoded.picture, request->info->orientation);
+    if (status == CVIPS_STATUS_OK) {
+        *out = decoded;
+        return status;
+    }
+    g_free(decoded.picture.pixels);
+    cvips_metadata_free(decoded.metadata);
+    return status;
+}
+
+// Decodes a PNG to a small picture without libvips' shrinking. UNAVAILABLE for other pictures.
+static cvips_status decode_png(const request *request, cvips_decoded *out) {
+    if (request->format != CVIPS_FORMAT_PNG || request->is_16_bit || keeps_size(request))
+        return CVIPS_STATUS_UNAVAILABLE;
+    VipsSource *source = cvips_source_new(request->bytes, request->count, request->token);
+    if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;
+    VipsImage *image = NULL;
+    int failed = open_request(request, source, &image);
+    g_object_unref(source);
+    if (failed) return cvips_failure(request->token, CVIPS_STATUS_FAILED);
+    cvips_status status =
+        is_plain_rgb(image) ? shrink_plain(request, image, out) : CVIPS_STATUS_UNAVAILABLE;
+    g_object_unref(image);
+    return status == CVIPS_STATUS_FAILED ? cvips_failure(request->token, status) : status;
+}
+
 static cvips_status decode(const request *request, cvips_decoded *out) {
     cvips_status direct = decode_jpeg(request, out);
+    if (direct == CVIPS_STATUS_UNAVAILABLE) direct = decode_png(request, out);
     if (direct != CVIPS_STATUS_UNAVAILABLE) return direct;
     VipsSource *source = cvips_source_new(request->bytes, request->count, request->token);
     if (!source) return CVIPS_STATUS_OUT_OF_MEMORY;

@@ -27,6 +27,13 @@
 #ifndef CVIPS_HAS_SANITIZER
 #define CVIPS_HAS_SANITIZER 0
 #endif
+// Compiles a function a second time for processors with vectors of eight floats; the loader picks
+// the one for this machine.
+#if defined(__x86_64__) && defined(__linux__) && !CVIPS_HAS_SANITIZER
+#define CVIPS_FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define CVIPS_FOR_EACH_PROCESSOR
+#endif
 #ifndef CVIPS_RELEASE
 #define CVIPS_RELEASE(pointer) ((void)(pointer))
 #define CVIPS_ACQUIRE(pointer) ((void)(pointer))
@@ -124,13 +131,18 @@ typedef struct cvips_shrink cvips_shrink;
 enum { CVIPS_SHRINK_BANDS = 4 };
 // Makes the shrinking of a picture of the given size to the size of `out`, which is not larger and
 // must outlive the shrinking. Each pixel of the input is the mean of a square of `square` pixels a
-// side. NULL when out of memory.
+// side; the last squares of a row and of a column may be incomplete. NULL when out of memory.
 cvips_shrink *cvips_shrink_new(int width, int height, int square, const cvips_picture *out);
 void cvips_shrink_free(cvips_shrink *shrink);
 // The memory for the next row of the input; call cvips_shrink_give_row when it is filled. After the
 // last row, the result is complete.
 uint8_t *cvips_shrink_next_row(cvips_shrink *shrink);
 void cvips_shrink_give_row(cvips_shrink *shrink);
+
+// Shrinks an image of three 8-bit bands to the given size, which is smaller, on the calling thread.
+// UNAVAILABLE if the image has another form.
+cvips_status cvips_shrink_image(
+    VipsImage *image, int width, int height, const cvips_token *token, cvips_picture *out);
 
 // Wraps the picture's own memory in a libvips image, without a copy; the frames are one below the
 // other. NULL when out of memory.

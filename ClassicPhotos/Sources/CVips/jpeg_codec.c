@@ -137,8 +137,7 @@ static bool begin(codec *codec, const cvips_info *info, int box_width, int box_h
         end(codec, CVIPS_STATUS_OUT_OF_MEMORY);
     if (factor == 1) return true;
     codec->shrink = cvips_shrink_new(
-        (int)decoder->output_width, (int)decoder->output_height, (int)decoder->scale_denom,
-        &codec->picture);
+        info->width, info->height, (int)decoder->scale_denom, &codec->picture);
     if (!codec->shrink) end(codec, CVIPS_STATUS_OUT_OF_MEMORY);
     return true;
 }

@@ -10,14 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-// Compiles a function a second time for processors with vectors of eight floats; the loader picks
-// the one for this machine.
-#if defined(__x86_64__) && defined(__linux__) && !CVIPS_HAS_SANITIZER
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
 enum { LOBES = 3, BANDS = CVIPS_SHRINK_BANDS };
 
 // One pixel between the two passes.
@@ -60,8 +52,10 @@ static double kernel(double distance, double factor, int square) {
     return weight;
 }
 
-static bool make_weights(int from, int to, int square, weights *out) {
-    double factor = (double)from / to, radius = LOBES * factor + (square > 1);
+// `length` is the number of pixels of the picture along the axis.
+static bool make_weights(int length, int to, int square, weights *out) {
+    int from = (length + square - 1) / square;
+    double factor = (double)length / square / to, radius = LOBES * factor + (square > 1);
     out->count = MIN(from, (int)ceil(2 * radius) + 1);
     out->first = g_try_new(int, to);
     out->values = g_try_new(float, (size_t)to * (size_t)out->count);
@@ -84,13 +78,13 @@ static bool make_weights(int from, int to, int square, weights *out) {
 cvips_shrink *cvips_shrink_new(int width, int height, int square, const cvips_picture *out) {
     cvips_shrink *shrink = g_try_new0(cvips_shrink, 1);
     if (!shrink) return NULL;
-    shrink->width = width;
-    shrink->height = height;
+    shrink->width = (width + square - 1) / square;
+    shrink->height = (height + square - 1) / square;
     shrink->out = *out;
     if (make_weights(width, out->width, square, &shrink->across) &&
         make_weights(height, out->height, square, &shrink->down)) {
-        shrink->rows = g_try_malloc((size_t)width * BANDS * (size_t)shrink->down.count);
-        shrink->line = g_try_new(pixel, (size_t)width);
+        shrink->rows = g_try_malloc((size_t)shrink->width * BANDS * (size_t)shrink->down.count);
+        shrink->line = g_try_new(pixel, (size_t)shrink->width);
         if (shrink->rows && shrink->line) return shrink;
     }
     cvips_shrink_free(shrink);
@@ -116,7 +110,7 @@ static uint8_t *row_at(const cvips_shrink *shrink, int y) {
 uint8_t *cvips_shrink_next_row(cvips_shrink *shrink) { return row_at(shrink, shrink->given); }
 
 // Adds up to two rows, so that half as many sums are read and written.
-FOR_EACH_PROCESSOR
+CVIPS_FOR_EACH_PROCESSOR
 static void add_rows(
     float *restrict sums, const uint8_t *restrict a, float weight_a, const uint8_t *restrict b,
     float weight_b, size_t count) {
@@ -124,7 +118,7 @@ static void add_rows(
         sums[i] += weight_a * (float)a[i] + weight_b * (float)b[i];
 }
 
-FOR_EACH_PROCESSOR
+CVIPS_FOR_EACH_PROCESSOR
 static void write_row(
     uint8_t *restrict out, const pixel *restrict line, const weights *across, int width) {
     for (int x = 0; x < width; x++, out += 3) {

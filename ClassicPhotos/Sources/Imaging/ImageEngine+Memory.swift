@@ -33,7 +33,7 @@ extension ImageEngine {
     /// The estimate covers the result and the extra buffers of a blur, but not the input bitmap.
     /// Without filters it is 0.
     public static func memoryToApply(_ filters: [ImageFilter], to shape: BitmapShape) -> Int {
-        let steps = filters.flatMap { $0.kind.definition.steps($0.values) }
+        let steps = filters.flatMap(\.steps)
         guard let most = steps.map(\.buffers).max() else { return 0 }
         let frame = shape.bytes / Double(max(shape.frames, 1))
         // The frames of an animation are filtered one after another, then copied to the result.
@@ -100,6 +100,13 @@ public struct BitmapShape: Sendable, Hashable {
     }
 }
 
+extension Bitmap {
+    /// The dimensions of the bitmap.
+    public var shape: BitmapShape {
+        BitmapShape(size, hasAlpha: hasAlpha, bitsPerChannel: bitsPerChannel, frames: frames)
+    }
+}
+
 extension ImageInfo {
     /// The shape of the bitmap that decoding makes; an upper bound, because unused alpha channels
     /// are dropped and frames of different sizes are left out.
@@ -115,7 +122,7 @@ extension FilterStep {
     /// The number of bitmaps that the step needs in addition to its input and its result.
     fileprivate var buffers: Int {
         switch self {
-        case .tone, .recolour, .vignette: 0
+        case .tone, .recolour, .look, .vignette: 0
         case .blur, .sharpen: 2
         case .tiltShift: 3
         }

@@ -42,6 +42,11 @@ public enum ImagingError: Error, Sendable, Hashable {
     /// The picture could not be written.
     case encodeFailed(detail: String)
 
+    /// A `.cube` file cannot be read as a look.
+    ///
+    /// `line` is counted from 1. `problem` is a clause, such as "LUT_3D_SIZE is given twice".
+    case invalidLook(line: Int, problem: String)
+
     /// An argument of the call is invalid: a size, a quality, or the text of a filter.
     ///
     /// The associated text names the argument.
@@ -77,6 +82,8 @@ extension ImagingError: CustomStringConvertible {
             "The picture cannot be decoded: \(detail). Download or copy the file again."
         case .filterFailed(let detail): "The filter failed: \(detail)."
         case .encodeFailed(let detail): "The picture cannot be written: \(detail)."
+        case .invalidLook(let line, let problem):
+            "Line \(line) of the look is not valid: \(problem). Export the look again as a .cube file."
         case .invalidArgument(let detail): detail
         case .outOfMemory:
             "There is not enough memory for the picture. Use a smaller size, or process fewer "

@@ -9,31 +9,38 @@ struct FilterOptions: ParsableArguments {
             "A filter, such as sepia=0.8 or tilt-shift=center:0.4,radius:12; default: sepia=0.8.",
             discussion: """
                 This option can be repeated; the filters are applied in order. "none" stands for \
-                no filter. The filters: \
+                no filter. "look=film.cube" applies the look in a .cube file, and \
+                "look=intensity:0.5,film.cube" half of it. The filters: \
                 \(FilterDefinition.all.map(\.helpLine).joined(separator: ", ")).
                 """,
             valueName: "name=value"),
-        completion: .list(FilterDefinition.all.map(\.name) + ["none"]))
+        completion: .list(FilterDefinition.all.map(\.name) + ["look=", "none"]))
     var filter: [String] = []
 
-    func validate() throws { _ = try filters() }
-
-    /// The filters, in order; nil if none were given.
-    func filters() throws -> [ImageFilter]? {
-        if filter.isEmpty { return nil }
-        if filter.contains("none") {
-            guard filter.count == 1 else {
-                throw ValidationError("--filter none cannot be combined with other filters.")
-            }
-            return []
+    func validate() throws {
+        guard !filter.contains("none") || filter.count == 1 else {
+            throw ValidationError("--filter none cannot be combined with other filters.")
         }
-        return try filter.map { text in
+        for text in filter where text != "none" {
             do throws(ImagingError) {
-                return try ImageFilter(text)
+                try FilterArgument.check(text)
             } catch {
                 throw ValidationError("\(error)")
             }
         }
+    }
+
+    /// The filters, in order; nil if none were given. Reads the files of looks.
+    ///
+    /// - Throws: ``Stop`` if the file of a look cannot be read.
+    func filters() throws -> [ImageFilter]? {
+        if filter.isEmpty { return nil }
+        return try filter.filter { $0 != "none" }.map { try FilterArgument.filter($0) }
+    }
+
+    /// Whether a filter is a look from a file.
+    var hasLook: Bool {
+        filter.contains { (try? ImageFilter.lookFile(in: $0)) != nil }
     }
 
     /// The filters if a person chooses none.

@@ -288,11 +288,11 @@ struct RecipeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            A JSON file with the options above, for example {"filters": ["sepia=0.8"], "size": \
-            1600}. Options on the command line replace those of the file.
+            A file in YAML or JSON with the options above, for example {"filters": ["sepia=0.8"], \
+            "size": 1600}. Options on the command line replace those of the file.
             """,
             valueName: "file"),
-        completion: .file(extensions: ["json"]))
+        completion: .file(extensions: ["json", "yaml", "yml"]))
     var recipe: String?
 
     func validate() throws {

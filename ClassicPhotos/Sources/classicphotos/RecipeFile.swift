@@ -1,15 +1,23 @@
 import FoundationEssentials
 import Imaging
 import PhotoPipeline
+import Yams
 
 /// A file with the options of `process` that decide what is made of a photo.
 ///
-///     {"filters": ["sepia=0.8", "vignette"], "size": 1600, "format": "jpeg", "quality": 85,
-///      "strip": true}
+///     filters: [sepia=0.8, vignette, look=film.cube]
+///     size: 1600
+///     format: jpeg
+///     quality: 85
+///     strip: true
 ///
-/// All keys are optional. An option on the command line replaces the value of the file.
+/// A file with the extension yaml or yml is YAML, every other one is JSON. All keys are optional.
+/// The path of a look is relative to the folder of the recipe. An option on the command line
+/// replaces the value of the file.
 struct RecipeFile: Decodable {
-    var filters: [ImageFilter]?
+    /// The filters, when their looks have been read.
+    private(set) var filters: [ImageFilter]?
+    private var filterTexts: [String]?
     var size: Int?
     var format: ImageFormat?
     var quality: Int?
@@ -41,10 +49,21 @@ struct RecipeFile: Decodable {
         } catch {
             throw Stop("The recipe \(path) cannot be read. Check the name and its permissions.")
         }
+        let file = URL(filePath: path)
+        let isYAML = ["yaml", "yml"].contains(file.pathExtension.lowercased())
         do {
-            self = try JSONDecoder().decode(Self.self, from: data)
+            self =
+                isYAML
+                ? try YAMLDecoder().decode(Self.self, from: data)
+                : try JSONDecoder().decode(Self.self, from: data)
+            filters = try filterTexts?.map {
+                try FilterArgument.filter($0, relativeTo: file.deletingLastPathComponent())
+            }
         } catch let error as DecodingError {
-            throw Stop("The recipe \(path) is not valid: \(Self.explain(error))")
+            let reason = Self.explain(error, format: isYAML ? "YAML" : "JSON")
+            throw Stop("The recipe \(path) is not valid: \(reason)")
+        } catch let stop as Stop {
+            throw Stop("The recipe \(path) is not valid: \(stop)")
         }
     }
 
@@ -62,7 +81,7 @@ struct RecipeFile: Decodable {
                         + "are \(names.joined(separator: ", "))."))
         }
         let values = try decoder.container(keyedBy: Key.self)
-        filters = try values.decodeIfPresent([ImageFilter].self, forKey: .filters)
+        filterTexts = try values.decodeIfPresent([String].self, forKey: .filters)
         size = try values.decodeIfPresent(Int.self, forKey: .size)
         quality = try values.decodeIfPresent(Int.self, forKey: .quality)
         strip = try values.decodeIfPresent(Bool.self, forKey: .strip)
@@ -77,14 +96,29 @@ struct RecipeFile: Decodable {
         }
     }
 
-    private static func explain(_ error: DecodingError) -> String {
+    private static func explain(_ error: DecodingError, format: String) -> String {
         switch error {
-        case .dataCorrupted(let context) where !context.debugDescription.contains("JSON"):
+        case .dataCorrupted(let context) where context.underlyingError is YamlError:
+            explain(context.underlyingError as? YamlError)
+        case .dataCorrupted(let context) where !context.debugDescription.contains(format):
             context.debugDescription
-        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+        case .typeMismatch(_, let context) where !context.codingPath.isEmpty,
+            .valueNotFound(_, let context) where !context.codingPath.isEmpty:
             "the value of \"\(context.codingPath.first?.stringValue ?? "")\" has the wrong type."
-        case .dataCorrupted, .keyNotFound: "it is not JSON."
-        @unknown default: "it is not JSON."
+        case .typeMismatch, .valueNotFound: "it is not a dictionary."
+        case .dataCorrupted, .keyNotFound: "it is not \(format)."
+        @unknown default: "it is not \(format)."
+        }
+    }
+
+    private static func explain(_ error: YamlError?) -> String {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            "it is not YAML: line \(mark.line), \(problem)."
+        case .duplicatedKeysInMapping(let keys, let context):
+            "line \(context.mark.line) gives \(keys.sorted().joined(separator: ", ")) twice."
+        default: "it is not YAML."
         }
     }
 }

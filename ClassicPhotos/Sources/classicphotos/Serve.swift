@@ -61,6 +61,10 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var timelineOption: TimelineOption
 
     func validate() throws {
+        if filtering.hasLook {
+            throw ValidationError(
+                "The page cannot show looks from files; use process to apply them.")
+        }
         guard (0...65_535).contains(port) else {
             throw ValidationError("--port must be between 0 and 65535.")
         }

@@ -218,12 +218,118 @@ struct ProcessOptionTests {
                 (#"{"size": 0}"#, "size must be between 1 and 30000 pixels."),
                 (#"{"format": "bmp"}"#, "there is no format \"bmp\"."),
                 ("size: 3", "it is not JSON."),
+                ("[]", "it is not a dictionary."),
+                (#"{"filters": ["look=no.cube"]}"#, "no.cube: there is no such file or folder;"),
             ] {
                 let outcome = try await process(text)
                 #expect(outcome.code == .exited(2))
                 #expect(
                     outcome.errors.contains("The recipe \(recipe.path) is not valid: \(message)"))
             }
+        }
+    }
+
+    @Test func recipeMayBeYAML() async throws {
+        try await withPictures(1) { source, results in
+            let recipe = source.deletingLastPathComponent().appendingPathComponent("r.yaml")
+            func process(_ text: String) async throws -> Outcome {
+                try Data(text.utf8).write(to: recipe)
+                return try await classicphotos(
+                    "process", source.path, "--out", results.path, "--recipe", recipe.path)
+            }
+            let outcome = try await process(
+                "# Small\nfilters:\n  - noir\n  - sepia=0.5\nsize: 16\nformat: png\nstrip: yes\n")
+            #expect(outcome.code == .exited(0), "\(outcome.errors)")
+            let file = try Data(contentsOf: results.appendingPathComponent("photo1.png"))
+            #expect(try ImageEngine.inspect(Array(file)).size.width == 16)
+            for (text, message) in [
+                ("filter: [noir]", "there is no key \"filter\". Did you mean \"filters\"?"),
+                ("size: big", "the value of \"size\" has the wrong type."),
+                ("size: 3\nsize: 4", "gives size twice."),
+                ("filters: [noir\nsize: 3", "it is not YAML: line 2, "),
+                ("- noir", "it is not a dictionary."),
+            ] {
+                let outcome = try await process(text)
+                #expect(outcome.code == .exited(2))
+                #expect(outcome.errors.contains("The recipe \(recipe.path) is not valid: "))
+                #expect(outcome.errors.contains(message), "\(outcome.errors)")
+            }
+        }
+    }
+
+    // MARK: Looks
+
+    /// A look that exchanges red and blue.
+    private static let exchange = """
+        TITLE "Exchange"
+        LUT_3D_SIZE 2
+        0 0 0\n0 0 1\n0 1 0\n0 1 1\n1 0 0\n1 0 1\n1 1 0\n1 1 1
+        """
+
+    @Test func lookIsAppliedFromCommandLineAndRecipe() async throws {
+        try await withPictures(1) { source, results in
+            let folder = source.deletingLastPathComponent().appendingPathComponent("my looks")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let look = folder.appendingPathComponent("50%, film.cube")
+            try Data(Self.exchange.utf8).write(to: look)
+            let recipe = folder.appendingPathComponent("r.json")
+            try Data(#"{"filters": ["look=50%, film.cube"]}"#.utf8).write(to: recipe)
+            let original = try ImageEngine.decode(
+                Array(Data(contentsOf: source.appendingPathComponent("photo1.jpg"))))
+            let expected = try ImageEngine.apply([.look(Look(contentsOf: look))], to: original)
+            for (name, options) in [
+                ("line", ["--filter", "look=\(look.path)"]), ("recipe", ["--recipe", recipe.path]),
+                ("half", ["--filter", "look=intensity:0.5,\(look.path)"]),
+            ] {
+                let out = results.appendingPathComponent(name)
+                let outcome = try await classicphotos(
+                    arguments: ["process", source.path, "--out", out.path, "--format", "png"]
+                        + options)
+                #expect(outcome.code == .exited(0), "\(outcome.errors)")
+                let file = try Data(contentsOf: out.appendingPathComponent("photo1.png"))
+                let pixels = try ImageEngine.decode(Array(file)).pixels()
+                #expect((pixels == expected.pixels()) == (name != "half"))
+                #expect(pixels != original.pixels())
+            }
+        }
+    }
+
+    /// The record of results tells looks apart by their tables, not by their paths.
+    @Test func changedLookIsAppliedAgain() async throws {
+        try await withPictures(1) { source, results in
+            let look = source.deletingLastPathComponent().appendingPathComponent("film.cube")
+            func process() async throws -> String {
+                try await classicphotos(
+                    "process", source.path, "--out", results.path, "--filter", "look=\(look.path)"
+                ).output
+            }
+            try Data(Self.exchange.utf8).write(to: look)
+            #expect(try await process().contains("Wrote 1 of 1 photo"))
+            #expect(try await process().contains("up to date"))
+            let half = Self.exchange.replacing("1 1 1", with: "1 1 0.5")
+            try Data(half.utf8).write(to: look)
+            #expect(try await process().contains("Wrote 1 of 1 photo"))
+        }
+    }
+
+    @Test func invalidLookIsReportedWithItsLine() async throws {
+        try await withPictures(1) { source, results in
+            let look = source.deletingLastPathComponent().appendingPathComponent("film.cube")
+            try Data("LUT_3D_SIZE 2\n0 0 zero\n".utf8).write(to: look)
+            func process(_ text: String) async throws -> Outcome {
+                try await classicphotos(
+                    "process", source.path, "--out", results.path, "--filter", text)
+            }
+            let invalid = try await process("look=\(look.path)")
+            #expect(invalid.code == .exited(2))
+            #expect(invalid.errors.contains("film.cube, line 2: a number has the form 0.25"))
+            let missing = try await process("look=no.cube")
+            #expect(missing.code == .exited(2))
+            #expect(missing.errors.hasPrefix("Error: no.cube: there is no such file or folder;"))
+            for text in ["look", "look=", "look=intensity:2,film.cube", "look=intensity:0.5"] {
+                #expect(try await process(text).code == .exited(64), "\(text)")
+            }
+            #expect(try await classicphotos("--filter", "look=\(look.path)").code == .exited(64))
         }
     }
 

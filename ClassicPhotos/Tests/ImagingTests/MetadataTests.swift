@@ -153,8 +153,14 @@ import Testing
         #expect(try ImageEngine.inspect(file).isGrey)
         let bitmap = try ImageEngine.decode(file, keeping: .grey)
         #expect(bitmap.isGrey)
-        for filter in [ImageFilter.blur(), .sharpen(), .vignette(), .tiltShift(), .noir(), .fade()]
-        {
+        let contrast = CubeFile(side: 3) { [$0 * $0, $1 * $1, $2 * $2] }
+        let warmCurves = CubeFile(size: 3) { [$0, $0, $0 * 0.9] }
+        let warmCube = CubeFile(side: 2) { [$0, $1, $2 * 0.9] }
+        for filter in [
+            ImageFilter.blur(), .sharpen(), .vignette(), .tiltShift(), .noir(), .fade(),
+            .look(try Look(cube: contrast.bytes)),
+            .look(try Look(cube: warmCube.bytes), intensity: 0),
+        ] {
             let result = try ImageEngine.apply([filter], to: bitmap)
             #expect(result.isGrey, "\(filter)")
             let written = try ImageEngine.encode(result, as: format, quality: 95).bytes
@@ -162,7 +168,10 @@ import Testing
             let again = try ImageEngine.decode(written)
             #expect(largestDifference(again.pixel(20, 20), result.pixel(20, 20)) <= 3)
         }
-        for filter in [ImageFilter.sepia(), .instant(), .transfer(), .sepiaCSS()] {
+        for filter in [
+            ImageFilter.sepia(), .instant(), .transfer(), .sepiaCSS(),
+            .look(try Look(cube: warmCurves.bytes)), .look(try Look(cube: warmCube.bytes)),
+        ] {
             let result = try ImageEngine.apply([.blur(), filter], to: bitmap)
             #expect(!result.isGrey, "\(filter)")
             let written = try ImageEngine.encode(result, as: format).bytes

@@ -2,8 +2,8 @@ import Imaging
 import OperationsTestSupport
 import Testing
 
-/// JPEGs are shrunk while they are decoded, and not by libvips. The results look like those of the
-/// other formats.
+/// JPEGs and PNGs are shrunk while they are decoded, and not by libvips. The results look like those
+/// of the other formats.
 @Suite(.ownThreads) struct ShrinkTests {
     /// The mean difference of the channels of two pictures of one size.
     private func meanDifference(_ a: Bitmap, _ b: Bitmap) -> Double {
@@ -11,18 +11,38 @@ import Testing
         return pairs.reduce(0) { $0 + abs(Double($1.0) - Double($1.1)) } / Double(a.byteCount)
     }
 
-    /// The decoder itself shrinks by 1, 2, 4 or 8, depending on the box.
-    @Test(arguments: [790, 500, 333, 200, 130, 96, 61, 17, 3, 1])
-    func jpegLooksLikePNG(side: Int) throws {
-        let picture = try Pictures.colourful(width: 800, height: 601)
+    /// The decoder of JPEG shrinks by 1, 2, 4 or 8, depending on the box; PNG is reduced to the means
+    /// of squares of any size. The sides of the picture are not multiples of these numbers.
+    @Test(arguments: [790, 500, 333, 200, 130, 96, 61, 17, 3, 1], [ImageFormat.jpeg, .png])
+    func pictureLooksLikeLibvipsResult(side: Int, format: ImageFormat) throws {
+        let picture = try Pictures.colourful(width: 803, height: 601)
         let box = PixelSize(width: side, height: side)
-        let png = try ImageEngine.encode(picture, as: .png).bytes
-        let jpeg = try ImageEngine.encode(picture, as: .jpeg, quality: 97).bytes
-        let exact = try ImageEngine.decode(png, fitting: box)
-        let shrunk = try ImageEngine.decode(jpeg, fitting: box)
+        let tiff = try ImageEngine.encode(picture, as: .tiff).bytes
+        let file = try ImageEngine.encode(picture, as: format, quality: 97).bytes
+        let exact = try ImageEngine.decode(tiff, fitting: box)
+        let shrunk = try ImageEngine.decode(file, fitting: box)
         #expect(shrunk.size == exact.size && shrunk.size.longerSide == side)
         // Tiny pictures differ by the rounding of the decoder.
         #expect(meanDifference(shrunk, exact) < (side < 20 ? 4 : 2))
+    }
+
+    /// A ramp from 0 to 250 is sampled at the middles of the result's pixels.
+    @Test(arguments: [ImageFormat.png, .jpeg], [2, 5, 9, 16])
+    func shrinkingKeepsPlaces(format: ImageFormat, factor: Int) throws {
+        let (width, height) = (1003, 40)
+        let pixels = (0..<width * height).flatMap {
+            [UInt8](repeating: UInt8($0 % width / 4), count: 3)
+        }
+        let ramp = try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
+        let file = try ImageEngine.encode(ramp, as: format, quality: 100).bytes
+        let side = width / factor
+        let shrunk = try ImageEngine.decode(file, fitting: PixelSize(width: side, height: side))
+        for x in 8..<side - 8 {
+            let place = (Double(x) + 0.5) * Double(width) / Double(side) - 0.5
+            // The ramp has steps of four pixels.
+            let expected = (place - 1.5) / 4
+            #expect(abs(Double(shrunk.pixel(x, 1)[0]) - expected) <= 1.2, "\(x)")
+        }
     }
 
     /// Every orientation, compared with the upright picture.

@@ -193,6 +193,28 @@ enum { CVIPS_CURVE_LEVELS = 256, CVIPS_CURVE_POINTS = 4097 };
 cvips_status cvips_render_recolour(
     cvips_render *render, const double matrix[9], const uint16_t *curves);
 
+// A table of colours for evenly spaced values from `minimum` to `maximum` of each channel; values
+// outside are clamped.
+typedef struct cvips_table {
+    // Four finite numbers for each entry, of which the last is ignored; NULL for no table.
+    const float *entries;
+    // The number of entries for a channel, at least 2. The entries of a cube are this number cubed,
+    // of which red changes fastest.
+    int32_t size;
+    // For red, green and blue; each minimum is less than the maximum.
+    float minimum[3], maximum[3];
+} cvips_table;
+
+// Curves for the three channels, then a cube, on encoded values. Either may be missing.
+typedef struct cvips_look {
+    cvips_table curves, cube;
+    // 0 leaves the picture unchanged, 1 is the look as given.
+    float intensity;
+} cvips_look;
+
+// Changes colours as a look says; alpha is kept.
+cvips_status cvips_render_look(cvips_render *render, const cvips_look *look);
+
 // Darkens outwards from `start` (share of the half diagonal, 0...1) to 1 - amount at the corner.
 cvips_status cvips_render_vignette(cvips_render *render, double amount, double start);
 

@@ -6,6 +6,9 @@ enum FilterStep: Sendable {
     /// A matrix on sRGB-encoded values, then a curve for each channel.
     case recolour(ColourLook)
 
+    /// A look at an intensity, on sRGB-encoded values.
+    case look(Look, intensity: Double)
+
     /// Darkening that grows from `start` to the corner, which keeps `1 - amount` of its brightness.
     case vignette(amount: Double, start: Double)
 
@@ -25,6 +28,7 @@ enum FilterStep: Sendable {
         case .tone(let intensity, let gain, let exponent):
             intensity == 0 || Set(gain).count == 1 && Set(exponent).count == 1
         case .recolour(let look): look.keepsGrey
+        case .look(let look, let intensity): intensity == 0 || look.keepsGrey
         case .vignette, .blur, .tiltShift, .sharpen: true
         }
     }

@@ -10,6 +10,9 @@ extension ImageFilter {
     public init(_ text: String) throws(ImagingError) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts[0].trimmed
+        guard name.lowercased() != Self.lookName else {
+            throw .invalidArgument("A look is a file, which cannot be named here.")
+        }
         guard let kind = Kind(rawValue: name.lowercased()) else {
             let names = Kind.allCases.map(\.rawValue)
             let guess = closestName(to: name, in: names).map { " Did you mean \($0)?" } ?? ""
@@ -61,8 +64,14 @@ extension ImageFilter {
 
 extension ImageFilter: CustomStringConvertible {
     /// Text that ``init(_:)-(String)`` parses into an equal value, such as `sepia=0.8`.
+    ///
+    /// The text of a look has a number instead of its file. The number differs for different looks,
+    /// but no look can be made from it.
     public var description: String {
-        let parameters = kind.definition.parameters
+        guard let kind else {
+            let number = String(look?.fingerprint ?? 0, radix: 16)
+            return "\(Self.lookName)=intensity:\(FilterParameter.text(values[0])),#\(number)"
+        }
         if values.count == 1 { return "\(kind.rawValue)=\(FilterParameter.text(values[0]))" }
         let arguments = zip(parameters, values).map { "\($0.name):\(FilterParameter.text($1))" }
         return "\(kind.rawValue)=\(arguments.joined(separator: ","))"
@@ -70,22 +79,36 @@ extension ImageFilter: CustomStringConvertible {
 }
 
 extension ImageFilter: Codable {
-    /// Reads the text form.
+    private enum LookKey: CodingKey {
+        case look, intensity
+    }
+
+    /// Reads the text form of a filter, or a look with its table.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        do throws(ImagingError) {
-            try self.init(text)
-        } catch {
-            throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: error.description)
+        do {
+            if let container = try? decoder.container(keyedBy: LookKey.self) {
+                let cube = try container.decode(String.self, forKey: .look)
+                let intensity = try container.decode(Double.self, forKey: .intensity)
+                self = .look(try Look(cube: Array(cube.utf8)), intensity: intensity)
+            } else {
+                try self.init(decoder.singleValueContainer().decode(String.self))
+            }
+        } catch let error as ImagingError {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: error.description))
         }
     }
 
-    /// Writes the text form, which stays readable if later versions add parameters.
+    /// Writes the text form, which stays readable if later versions add parameters; and a look with
+    /// its whole table, which can take megabytes.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+        guard let look else {
+            var container = encoder.singleValueContainer()
+            return try container.encode(description)
+        }
+        var container = encoder.container(keyedBy: LookKey.self)
+        try container.encode(look.cubeText, forKey: .look)
+        try container.encode(values[0], forKey: .intensity)
     }
 }
 

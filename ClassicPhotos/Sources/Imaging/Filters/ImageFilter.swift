@@ -1,7 +1,7 @@
 /// A filter with its parameters, as a value.
 ///
-/// Filters can be compared, stored, written as text, and applied with
-/// ``ImageEngine/apply(_:to:cancellation:)``.
+/// Filters can be compared, stored, and applied with ``ImageEngine/apply(_:to:cancellation:)``.
+/// Filters of all kinds can also be written as text; looks from files cannot.
 ///
 ///     let warm: [ImageFilter] = [.sepia(intensity: 0.8), .vignette()]
 ///     let fromCommandLine = try ImageFilter("sepia=0.8")
@@ -42,11 +42,25 @@ public struct ImageFilter: Sendable, Hashable {
         case sharpen
     }
 
-    /// The kind of the filter.
-    public let kind: Kind
+    private enum Effect: Sendable, Hashable {
+        case kind(Kind)
+        case look(Look)
+    }
 
-    /// Parameter values, in the order of the definition's parameters.
+    private let effect: Effect
+
+    /// Parameter values, in the order of ``parameters``.
     let values: [Double]
+
+    /// The kind of the filter; nil for a look from a file.
+    public var kind: Kind? {
+        if case .kind(let kind) = effect { kind } else { nil }
+    }
+
+    /// The look of a filter made with ``look(_:intensity:)``; nil for all other filters.
+    public var look: Look? {
+        if case .look(let look) = effect { look } else { nil }
+    }
 
     /// Creates a filter of `kind`; parameters missing in `values` take their defaults.
     ///
@@ -66,8 +80,14 @@ public struct ImageFilter: Sendable, Hashable {
 
     /// Creates a filter from values that are known to be valid.
     init(kind: Kind, values: [Double]) {
-        self.kind = kind
+        effect = .kind(kind)
         self.values = values
+    }
+
+    /// Creates the filter of a look, of which the intensity is valid.
+    init(_ look: Look, intensity: Double) {
+        effect = .look(look)
+        values = [intensity]
     }
 
     /// Creates a filter for a factory; clamps values that are out of range.
@@ -77,11 +97,24 @@ public struct ImageFilter: Sendable, Hashable {
         self.init(kind: kind, values: zip(parameters, values).map { $0.clamp($1) })
     }
 
+    /// The parameters that the filter has.
+    var parameters: [FilterParameter] {
+        kind?.definition.parameters ?? [.strength(default: 1)]
+    }
+
+    /// The steps of the engine.
+    var steps: [FilterStep] {
+        switch effect {
+        case .kind(let kind): kind.definition.steps(values)
+        case .look(let look): [.look(look, intensity: values[0])]
+        }
+    }
+
     /// Whether grey pixels stay grey.
-    var keepsGrey: Bool { kind.definition.steps(values).allSatisfy(\.keepsGrey) }
+    var keepsGrey: Bool { steps.allSatisfy(\.keepsGrey) }
 
     /// The value of a parameter, or nil if the filter has no parameter of that name.
     public subscript(parameter name: String) -> Double? {
-        kind.definition.parameters.firstIndex { $0.name == name }.map { values[$0] }
+        parameters.firstIndex { $0.name == name }.map { values[$0] }
     }
 }

@@ -27,7 +27,7 @@ final class FilterRender {
     deinit { cvips_render_free(render) }
 
     func append(_ filter: ImageFilter) throws(ImagingError) {
-        for step in filter.kind.definition.steps(filter.values) {
+        for step in filter.steps {
             try cancellation?.check()
             try ImageEngine.check(withExtendedLifetime(self) { append(step) }) {
                 .filterFailed(detail: "\(filter) could not be applied")
@@ -41,6 +41,8 @@ final class FilterRender {
             cvips_render_tone(render, intensity, gain, exponent)
         case .recolour(let look):
             cvips_render_recolour(render, look.matrix, levels(of: look))
+        case .look(let look, let intensity):
+            look.withShimLook(intensity: intensity) { cvips_render_look(render, $0) }
         case .vignette(let amount, let start):
             cvips_render_vignette(render, amount, start)
         case .blur(let radius):

@@ -34,6 +34,9 @@ enum Gzip {
         bytes.withUnsafeBytes { compressed($0, level: level) }
     }
 
+    /// The CRC-32 of bytes, which gzip also has at its end.
+    static func checksum(of bytes: [UInt8]) -> UInt { crc32(0, bytes, UInt32(bytes.count)) }
+
     /// Whether a client accepts gzip, by its `Accept-Encoding` header.
     static func isAccepted(by header: String?) -> Bool {
         var isAnyAccepted = false

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import PhotoPipeline
 
 /// The routes of the page's own files, which are embedded into the program.
 struct PageRoutes {
@@ -45,7 +44,7 @@ struct PageRoutes {
         let body: ByteBuffer
 
         init(_ file: PageFile, _ bytes: [UInt8], isCompressed: Bool) {
-            let hash = String(fnv1a(file.bytes), radix: 16)
+            let hash = String(Gzip.checksum(of: file.bytes), radix: 16)
             var headers: HTTPFields = [
                 .contentType: file.mediaType, .cacheControl: "no-cache", .vary: "Accept-Encoding",
                 .eTag: isCompressed ? "\"\(hash)-gzip\"" : "\"\(hash)\"",

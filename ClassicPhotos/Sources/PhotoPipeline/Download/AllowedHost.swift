@@ -35,7 +35,10 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
         }
         let name = Self.normalized(String(host))
         let isIPv6 = name.contains(":")
-        guard !name.isEmpty, !isIPv6 || NetworkAddress(name) != nil, !isBracketed || isIPv6,
+        // A name has no empty labels; the final dot of a fully qualified one is gone already.
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.allSatisfy({ !$0.isEmpty }),
+            !isIPv6 || NetworkAddress(name) != nil, !isBracketed || isIPv6,
             name.unicodeScalars.allSatisfy({ Self.isValidInHost($0) })
         else { return nil }
         self.host = name

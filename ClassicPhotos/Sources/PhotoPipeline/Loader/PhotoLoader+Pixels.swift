@@ -53,14 +53,25 @@ extension PhotoLoader {
         _ photo: Photo, by processors: [PhotoProcessor],
         priority: Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> Photo {
+        try await processed(photo, by: processors, priority: priority, isKept: true)
+    }
+
+    /// - Parameter isKept: whether the result of this call stays in memory.
+    func processed(
+        _ photo: Photo, by processors: [PhotoProcessor], priority: Operation.QueuePriority,
+        isKept: Bool
+    ) async throws(PhotoStageStop) -> Photo {
         guard !processors.isEmpty else { return photo }
         var key = photo.key
         key.processors += processors
         if let photo = memory.photo(key, from: photo.origin) { return photo }
         let (options, memory) = (options, memory)
+        let shape = photo.bitmap.shape
+        let need = processors.map { $0.memory(for: shape) }.max() ?? 0
         return try await stage { [pixels, key] in
             try await pixels.sharedValue(
-                "Filter", options.capacity.processor, by: key, priority: priority,
+                "Filter", options.capacity.processor, options.capacity.memory(need), by: key,
+                priority: priority,
                 body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
                     var bitmap = photo.bitmap
                     for processor in processors {
@@ -68,7 +79,7 @@ extension PhotoLoader {
                     }
                     let processed = Photo(
                         bitmap: bitmap, origin: photo.origin, facts: photo.facts, key: key)
-                    memory.insert(processed)
+                    if isKept { memory.insert(processed) }
                     return processed
                 })
         }
@@ -87,19 +98,29 @@ extension PhotoLoader {
         _ photo: Photo, as format: ImageFormat = .jpeg, quality: Int = 82,
         priority: Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> EncodedImage {
+        try await encoded(photo, as: format, quality: quality, priority: priority, isKept: true)
+    }
+
+    /// - Parameter isKept: whether the result of this call stays in memory.
+    func encoded(
+        _ photo: Photo, as format: ImageFormat, quality: Int, priority: Operation.QueuePriority,
+        isKept: Bool
+    ) async throws(PhotoStageStop) -> EncodedImage {
         var key = photo.key
         key.stage = .encoded(format, quality: quality)
         if let image = memory.file(key) { return image }
         let (options, memory) = (options, memory)
+        let need = ImageEngine.memoryToEncode(photo.bitmap.shape, as: format)
         return try await stage { [pixels, key] in
             try await pixels.sharedValue(
-                "Encode", options.capacity.processor, by: key, priority: priority,
+                "Encode", options.capacity.processor, options.capacity.memory(need), by: key,
+                priority: priority,
                 body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
                     let image = try pixelStage(.encode) { () throws(ImagingError) in
                         try ImageEngine.encode(
                             photo.bitmap, as: format, quality: quality, cancellation: cancellation)
                     }
-                    memory.insert(.file(image), for: key)
+                    if isKept { memory.insert(.file(image), for: key) }
                     return image
                 })
         }

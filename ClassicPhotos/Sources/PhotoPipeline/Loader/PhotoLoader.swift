@@ -30,8 +30,7 @@ public final class PhotoLoader: Sendable {
         /// the ``PhotoDownloader`` for each host apply, too.
         public var downloads = 32
         /// The maximum size of the pictures kept in memory, in bytes: 256 MiB. 0 keeps none. The
-        /// latest downloads take up to an eighth of it in addition, at most 32 MiB, unless there is
-        /// a cache on the disk.
+        /// latest downloads take up to half of it in addition, unless there is a cache on the disk.
         public var memoryBytes = 256 << 20
         /// The cache of downloads on the disk; nil for none.
         public var diskCache: PhotoDiskCache?
@@ -45,8 +44,8 @@ public final class PhotoLoader: Sendable {
     let options: Options
     let downloader: PhotoDownloader
     let memory: PictureCache
-    /// The latest downloads, for requests that begin before the first picture has been decoded;
-    /// empty if there is a cache on the disk.
+    /// The latest downloads, so that another size of a photo in an interface is not downloaded
+    /// again; empty if there is a cache on the disk.
     private let latestDownloads: PictureCache
     let progress = ProgressBoard()
     /// What is known about the versions of photos on the web.
@@ -72,7 +71,7 @@ public final class PhotoLoader: Sendable {
         self.options = options
         self.downloader = downloader
         memory = PictureCache(limit: options.memoryBytes)
-        latestDownloads = PictureCache(limit: min(32 << 20, options.memoryBytes / 8))
+        latestDownloads = PictureCache(limit: options.memoryBytes / 2)
         requests.name = "Photo requests"
         requests.maxConcurrentOperationCount = .max
         originals.name = "Photo originals"
@@ -223,22 +222,20 @@ public final class PhotoLoader: Sendable {
     private func download(
         _ url: URL, unless isInMemory: @Sendable (PhotoVersion) -> Bool
     ) async throws -> PhotoOriginal {
-        if let version = currentVersion(of: url) {
-            if isInMemory(version) {
-                return PhotoOriginal(url: url, version: version, origin: .memory, bytes: nil)
-            }
-            if let bytes = latestDownloads.original(.original(url, version)) {
-                return PhotoOriginal(url: url, version: version, origin: .memory, bytes: bytes)
-            }
+        let known = knownVersion(of: url)
+        let inMemory = known.flatMap { version -> PhotoOriginal? in
+            let bytes = latestDownloads.original(.original(url, version))
+            guard bytes != nil || isInMemory(version) else { return nil }
+            return PhotoOriginal(url: url, version: version, origin: .memory, bytes: bytes)
         }
+        if let inMemory, currentVersion(of: url) == inMemory.version { return inMemory }
         let stored = await options.diskCache?.entry(for: url)
         if let stored {
             let isFresh = stored.freshness.isFresh(at: Self.now)
             remember(stored.version, stored.freshness, of: url)
             if isFresh { return stored.original(of: url) }
         }
-        let inMemory = knownVersion(of: url).flatMap { isInMemory($0) ? $0 : nil }
-        let condition = stored?.version ?? inMemory
+        let condition = stored?.version ?? inMemory?.version
         let answer = try await downloader.answer(
             of: url, unless: condition?.text,
             progress: { [progress] in progress.report($0, $1, of: url) })
@@ -257,7 +254,8 @@ public final class PhotoLoader: Sendable {
             guard let condition else { throw PhotoStageStop.cancelled }
             remember(condition, freshness, of: url)
             guard let stored else {
-                return PhotoOriginal(url: url, version: condition, origin: .memory, bytes: nil)
+                return inMemory
+                    ?? PhotoOriginal(url: url, version: condition, origin: .memory, bytes: nil)
             }
             await options.diskCache?.refresh(stored, with: freshness, for: url)
             return stored.original(of: url)

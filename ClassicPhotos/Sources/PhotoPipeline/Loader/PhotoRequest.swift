@@ -73,6 +73,14 @@ public struct PhotoProcessor: Sendable, Hashable {
         PhotoProcessor(name: "own \(name)", change: .function(body))
     }
 
+    /// The approximate memory that the processor needs, including its result, in bytes.
+    func memory(for shape: BitmapShape) -> Int {
+        switch change {
+        case .filters(let filters): ImageEngine.memoryToApply(filters, to: shape)
+        case .function: shape.byteCount
+        }
+    }
+
     func process(
         _ bitmap: Bitmap, _ cancellation: ImagingCancellation
     ) throws(PhotoStageStop) -> Bitmap {

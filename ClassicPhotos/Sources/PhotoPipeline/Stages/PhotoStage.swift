@@ -99,7 +99,8 @@ extension ImagingError {
         case .tooLarge, .tooManyFrames: " The flag is --max-pixels."
         case .decodeFailed: " Use --accept-damaged to process what is left of it."
         case .cancelled, .timedOut, .emptyInput, .unknownFormat, .formatNotRead, .formatNotAllowed,
-            .filterFailed, .encodeFailed, .invalidArgument, .outOfMemory, .engineUnavailable:
+            .filterFailed, .encodeFailed, .invalidLook, .invalidArgument, .outOfMemory,
+            .engineUnavailable:
             ""
         }
     }
@@ -107,7 +108,7 @@ extension ImagingError {
     /// The error as a code; nil for errors that are no fault of the picture.
     fileprivate var cause: PhotoFailure.Cause? {
         switch self {
-        case .cancelled, .invalidArgument: nil
+        case .cancelled, .invalidLook, .invalidArgument: nil
         case .timedOut: .init(.pictureTookTooLong)
         case .emptyInput: .init(.emptyFile)
         case .unknownFormat: .init(.notAPicture)
@@ -128,7 +129,7 @@ extension ImagingError {
     fileprivate var isRetryable: Bool {
         switch self {
         case .tooLarge, .tooManyFrames, .formatNotAllowed, .invalidArgument: false
-        case .filterFailed, .encodeFailed: false
+        case .filterFailed, .encodeFailed, .invalidLook: false
         case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true
         case .emptyInput, .unknownFormat, .formatNotRead, .decodeFailed: true
         }

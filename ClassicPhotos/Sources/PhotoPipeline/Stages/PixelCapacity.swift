@@ -13,9 +13,10 @@ public import Operations
 /// simultaneous stages than processors, however many queues there are and whatever else they run.
 /// More stages would not be faster, and each stage keeps a picture in memory.
 ///
-/// The ``memory`` that a picture needs is known once its header can be read; the code that adds the
-/// stages to a queue takes the memory then: with ``DecodeOperation/reserveMemory()`` for a single
-/// decoding, with ``bytesNeeded(for:fitting:filters:format:keeping:)`` for all stages of a photo.
+/// The ``memory`` that a picture needs is known once its header can be read. The code that adds the
+/// stages to a queue takes the memory then, with ``memory(_:)``: a ``PhotoBatch`` for all stages of
+/// a photo, as ``bytesNeeded(for:fitting:filters:format:keeping:)`` says, and a ``PhotoLoader`` for
+/// each stage.
 ///
 /// A picture that needs more memory than the budget takes the whole budget, so it is processed
 /// alone.

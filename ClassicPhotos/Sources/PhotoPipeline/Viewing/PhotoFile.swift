@@ -9,10 +9,16 @@ public struct PhotoFile: Sendable {
     /// A text that changes whenever the contents do, and is safe between the quotation marks of an
     /// HTTP entity tag.
     public let tag: String
+    /// The original as the loader has it; nil for a picture made of it.
+    let original: PhotoOriginal?
 
-    init(bytes: [UInt8], format: ImageFormat?, madeFrom source: String) {
+    init(
+        bytes: [UInt8], format: ImageFormat?, madeFrom source: String,
+        original: PhotoOriginal? = nil
+    ) {
         self.bytes = bytes
         self.format = format
+        self.original = original
         tag = String(fnv1a(Array(source.utf8)), radix: 16)
     }
 }

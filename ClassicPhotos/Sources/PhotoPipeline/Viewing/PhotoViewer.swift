@@ -12,9 +12,9 @@ import OperationsInsight
 ///
 /// Equal requests that are under way at the same time share one operation. A request ends early
 /// when the calling task is cancelled; the shared work is cancelled when nobody waits for it any
-/// more. Originals come from a ``PhotoLoader``, which shares downloads with the pages of the list.
-/// Downloads and pixel work wait in two queues of the viewer's own, with the capacity and the
-/// limits of the list. The latest originals and pictures stay in memory, within a limit.
+/// more. A ``PhotoLoader`` loads the originals and makes the pictures, so the viewer shares
+/// downloads and decoded pictures with the pages of the list. The latest originals and pictures
+/// stay in memory, within a limit.
 ///
 /// One viewer serves all pages of a list. Call it from any task.
 public actor PhotoViewer {
@@ -25,7 +25,6 @@ public actor PhotoViewer {
     }
 
     private let records: [PhotoRecord]
-    private let options: PhotoListSession.Options
     private let loader: PhotoLoader
     private var cache: ByteCache<Request, PhotoFile>
     /// The number of callers that wait, for tests.
@@ -33,8 +32,6 @@ public actor PhotoViewer {
 
     /// The queue of downloads, for display.
     nonisolated let downloads = OperationQueue()
-    /// The queue of pixel work, for display.
-    nonisolated let pixels = OperationQueue()
     /// The operations that stand for a whole request; they wait for operations of the other queues.
     private let requests = OperationQueue()
 
@@ -44,28 +41,25 @@ public actor PhotoViewer {
     ///
     /// - Parameters:
     ///   - records: the list; a ``Row`` is an index in it.
-    ///   - options: the limits and the capacity; the filters and the size are not used.
-    ///   - loader: loads the originals.
+    ///   - options: the number of downloads at a time, and the timeline; the rest is not used.
+    ///   - loader: loads the originals and makes the pictures, within its limits.
     ///   - byteLimit: the maximum size of the originals and pictures kept in memory.
     public init(
         records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
         byteLimit: Int = 256 << 20
     ) {
         self.records = records
-        self.options = options
         self.loader = loader
         cache = ByteCache(byteLimit: byteLimit)
         downloads.name = "Viewer download queue"
         downloads.maxConcurrentOperationCount = options.downloads
-        pixels.name = "Viewer picture queue"
-        pixels.maxConcurrentOperationCount = options.capacity.processors.permits
         requests.maxConcurrentOperationCount = 64
-        for queue in [downloads, pixels] { options.timeline?.record(queue) }
+        options.timeline?.record(downloads)
     }
 
     /// Cancels everything under way.
     public func close() {
-        for queue in [requests, downloads, pixels] { queue.cancelAllOperations() }
+        for queue in [requests, downloads] { queue.cancelAllOperations() }
     }
 
     /// The numbers of requests that were answered from memory, and that were not.
@@ -86,7 +80,7 @@ public actor PhotoViewer {
             let (original, bytes) = try await loader.originalWithBytes(of: url, priority: .high)
             return PhotoFile(
                 bytes: bytes, format: ImageFormat(detecting: bytes),
-                madeFrom: original.version.text)
+                madeFrom: original.version.text, original: original)
         }
         cache.insert(original, byteCount: original.bytes.count, for: request)
         return original
@@ -97,10 +91,11 @@ public actor PhotoViewer {
     /// - Throws: the failure, in words for people, or `cancelled`.
     public func details(of row: Row) async throws(PhotoStageStop) -> PhotoDetails {
         let record = try record(at: row)
-        let limits = limits(of: record)
-        return try await shared(.details(row), in: requests, named: "Details of \(record.name)") {
+        let name = "Details of \(record.name)"
+        return try await shared(.details(row), in: requests, named: name) { [loader] in
             let original = try await self.original(of: row)
-            let reading = self.pixels.add("Read \(record.name)", .priority(.high)) {
+            let limits = record.url.map(loader.options.limits.limits) ?? .standard
+            let reading = loader.pixels.add("Read \(record.name)", .priority(.high)) {
                 try pixelStage(.decode) { () throws(ImagingError) in
                     let info = try ImageEngine.inspect(original.bytes, limits: limits)
                     let fields = try ImageEngine.exif(of: original.bytes, limits: limits)
@@ -125,48 +120,27 @@ public actor PhotoViewer {
         let request = Request.picture(row, side: side, filters: filters)
         if let picture = cache.value(for: request) { return picture }
         let record = try record(at: row)
-        let (limits, capacity) = (limits(of: record), options.capacity)
         let name = "Picture of \(record.name), \(side) px"
-        let picture = try await shared(request, in: requests, named: name) {
-            let original = try await self.original(of: row)
-            let box = PixelSize(width: side, height: side)
-            let info = try pixelStage(.decode) { () throws(ImagingError) in
-                try ImageEngine.inspect(original.bytes, limits: limits)
+        let picture = try await shared(request, in: requests, named: name) { [loader] in
+            let file = try await self.original(of: row)
+            guard let original = file.original else { throw PhotoStageStop.cancelled }
+            let wanted = PhotoRequest(
+                url: original.url, fitting: PixelSize(width: side, height: side), priority: .high)
+            // The decoded picture stays in the loader's memory, for the next filter. Each of the
+            // results would displace many small pictures of the list; the viewer keeps their files.
+            var photo = try await loader.photo(from: original, for: wanted)
+            if !filters.isEmpty {
+                photo = try await loader.processed(
+                    photo, by: [.filters(filters)], priority: .high, isKept: false)
             }
-            let bytes = PixelCapacity.bytesNeeded(
-                for: info, fitting: box, filters: filters, format: .jpeg)
-            let work = TypedOperation<EncodedImage>(
-                body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
-                    try Self.render(
-                        original.bytes, fitting: box, filters: filters, limits: limits,
-                        cancellation)
-                })
-            work.apply([.name(name), capacity.processor, capacity.memory(bytes)])
-            self.pixels.addOperation(work)
-            let picture = try await work.valueUnlessCancelled
+            let image = try await loader.encoded(
+                photo, as: .jpeg, quality: Self.quality, priority: .high, isKept: false)
             return PhotoFile(
-                bytes: picture.bytes, format: picture.format,
-                madeFrom: "\(original.tag) \(side) \(filters)")
+                bytes: image.bytes, format: image.format,
+                madeFrom: "\(file.tag) \(side) \(filters)")
         }
         cache.insert(picture, byteCount: picture.bytes.count, for: request)
         return picture
-    }
-
-    private static func render(
-        _ bytes: [UInt8], fitting box: PixelSize, filters: [ImageFilter], limits: ImageLimits,
-        _ cancellation: ImagingCancellation
-    ) throws(PhotoStageStop) -> EncodedImage {
-        let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
-            try ImageEngine.decode(
-                bytes, fitting: box, limits: limits, cancellation: cancellation)
-        }
-        let filtered = try pixelStage(.filter) { () throws(ImagingError) in
-            try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)
-        }
-        return try pixelStage(.encode) { () throws(ImagingError) in
-            try ImageEngine.encode(
-                filtered, as: .jpeg, quality: quality, cancellation: cancellation)
-        }
     }
 
     // MARK: Parts
@@ -179,10 +153,6 @@ public actor PhotoViewer {
                     isRetryable: false))
         }
         return records[row.index]
-    }
-
-    private func limits(of record: PhotoRecord) -> ImageLimits {
-        record.url.map(options.limits.limits) ?? options.limits.downloads
     }
 
     /// The failure of an entry that has failed in the list itself.

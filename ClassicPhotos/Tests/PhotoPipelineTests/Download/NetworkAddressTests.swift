@@ -70,6 +70,7 @@ import Testing
     @Test(arguments: [
         "", ":80", "host:", "host:0", "host:65536", "host:+80", "host:http", "http://host",
         "user@host", "host/path", "a b", "*", "[::1", "[host]:80", "[::1]80", "::zz", "10.0.0.0/8",
+        "host..", ".host", "a..b", ".", "..",
     ])
     func invalidHostsAreRejected(text: String) {
         #expect(AllowedHost(text) == nil)

@@ -155,6 +155,48 @@ struct PhotoLoaderTests {
         }
     }
 
+    /// The bytes of the latest downloads are in memory, too.
+    @Test func otherSizeOfStaleUnchangedPhotoIsNotSentAgain() async throws {
+        let picture = try jpeg()
+        try await withScriptedOrigin { connection in
+            while let head = connection.readHead() {
+                let isKnown = head.contains("If-None-Match: \"1\"")
+                connection.send(
+                    picture, status: isKnown ? "304 Not Modified" : "200 OK",
+                    headers: ["ETag: \"1\"", "Cache-Control: max-age=0"])
+            }
+        } _: { origin in
+            try await withLoader { loader, _ in
+                let url = webURL(origin.url + "/a.jpg")
+                let small = try await loader.photo(for: url, fitting: thumbnail)
+                let large = try await loader.photo(for: url)
+                #expect(small.origin == .network && large.origin == .memory)
+                #expect(small.bitmap.size.width < large.bitmap.size.width)
+                #expect(try await loader.bytes(of: url) == picture)
+                #expect(origin.requests.map { $0.contains("If-None-Match") } == [false, true, true])
+            }
+        }
+    }
+
+    @Test func latestDownloadsTakeHalfOfTheMemoryForPictures() async throws {
+        let picture = try jpeg()
+        try await withScriptedOrigin { connection in
+            while connection.readHead() != nil {
+                connection.send(picture, headers: ["Cache-Control: max-age=600"])
+            }
+        } _: { origin in
+            try await withLoader(memoryBytes: 5 * (picture.count + 400)) { loader, _ in
+                for name in ["a", "b", "a", "b"] {
+                    _ = try await loader.bytes(of: webURL("\(origin.url)/\(name).jpg"))
+                }
+                #expect(origin.requests.count == 2)
+                _ = try await loader.bytes(of: webURL("\(origin.url)/c.jpg"))
+                _ = try await loader.bytes(of: webURL("\(origin.url)/a.jpg"))
+                #expect(origin.requests.count == 4)
+            }
+        }
+    }
+
     @Test func changedPhotoIsLoadedAgain() async throws {
         let pictures = [try jpeg(grey: 50), try jpeg(grey: 200)]
         let answers = Mutex(0)

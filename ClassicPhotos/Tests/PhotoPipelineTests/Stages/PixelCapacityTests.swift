@@ -45,11 +45,13 @@ struct PixelCapacityTests {
         queue.maxConcurrentOperationCount = 8
         timeline.record(queue)
         // The bitmap of 27 MB takes more than half of the memory.
-        let bytes = TypedOperation { try jpeg(width: 3600, height: 2500) }
+        let file = try jpeg(width: 3600, height: 2500)
+        let info = try ImageEngine.inspect(file)
+        let bytes = TypedOperation { file }
         bytes.start()
         for _ in 0..<6 {
             let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
-            decode.reserveMemory()
+            decode.apply(capacity.memory(ImageEngine.memoryToDecode(info, fitting: nil)))
             queue.addOperation(decode)
         }
         await queue.waitUntilAllOperationsAreFinished()
@@ -62,13 +64,15 @@ struct PixelCapacityTests {
     @Test func pictureLargerThanMemoryIsProcessedAlone() async throws {
         let capacity = PixelCapacity(processors: 4, bytes: 1 << 20)
         let taken = Mutex<[Int]>([])
-        let bytes = TypedOperation { try jpeg(width: 1200, height: 900) }
+        let file = try jpeg(width: 1200, height: 900)
+        let info = try ImageEngine.inspect(file)
+        let bytes = TypedOperation { file }
         bytes.start()
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 4
         let decodes = (0..<4).map { _ in
             let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
-            decode.reserveMemory()
+            decode.apply(capacity.memory(ImageEngine.memoryToDecode(info, fitting: nil)))
             decode.completionBlock = {
                 taken.withLock { $0.append(capacity.memory.inUse) }
             }
@@ -86,11 +90,11 @@ struct PixelCapacityTests {
     }
 
     @Test func invalidPictureNeedsNoMemory() async throws {
-        let capacity = PixelCapacity(processors: 1, bytes: 1 << 20)
-        let bytes = TypedOperation { Array("<!doctype html>".utf8) }
-        bytes.start()
-        let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
-        decode.reserveMemory()
+        var options = PhotoLoader.Options()
+        options.capacity = PixelCapacity(processors: 1, bytes: 1 << 20)
+        let capacity = options.capacity
+        let downloader = PhotoDownloader()
+        let loader = PhotoLoader(downloader: downloader, options: options)
         // All memory is taken, but the decoding needs none.
         let held = OperationQueue()
         let (begun, end) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
@@ -99,14 +103,15 @@ struct PixelCapacityTests {
             for await _ in end.stream { break }
         }
         for await _ in begun.stream { break }
-        await OperationQueue().addOperations([decode], waitUntilFinished: true)
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "a.jpg")
+            try Data("<!doctype html>".utf8).write(to: file)
+            let reason = await failure { _ = try await loader.photo(for: file) }
+            #expect(reason?.contains("HTML page") == true)
+        }
         end.continuation.yield()
         await held.waitUntilAllOperationsAreFinished()
-        guard case .failed(let failure) = decode.outcome else {
-            Issue.record("\(decode.outcome)")
-            return
-        }
-        #expect(failure.reason.contains("HTML page"))
+        await downloader.shutdown()
     }
 
     @Test func memoryEstimateGrowsWithWork() {

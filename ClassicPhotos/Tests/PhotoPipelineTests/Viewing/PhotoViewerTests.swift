@@ -60,6 +60,36 @@ struct PhotoViewerTests {
         }
     }
 
+    @Test func filtersShareDecodedPictureAndResultsAreNotKeptTwice() async throws {
+        let photo = try jpeg(width: 100, height: 50)
+        try await withScriptedOrigin { connection in
+            guard connection.readHead() != nil else { return }
+            connection.send(bytes: Self.response(photo))
+        } _: { origin in
+            try await withLoader { loader, timeline in
+                let record = PhotoRecord(
+                    id: PhotoID(rawValue: 1), name: "Photo", url: webURL(origin.url + "/photo.jpg"))
+                let viewer = PhotoViewer(records: [record], options: .init(), loader: loader)
+                var pictures: Set<[UInt8]> = []
+                for filters in [[], [.noir()], [.sepia()], [.noir()]] as [[ImageFilter]] {
+                    let picture = try await viewer.picture(
+                        of: Row(0), fitting: 64, filters: filters)
+                    #expect(try ImageEngine.inspect(picture.bytes).size.width == 64)
+                    pictures.insert(picture.bytes)
+                }
+                #expect(pictures.count == 3)
+                let stages = try PixelTimeline(timeline)
+                #expect(stages.count(of: ["Decode"]) == 1)
+                #expect(stages.count(of: ["Filter"]) == 2)
+                #expect(stages.count(of: ["Encode"]) == 3)
+                // The bitmap, and what an entry takes besides.
+                #expect(loader.memory.byteCount == 64 * 32 * 3 + 400)
+                #expect(origin.requests.count == 1)
+                await viewer.close()
+            }
+        }
+    }
+
     @Test func downloadContinuesUntilLastCallerIsCancelled() async throws {
         let (arrived, closed) = (Signal(), Signal())
         try await withScriptedOrigin { connection in
