@@ -83,6 +83,7 @@ unit-tests: install-test
 	Scripts/run-tests $(COMPLETE)
 
 app-tests: install-test
+	Scripts/fetch-axe
 	swift build --build-tests $(APP)
 	Scripts/run-tests $(APP)
 
@@ -145,10 +146,10 @@ screenshots: install-test
 	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) --disable-xctest --filter PageTests
 
 install-run:
-	@Scripts/install-packages libvips-dev pkg-config libpq-dev libsqlite3-dev
+	@Scripts/install-packages libvips-dev zlib1g-dev pkg-config libpq-dev libsqlite3-dev
 
 install-test:
-	@Scripts/install-packages libvips-dev pkg-config chromium chromium-driver spin gcc \
+	@Scripts/install-packages libvips-dev zlib1g-dev pkg-config chromium chromium-driver spin gcc \
 		postgresql libpq-dev libsqlite3-dev
 
 clean:

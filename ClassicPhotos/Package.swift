@@ -50,6 +50,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(name: "Clibz", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "CVips", dependencies: ["Clibvips"],
             linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("jpeg")]),
@@ -80,7 +81,7 @@ let package = Package(
         .target(
             name: "PhotoGallery",
             dependencies: [
-                "Imaging", "PhotoPipeline",
+                "Clibz", "Imaging", "PhotoPipeline",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -142,12 +143,13 @@ let package = Package(
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
+                "Clibz", "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 testSupport,

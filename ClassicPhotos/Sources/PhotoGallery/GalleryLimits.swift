@@ -2,19 +2,20 @@
 ///
 /// Browsers stay far below these limits. A program that exceeds them is faulty or malicious.
 public struct GalleryLimits: Sendable, Hashable {
-    /// The maximum number of simultaneous connections: 256. Further connections wait until one is
+    /// The maximum number of simultaneous connections: 1,024. Further connections wait until one is
     /// closed.
-    public var connections = 256
-    /// The maximum number of simultaneous pages: 64.
-    public var pages = 64
+    public var connections = 1_024
+    /// The maximum number of simultaneous pages, including those that may return: 256. A page costs
+    /// about 100 kB and the pictures that it shows.
+    public var pages = 256
     /// The time from the end of a page's last event stream until the page's work is cancelled: half
     /// a second. A page that reconnects or reloads is faster.
     public var leavingTime: Duration = .milliseconds(500)
     /// The time from the end of a page's last event stream until the server forgets the page: 10
     /// seconds. A page whose connection broke and that returns before that keeps its pictures.
     public var returnTime: Duration = .seconds(10)
-    /// The maximum number of simultaneous event streams: 128.
-    public var streams = 128
+    /// The maximum number of simultaneous event streams: 512.
+    public var streams = 512
     /// The maximum number of simultaneous event streams of one page: 4.
     ///
     /// A page has one stream, and briefly a second one when it reconnects.

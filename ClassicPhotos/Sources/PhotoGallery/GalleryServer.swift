@@ -162,6 +162,7 @@ public struct GalleryServer: Sendable {
         }
         router.add(
             middleware: GuardMiddleware(host: configuration.host, token: configuration.token))
+        router.add(middleware: CompressionMiddleware())
         PageRoutes().add(to: router)
         StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
             .add(to: router)

@@ -1,5 +1,7 @@
 import DemoOrigin
+import Foundation
 import OperationsTestSupport
+import PhotoPipeline
 import Testing
 
 /// The detail view, the search and the engine room in a real browser.
@@ -155,17 +157,39 @@ struct DetailTests {
     }
 
     @Test func chineseBrowserGetsChineseTexts() async throws {
-        try await withGallery { gallery in
+        let invalid = PhotoFailure(
+            stage: .source, reason: "photos.json, entry 1: no URL.", isRetryable: false,
+            cause: .init(.badEntry, ["detail": "no URL."]))
+        let missing = try #require(URL(string: "http://127.0.0.1:1/missing.jpg"))
+        let photos = [
+            PhotoRecord(id: PhotoID(rawValue: 1), name: "Invalid", failure: invalid),
+            PhotoRecord(id: PhotoID(rawValue: 2), name: "Blocked", url: missing),
+        ]
+        try await withGallery(photos: photos) { gallery in
             try await Browser.run(width: 1280, height: 900) { browser in
                 try await browser.command(
                     "Emulation.setUserAgentOverride",
                     ["userAgent": "test", "acceptLanguage": "zh-CN"])
                 try await browser.open(gallery.url)
                 try await browser.wait(
-                    for: "document.querySelector('#total').textContent === '240 张照片'",
+                    for: "document.querySelector('#total').textContent === '2 张照片'",
                     "the number of photos is in Chinese")
                 #expect(
                     try await browser.evaluate("return document.documentElement.lang") == "zh-Hans")
+                try await browser.wait(
+                    for: "document.querySelectorAll('.row[data-state=failed]').length === 2",
+                    "both photos have failed")
+                let reasons = try await browser.evaluate(
+                    """
+                    return [...document.querySelectorAll('.row-reason')]
+                        .map(reason => reason.textContent).join(' ')
+                    """)
+                #expect(reasons.contains("列表中的此条目有误：no URL."))
+                #expect(reasons.contains("可用 --allow-host 127.0.0.1:1 允许此主机。"))
+                // A retry cannot help either of them.
+                let retries = try await browser.evaluate(
+                    "return document.querySelectorAll('.row-retry:not([hidden])').length")
+                #expect(retries == "0")
             }
         }
     }

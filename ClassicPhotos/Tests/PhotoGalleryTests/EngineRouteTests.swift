@@ -1,6 +1,9 @@
+import DemoOrigin
 import Foundation
 import NIOHTTP1
+import OperationsInsight
 import OperationsTestSupport
+import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery
@@ -118,8 +121,12 @@ struct EngineRouteTests {
         }
     }
 
-    @Test func naiveModeWorksWhileListIsDragged() async throws {
-        try await withGallery { gallery in
+    /// All photos of the list become ready, in its order and one at a time, although the page shows
+    /// the first rows only.
+    @Test func naiveModeProcessesWholeListWhileItIsDragged() async throws {
+        var configuration = DemoOriginServer.Configuration.quick
+        configuration.count = 12
+        try await withGallery(configuration) { gallery in
             _ = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
                     let mode = try await post(gallery, "/api/engine/mode", #""naive":true"#)
@@ -128,8 +135,44 @@ struct EngineRouteTests {
                         #""first":0,"last":2,"phase":"dragging","sequence":1"#)
                     #expect(mode == 204 && report == 204)
                 }
-                return event.contains("\"filtered\":3")
+                return event.hasPrefix("event: counts") && event.contains(#""new":0"#)
+                    && event.contains(#""downloaded":0"#)
             }
+            let page = try #require(PageID(Self.page))
+            let session = try await gallery.server.pages.session(page)
+            let slices = await session.engineState(since: .zero).slices
+            let downloads = slices.map(\.name).filter { $0.hasPrefix("Download ") }
+            let names = gallery.origin.catalog.entries.map {
+                "Download " + ($0.path.split(separator: "/").last ?? "")
+            }
+            #expect(downloads == names, "The photos are processed in the order of the list.")
+            for (former, next) in zip(slices, slices.dropFirst()) {
+                let end = try #require(former.end)
+                #expect(end <= next.start, "One operation runs at a time.")
+            }
+        }
+    }
+
+    /// Work of a page that has left ends, in naive mode too.
+    @Test func naiveModeEndsWithPage() async throws {
+        try await withGallery { gallery in
+            _ = try await gallery.events(page: Self.page) { event in
+                if event.hasPrefix("event: hello") {
+                    let mode = try await post(gallery, "/api/engine/mode", #""naive":true"#)
+                    #expect(mode == 204)
+                }
+                return event.hasPrefix("event: counts") && event.contains(#""filtered":2"#)
+            }
+            let page = try #require(PageID(Self.page))
+            let session = try await gallery.server.pages.session(page)
+            // The end of the stream cancels the work after the leaving time.
+            while true {
+                let gauges = await session.gauges
+                let isIdle = gauges.allSatisfy { $0.running + $0.waiting == 0 }
+                if isIdle, gauges.contains(where: { $0.cancelled > 100 }) { break }
+                await Task.yield()
+            }
+            #expect(await !session.engineState(since: .zero).isNaive)
         }
     }
 

@@ -170,7 +170,7 @@ struct GalleryServerTests {
         try await withGallery { gallery in
             let seen = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {
-                    #expect(event == "event: hello\ndata: {\"total\":240}")
+                    #expect(event.contains(#""total":240"#))
                     let report =
                         #"{"page":"\#(Self.page)","first":0,"last":2,"phase":"settled","sequence":1}"#
                     let status = try await gallery.post("/api/viewport", report).status

@@ -73,6 +73,47 @@ struct ListRouteTests {
         }
     }
 
+    @Test func returningPageGetsOnlyWhatItHasMissed() async throws {
+        try await withGallery { gallery in
+            var seen: [String] = []
+            var sequence = 0
+            func show(_ row: Int) async throws {
+                sequence += 1
+                let report =
+                    #"{"page":"\#(Self.page)","rows":[\#(row)],"phase":"settled","#
+                    + #""sequence":\#(sequence)}"#
+                #expect(try await gallery.post("/api/viewport", report).status == 204)
+            }
+            func read(after id: String?, row: Int, count: Int) async throws -> [String] {
+                sequence = 0
+                var isDone = false
+                return try await gallery.events(page: Self.page, after: id) { event in
+                    if event.hasPrefix("event: hello") { try await show(row) }
+                    isDone = isDone || event.contains("\"filtered\":\(count)")
+                    // The identifier confirms the rows before it.
+                    return isDone && event.hasPrefix("id: ")
+                }
+            }
+            seen = try await read(after: nil, row: 0, count: 1)
+            #expect(seen.first?.contains(#""resumed":false"#) == true)
+            let id = try #require(seen.last).dropFirst("id: ".count)
+            // The page returns and gets nothing of the first row again.
+            seen = try await read(after: String(id), row: 100, count: 2)
+            #expect(seen.first?.contains(#""resumed":true"#) == true)
+            let rows = seen.filter { $0.hasPrefix("event: row") }
+            #expect(!rows.isEmpty && rows.allSatisfy { $0.contains(/"row":100\b/) })
+            // It returns as if it had not received the last rows.
+            seen = try await read(after: String(id), row: 100, count: 2)
+            #expect(seen.contains { $0.contains(/"row":100\b/) })
+            // Identifiers of another session, and texts that are none.
+            for other in ["1.1", "\(id)000", "x", String(id.prefix { $0 != "." }) + ".-1"] {
+                seen = try await read(after: other, row: 100, count: 2)
+                #expect(seen.first?.contains(#""resumed":false"#) == true, "\(other)")
+                #expect(seen.contains { $0.contains(/"row":0\b/) })
+            }
+        }
+    }
+
     @Test func retryOfAllStartsFailedRows() async throws {
         try await withGallery { gallery in
             let entries = gallery.origin.catalog.entries
@@ -90,6 +131,8 @@ struct ListRouteTests {
                 guard event.contains(#""state":"failed""#),
                     let version = event.firstMatch(of: /"version":(\d+)/).flatMap({ Int($0.1) })
                 else { return false }
+                #expect(event.contains(#""retryable":true"#))
+                #expect(event.contains(#""failure":{"code":"damaged""#))
                 if let first { return version > first }
                 first = version
                 let body = #"{"page":"\#(Self.page)","all":true}"#

@@ -20,6 +20,11 @@ struct PageTests {
             row.dataset.picture === 'filtered' || row.dataset.state === 'failed'))(\(onScreen))
         """
 
+    private static let allShownDone = """
+        \(onScreen).every(row =>
+            row.dataset.picture === 'filtered' || row.dataset.state === 'failed')
+        """
+
     @Test func rowsAreFilteredOrShowTheirFailure() async throws {
         try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
@@ -37,6 +42,9 @@ struct PageTests {
                 let reason = try await browser.evaluate(
                     "return document.querySelector('\(failed) .row-reason').textContent")
                 #expect(reason == "The server answered 404 Not Found.")
+                let canRetry = try await browser.evaluate(
+                    "return !document.querySelector('\(failed) .row-retry').hidden")
+                #expect(canRetry == "true" || canRetry == "1")
 
                 #expect(try await browser.consoleMessages() == [])
                 try await Screenshots.take(browser, as: "list")
@@ -69,6 +77,50 @@ struct PageTests {
                     gallery.origin.requestCount(for: $0.path) > 0
                 }
                 #expect(requested < 120)
+            }
+        }
+    }
+
+    /// Placeholders pass by while the list flies; once it stands still, its photos appear.
+    @Test func flungListStartsItsPhotosWhenItStandsStill() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": 800, "height": 600, "deviceScaleFactor": 1, "mobile": false])
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelectorAll('[data-picture=filtered]').length > 3"
+                        + " && !document.querySelector('.row[data-active=true]')",
+                    "the first photos are done")
+                _ = try await browser.evaluate(
+                    """
+                    window.startsWhileMoving = 0;
+                    new MutationObserver(changes => {
+                        const isMoving = document.documentElement.dataset.phase !== "settled";
+                        for (const { target } of changes) {
+                            if (isMoving && target.dataset.active === "true") {
+                                window.startsWhileMoving += 1;
+                            }
+                        }
+                    }).observe(document.querySelector("#list"),
+                        { subtree: true, attributes: true, attributeFilter: ["data-active"] });
+                    const start = performance.now(), from = scrollY;
+                    const fly = now => {
+                        const share = Math.min(1, Math.max(0, (now - start) / 1500));
+                        // Without the wheel, each jump would be a scroll with an end of its own.
+                        dispatchEvent(new WheelEvent("wheel"));
+                        scrollTo(0, from + 2000 * (1 - (1 - share) ** 3));
+                        if (share < 1) requestAnimationFrame(fly); else window.hasLanded = true;
+                    };
+                    requestAnimationFrame(fly);
+                    """)
+                let settled = "document.documentElement.dataset.phase === 'settled'"
+                try await browser.wait(
+                    for: "window.hasLanded && \(settled) && \(Self.allShownDone)",
+                    "the list stands still and is complete")
+                let starts = try await browser.evaluate("return window.startsWhileMoving")
+                #expect(starts == "0")
             }
         }
     }

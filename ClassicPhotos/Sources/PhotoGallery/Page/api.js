@@ -1,5 +1,7 @@
 // Requests to the server, and errors for its refusals.
 
+import { failureText } from "./strings.js";
+
 /// A response other than success, with the server's message.
 export class Refused extends Error {
   constructor(status, text) {
@@ -33,7 +35,7 @@ function words(text) {
   try {
     const value = JSON.parse(text);
     const message = value?.error?.message ?? value?.message ?? value?.error;
-    return typeof message === "string" ? message : "";
+    return typeof message === "string" ? failureText(message, value.error.failure) : "";
   } catch {
     return text.trim().startsWith("<") ? "" : text.trim();
   }

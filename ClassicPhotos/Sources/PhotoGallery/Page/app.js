@@ -16,7 +16,8 @@
 // - Events may arrive in bursts: they change the maps immediately and the screen once per frame.
 // - The page has a random identifier. When the server no longer knows the page (410, 404, or a
 //   refused stream), the page takes a new identifier and starts over. No other state needs repair,
-//   because `hello` is always followed by the states of all rows that are not new.
+//   because `hello` is followed by the states of all rows that are not new. When
+//   the browser reconnects by itself, only rows that changed meanwhile follow.
 // - The address holds what is shown (address.js), so a reload and Back return to the same photos.
 // - Names and reasons are untrusted text: they only ever reach `textContent` and attributes.
 
@@ -118,17 +119,11 @@ const reporter = new ViewportReporter({
 });
 
 const stream = new EventStream({
-  hello({ total }) {
+  hello({ total, resumed }) {
     showConnection("open");
     reporter.forget();
-    records.markUnconfirmed();
-    clearTimeout(sweep);
-    sweep = setTimeout(() => { records.dropUnconfirmed(); list.refreshAll(); }, confirmationTime);
-    // The server may have restarted with another list.
-    if (connectedBefore) {
-      names.reload();
-      find.refresh();
-    }
+    // The server sends all states again, unless it knows what this page has received.
+    if (!resumed) startAnew();
     connectedBefore = true;
     setTotal(total);
     report();
@@ -146,6 +141,16 @@ const stream = new EventStream({
   lost: () => showConnection("lost"),
   refused: startOver,
 });
+
+function startAnew() {
+  records.markUnconfirmed();
+  clearTimeout(sweep);
+  sweep = setTimeout(() => { records.dropUnconfirmed(); list.refreshAll(); }, confirmationTime);
+  // The server may have restarted with another list.
+  if (!connectedBefore) return;
+  names.reload();
+  find.refresh();
+}
 
 // MARK: What is shown
 

@@ -24,7 +24,9 @@ export class Engine {
   #clock = null;
   #frame = 0;
   #measure = null;
+  // The seconds from the end of a scroll until the screen was complete, by mode.
   #times = {};
+  #told = 0;
   #isNaive = false;
 
   static async load(host) {
@@ -55,10 +57,10 @@ export class Engine {
 
   /// The page has a new connection: the server does not know yet that it watches.
   connected() {
+    if (this.#isNaive) this.#post("/api/engine/mode", { naive: true });
     if (!this.isOpen) return;
     this.#slices.clear();
     this.#post("/api/engine/watch", { on: true });
-    if (this.#isNaive) this.#post("/api/engine/mode", { naive: true });
   }
 
   /// An `engine` event.
@@ -80,38 +82,63 @@ export class Engine {
     parts.hits.textContent = hits + misses === 0
       ? "–" : number(hits / (hits + misses), { style: "percent", maximumFractionDigits: 0 });
     parts.bytes.textContent = bytes(bytesDownloaded);
+    this.#showTimes();
     if (stillness.matches) this.#paint();
   }
 
   // MARK: The time until a screen is complete
 
-  /// The list has settled: the time until all visible photos are done begins.
+  /// The list has settled: the time until all visible photos are done begins. Screens that are
+  /// mostly done already would say nothing about the speed.
   settled() {
-    if (!this.isOpen) return;
-    const open = this.#host.visibleRecords().filter((record) => !isDone(record)).length;
-    this.#measure = open > 0 ? { start: performance.now(), open } : null;
+    const visible = this.#host.visibleRecords();
+    const open = visible.filter((record) => !isDone(record)).length;
+    this.#measure = open * 2 > visible.length ? performance.now() : null;
   }
 
-  moved() { this.#measure = null; }
+  /// The list moves on. In naive mode, hardly anybody waits until the screen is complete.
+  moved() {
+    const elapsed = this.#elapsed;
+    if (this.#isNaive && elapsed > (this.#times.naive?.seconds ?? 0)) {
+      this.#times.naive = { seconds: elapsed, isLeast: true };
+    }
+    this.#measure = null;
+  }
 
   /// A visible photo may have changed.
   changed() {
     if (this.#measure === null || !this.#host.visibleRecords().every(isDone)) return;
-    const { start, open } = this.#measure;
+    this.#times[this.#isNaive ? "naive" : "normal"] = { seconds: this.#elapsed, isLeast: false };
     this.#measure = null;
-    this.#times[this.#isNaive ? "naive" : "normal"] = (performance.now() - start) / open;
+    this.#told = 0;
     this.#showTimes();
+  }
+
+  get #elapsed() {
+    return this.#measure === null ? 0 : (performance.now() - this.#measure) / 1000;
   }
 
   #showTimes() {
     const { normal, naive } = this.#times;
-    const seconds = (value) => number(value / 1000, { maximumSignificantDigits: 2 });
-    const current = this.#isNaive ? naive : normal;
-    this.#parts.time.textContent = current ? seconds(current) : "–";
-    const ratio = number(naive / normal, { maximumSignificantDigits: 2 });
-    this.#parts.ratio.textContent = normal && naive
-      ? text("ratio", { normal: seconds(normal), naive: seconds(naive), ratio })
-      : text("naiveHelp");
+    const known = this.#isNaive ? naive : normal;
+    const running = this.#elapsed;
+    const former = known ? (known.isLeast ? "> " : "") + seconds(known.seconds) : "–";
+    this.#parts.time.textContent = running > 0 ? `${seconds(running)}…` : former;
+    if (!normal) return;
+    let shown = naive;
+    if (this.#isNaive && running > (naive?.seconds ?? 0)) {
+      shown = { seconds: running, isLeast: true };
+    }
+    if (!shown || (shown.isLeast && shown.seconds < 2 * normal.seconds)) return;
+    const ratio = shown.seconds / normal.seconds;
+    // People who listen to the page hear a growing ratio only at each doubling.
+    const step = shown.isLeast ? 2 ** Math.floor(Math.log2(ratio)) : ratio;
+    if (this.#told === step) return;
+    this.#told = step;
+    this.#parts.ratio.textContent = text(shown.isLeast ? "ratioSoFar" : "ratio", {
+      normal: seconds(normal.seconds), naive: seconds(shown.seconds),
+      ratio: number(step, { maximumSignificantDigits: 2 }),
+    });
   }
 
   // MARK: Elements
@@ -198,8 +225,9 @@ export class Engine {
   }
 
   #switchMode() {
+    this.moved();
     this.#isNaive = this.#parts.naive.checked;
-    this.#measure = null;
+    if (this.#isNaive) delete this.#times.naive;
     this.#showTimes();
     this.#post("/api/engine/mode", { naive: this.#isNaive });
   }
@@ -305,4 +333,8 @@ export class Engine {
 }
 
 const isDone = ({ state }) => state === "filtered" || state === "failed";
+const seconds = (value) => {
+  const digits = value < 10 ? 1 : 0;
+  return number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+};
 const kind = (queue) => (/download/i.test(queue) ? "download" : "filter");

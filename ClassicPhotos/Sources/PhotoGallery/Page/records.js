@@ -1,5 +1,7 @@
 // The state of each row's photo, by row number.
 
+import { failureText } from "./strings.js";
+
 const unknown = Object.freeze({
   state: "new", version: 0, reason: "", active: false, retryable: true,
 });
@@ -11,7 +13,8 @@ export class Records {
   get(row) { return this.#byRow.get(row) ?? unknown; }
 
   apply(event) {
-    const { row, state, version, reason = "", active = false, retryable = true } = event;
+    const { row, state, version, active = false, retryable = true } = event;
+    const reason = failureText(event.reason ?? "", event.failure);
     const former = this.#byRow.get(row);
     this.#byRow.set(row, {
       state, version, reason, active, retryable, generation: this.#generation,

@@ -1,7 +1,8 @@
 // The catalogue: every text of the page, in English and Chinese. The browser's language decides.
 //
 // A text may contain values in braces. A text with a `count` may have a second form, after "|", for
-// counts other than 1. Names and reasons come from the server and are shown as they are.
+// counts other than 1. Names come from the server and are shown as they are. The reason of a
+// failure comes as an English sentence, and as a code with values for other languages.
 
 const catalogue = {
   en: {
@@ -29,17 +30,19 @@ const catalogue = {
     queuePaused: "paused, {waiting} waiting", queueScrolling: "waits while you scroll",
     "queue-waiting": "waiting", "queue-running": "running", "queue-finished": "finished",
     "queue-failed": "failed", "queue-cancelled": "no longer needed",
-    "figure-throughput": "photos a second", "figure-time": "seconds for each visible photo",
+    "figure-throughput": "photos a second", "figure-time": "seconds until the screen is complete",
     "figure-hits": "of the pictures from memory", "figure-bytes": "downloaded",
     timelineLabel: "The last 30 seconds: {count} operation, {running} running|"
       + "The last 30 seconds: {count} operations, {running} running",
     now: "now", pause: "Pause", resume: "Resume", cancelAll: "Cancel all", atOnce: "At once",
     narrower: "{name}: fewer at once", wider: "{name}: more at once",
     naive: "Naive mode",
-    naiveHelp: "Everything for every photo, one after the other, and nothing is cancelled. "
-      + "Switch it on and scroll to feel the difference.",
-    ratio: "After a scroll, each visible photo takes {normal} s; in naive mode {naive} s, "
+    naiveHelp: "Every photo of the list, one after the other, and nothing is cancelled. Scroll "
+      + "far down, switch it on, and scroll far down again to feel the difference.",
+    ratio: "After a scroll, the screen was complete in {normal} s; in naive mode in {naive} s, "
       + "{ratio} times as long.",
+    ratioSoFar: "After a scroll, the screen was complete in {normal} s; in naive mode, it takes "
+      + "more than {ratio} times as long.",
     saveTimeline: "Save the timeline for Perfetto",
     close: "Close", previous: "Previous photo", next: "Next photo",
     zoomIn: "Enlarge", zoomOut: "Reduce",
@@ -76,14 +79,15 @@ const catalogue = {
     queuePaused: "已暂停，{waiting} 等待", queueScrolling: "滚动时等待",
     "queue-waiting": "等待", "queue-running": "进行中", "queue-finished": "完成",
     "queue-failed": "失败", "queue-cancelled": "不再需要",
-    "figure-throughput": "张照片/秒", "figure-time": "秒/可见照片",
+    "figure-throughput": "张照片/秒", "figure-time": "秒完成一屏",
     "figure-hits": "的图片来自内存", "figure-bytes": "已下载",
     timelineLabel: "最近 30 秒：{count} 个操作，{running} 个进行中",
     now: "现在", pause: "暂停", resume: "继续", cancelAll: "全部取消", atOnce: "同时进行",
     narrower: "{name}：减少并发", wider: "{name}：增加并发",
     naive: "朴素模式",
-    naiveHelp: "逐张处理所有照片，从不取消。打开后滚动即可感受差别。",
-    ratio: "滚动后每张可见照片需 {normal} 秒，朴素模式需 {naive} 秒：{ratio} 倍。",
+    naiveHelp: "逐张处理列表中的所有照片，从不取消。先滚动很远，再打开它滚动很远，感受差别。",
+    ratio: "滚动后完成一屏需 {normal} 秒，朴素模式需 {naive} 秒：{ratio} 倍。",
+    ratioSoFar: "滚动后完成一屏需 {normal} 秒，朴素模式需要 {ratio} 倍以上的时间。",
     saveTimeline: "保存 Perfetto 时间线",
     close: "关闭", previous: "上一张", next: "下一张",
     zoomIn: "放大", zoomOut: "缩小",
@@ -101,6 +105,42 @@ const catalogue = {
     "word-vignette": "暗角", "word-blur": "模糊", "word-sharpen": "锐化", "word-tilt-shift": "移轴",
     "word-intensity": "强度", "word-amount": "程度", "word-radius": "半径", "word-center": "中心",
     "word-band": "清晰带",
+    "failure-badEntry": "列表中的此条目有误：{detail}",
+    "failure-folderSkipped": "已跳过文件夹“{name}”：{detail}。",
+    "failure-noFile": "文件 {name} 不存在。",
+    "failure-notAFile": "{name} 不是普通文件。",
+    "failure-fileNotReadable": "无法读取 {name}，请检查权限与磁盘。",
+    "failure-fileTooLarge": "文件超过 {limit} MiB，请使用较小的文件或提高上限。",
+    "failure-badAddress": "此网址无法下载：{detail}。",
+    "failure-addressBlocked": "{host} 不是公共地址（{address}），默认不从这类地址下载。"
+      + "可用 --allow-host {allowed} 允许此主机。",
+    "failure-unknownHost": "找不到主机 {host}。",
+    "failure-unreachable": "{host} 的端口 {port} 拒绝连接或无法到达。",
+    "failure-noConnection": "{host} 在 {seconds} 秒内没有接受连接。",
+    "failure-noAnswer": "{host} 在 {seconds} 秒内没有回应。",
+    "failure-stalled": "{host} 已有 {seconds} 秒没有发送数据。",
+    "failure-tookTooLong": "下载超过了 {seconds} 秒。",
+    "failure-closedEarly": "文件传完之前，{host} 关闭了连接。",
+    "failure-serverAnswered": "服务器返回了 {status} {phrase}。",
+    "failure-wrongPart": "{host} 发送的不是所请求的部分。",
+    "failure-tooManyRedirects": "{host} 的重定向超过 {limit} 次。",
+    "failure-redirectLoop": "{host} 的重定向陷入循环。",
+    "failure-badRedirect": "{host} 的重定向无效：{detail}。",
+    "failure-downloadFailed": "下载失败：{detail}。",
+    "failure-pictureTookTooLong": "处理图片超时，请重试。",
+    "failure-emptyFile": "文件是空的，请重新下载或复制。",
+    "failure-notAPicture": "此文件不是已知格式的图片。"
+      + "请使用 JPEG、PNG、WebP、GIF、TIFF、HEIC 或 AVIF。",
+    "failure-formatNotRead": "不支持此文件的格式（{detail}），请转换为 PNG、TIFF 或 JPEG。",
+    "failure-formatNotAllowed": "此处不允许 {format} 格式。",
+    "failure-tooManyPixels": "图片有 {size} 像素，超过上限。可用 --max-pixels 提高上限。",
+    "failure-tooManyFrames": "图片有 {frames} 帧，每帧 {size} 像素，总数超过上限。"
+      + "可用 --max-pixels 提高上限。",
+    "failure-damaged": "图片已损坏，无法解码：{detail}。请重新下载或复制文件。",
+    "failure-filterFailed": "滤镜失败：{detail}。",
+    "failure-encodeFailed": "无法写出图片：{detail}。",
+    "failure-outOfMemory": "内存不足，请使用较小的尺寸。",
+    "failure-engineUnavailable": "libvips 无法启动，请安装 libvips 8.14 或更新的版本。",
   },
 };
 
@@ -121,6 +161,13 @@ export function text(key, values = {}) {
   const form = forms.length > 1 && values.count !== 1 ? forms[1] : forms[0];
   return form.replace(/\{(\w+)\}/g, (_, name) =>
     typeof values[name] === "number" ? number(values[name]) : values[name] ?? "");
+}
+
+/// The reason of a failure in the page's language, or the server's sentence if the catalogue has
+/// none.
+export function failureText(sentence, failure) {
+  const key = `failure-${failure?.code}`;
+  return has(key) ? text(key, failure.values) : sentence;
 }
 
 /// Fills in the texts of the elements that name their key: `data-text` for the content, and

@@ -69,8 +69,9 @@ struct APIRoutes {
         _ request: Request, _: GalleryRequestContext
     ) async throws -> Response {
         let id = try request.pageID()
-        let session = try await pages.streamOpened(id)
-        let stream = EventStream(session: session, total: configuration.records.count)
+        let page = try await pages.streamOpened(id)
+        let latest = request.headers[.lastEventID].flatMap { EventID($0) }
+        let stream = EventStream(page, total: configuration.records.count, after: latest)
         return Response(
             status: .ok,
             headers: Self.eventHeaders,

@@ -15,10 +15,22 @@ struct EventMessage {
         let queues: [QueueGauge]
     }
 
-    /// Adds the first event of every stream.
-    mutating func addHello(total: Int) throws {
-        try add("hello", ["total": total])
+    private struct Hello: Encodable {
+        let total: Int
+        /// Whether the following events contain only what the page has missed.
+        let resumed: Bool
     }
+
+    /// Adds the first event of every stream.
+    mutating func addHello(total: Int, isResumed: Bool) throws {
+        try add("hello", Hello(total: total, resumed: isResumed))
+    }
+
+    /// Adds the identifier of the state that the page has when it has received this message.
+    ///
+    /// A block without data is no event, but browsers remember its identifier. At the end of the
+    /// message, it confirms all rows of the message.
+    mutating func addID(_ id: EventID) { buffer.writeString("id: \(id.text)\n\n") }
 
     /// Adds the changes in an update and returns the resulting state of the page.
     ///
@@ -51,7 +63,11 @@ struct EventMessage {
         let row: Int
         let state: String
         let version: UInt64
+        /// The reason of a failure as an English sentence, and as a code with its values.
         let reason: String?
+        let failure: FailureCause?
+        /// Whether a retry may help; absent unless the photo has failed.
+        let retryable: Bool?
         let active: Bool
         let colour: String?
         let width: Int?
@@ -67,7 +83,10 @@ struct EventMessage {
             case .filtered: state = "filtered"
             case .failed: state = "failed"
             }
-            reason = update.change.state.failure?.reason
+            let failure = update.change.state.failure
+            reason = failure?.reason
+            self.failure = failure?.cause.map(FailureCause.init)
+            retryable = failure?.isRetryable
             colour = update.facts.map { EventMessage.text(ofColour: $0.colour) }
             width = update.facts?.size.width
             height = update.facts?.size.height

@@ -9,7 +9,9 @@ import ServiceLifecycle
 /// collected, and a row that changes twice is sent once.
 struct EventStream: Sendable {
     private let session: PhotoListSession
+    private let number: UInt32
     private let total: Int
+    private let latest: EventID?
 
     /// The minimum time between two messages: a screen cannot show more.
     private static let pause: Duration = .milliseconds(40)
@@ -18,17 +20,34 @@ struct EventStream: Sendable {
     /// The interval of heartbeats while nothing changes, which reveal a dead connection.
     private static let heartbeat: Duration = .seconds(15)
 
-    init(session: PhotoListSession, total: Int) {
-        self.session = session
+    /// - Parameters:
+    ///   - page: the page's session and the session's number.
+    ///   - total: the number of photos.
+    ///   - latest: the identifier of the last state that the page has received; nil for a new page.
+    init(_ page: (session: PhotoListSession, number: UInt32), total: Int, after latest: EventID?) {
+        (session, number) = page
         self.total = total
+        self.latest = latest
+    }
+
+    /// What the page has missed, or everything if that is unknown.
+    private func firstUpdate() async -> (update: PhotoListSession.Update, isResumed: Bool) {
+        if let latest, latest.session == number,
+            let missed = await session.takeUpdate(since: latest.revision)
+        {
+            return (missed, true)
+        }
+        return (await session.takeSnapshot(), false)
     }
 
     /// Writes events until the session is closed or the page is gone.
     func write(to writer: inout any ResponseBodyWriter) async throws {
         let changes = await session.subscribe()
         var message = EventMessage()
-        try message.addHello(total: total)
-        var sent = try message.add(await session.takeSnapshot(), since: nil)
+        let (first, isResumed) = await firstUpdate()
+        try message.addHello(total: total, isResumed: isResumed)
+        var sent = try message.add(first, since: nil)
+        message.addID(EventID(session: number, revision: first.revision))
         try await writer.write(message.buffer)
 
         let heartbeats = Task {
@@ -44,7 +63,11 @@ struct EventStream: Sendable {
         // server waits for open streams.
         for await _ in changes.cancelOnGracefulShutdown() {
             var message = EventMessage()
-            sent = try message.add(await session.takeUpdate(), since: sent)
+            let update = await session.takeUpdate()
+            sent = try message.add(update, since: sent)
+            if !update.rows.isEmpty {
+                message.addID(EventID(session: number, revision: update.revision))
+            }
             let isDue = latestEngine.map { .now - $0 >= Self.enginePause } ?? true
             if isDue, await session.isEngineWatched {
                 latestEngine = .now

@@ -66,7 +66,7 @@ struct FileResponse {
     }
 
     /// Whether a list of entity tags has the tag. The comparison is weak, as RFC 9110 13.1.2 says.
-    private static func list(_ list: String, contains tag: String) -> Bool {
+    static func list(_ list: String, contains tag: String) -> Bool {
         list.split(separator: ",").contains { item in
             let item = item.drop { $0 == " " }.prefix { $0 != " " }
             return item == "*" || item == tag || item == "W/" + tag

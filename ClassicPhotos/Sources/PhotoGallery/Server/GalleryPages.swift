@@ -9,6 +9,8 @@ import PhotoPipeline
 actor GalleryPages {
     private struct Page {
         let session: PhotoListSession
+        /// Distinguishes this session from earlier ones of the same page; see ``EventID``.
+        let number = UInt32.random(in: .min ... .max)
         var streams = 0
         /// The sequence number of the latest viewport report.
         var sequence = 0
@@ -41,7 +43,7 @@ actor GalleryPages {
     }
 
     /// Registers an event stream of a page; creates the session for the first stream.
-    func streamOpened(_ id: PageID) throws -> PhotoListSession {
+    func streamOpened(_ id: PageID) throws -> (session: PhotoListSession, number: UInt32) {
         guard pages.values.reduce(0, { $0 + $1.streams }) < limits.streams else {
             throw HTTPError(
                 .serviceUnavailable,
@@ -70,7 +72,7 @@ actor GalleryPages {
         // A reloaded page starts its sequence numbers again.
         page.sequence = 0
         pages[id] = page
-        return page.session
+        return (page.session, page.number)
     }
 
     /// Registers the end of a page's event stream.

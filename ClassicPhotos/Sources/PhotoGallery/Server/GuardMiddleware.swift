@@ -175,6 +175,7 @@ extension HTTPField.Name {
     }
 
     static let host = named("Host")
+    static let lastEventID = named("Last-Event-ID")
     static let secFetchSite = named("Sec-Fetch-Site")
     static let referrerPolicy = named("Referrer-Policy")
     static let crossOriginResourcePolicy = named("Cross-Origin-Resource-Policy")

@@ -1,8 +1,10 @@
+import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// The routes of the page's own files, which are embedded into the program.
 struct PageRoutes {
-    static var files: [PageFile] {
+    static let files: [PageFile] = {
         let resources = PackageResources.self
         return [
             .page("/", resources.index_html),
@@ -34,16 +36,54 @@ struct PageRoutes {
             .script("strings.js", resources.strings_js),
             .script("viewport.js", resources.viewport_js),
         ]
+    }()
+
+    /// A file with the headers that belong to it.
+    private struct Variant {
+        let headers: HTTPFields
+        let body: ByteBuffer
+
+        init(_ file: PageFile, _ bytes: [UInt8], isCompressed: Bool) {
+            let hash = String(Gzip.checksum(of: file.bytes), radix: 16)
+            var headers: HTTPFields = [
+                .contentType: file.mediaType, .cacheControl: "no-cache", .vary: "Accept-Encoding",
+                .eTag: isCompressed ? "\"\(hash)-gzip\"" : "\"\(hash)\"",
+            ]
+            if isCompressed { headers[.contentEncoding] = "gzip" }
+            self.headers = headers
+            body = ByteBuffer(bytes: bytes)
+        }
+
+        func response(to request: Request) -> Response {
+            if let known = request.headers[.ifNoneMatch], let tag = headers[.eTag],
+                FileResponse.list(known, contains: tag)
+            {
+                var headers = headers
+                headers[.contentType] = nil
+                headers[.contentEncoding] = nil
+                return Response(status: .notModified, headers: headers)
+            }
+            return Response(
+                status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
+        }
     }
 
+    /// The files are compressed once, as small as possible.
+    private static let variants: [(path: String, plain: Variant, compressed: Variant)] =
+        files.map { file in
+            let plain = Variant(file, file.bytes, isCompressed: false)
+            let bytes = Gzip.compressed(file.bytes, level: 9)
+            return (
+                file.path, plain,
+                bytes.map { Variant(file, $0, isCompressed: true) } ?? plain
+            )
+        }
+
     func add(to router: Router<GalleryRequestContext>) {
-        for file in Self.files {
-            let body = ByteBuffer(bytes: file.bytes)
-            router.get(RouterPath(file.path)) { _, _ in
-                Response(
-                    status: .ok,
-                    headers: [.contentType: file.mediaType, .cacheControl: "no-cache"],
-                    body: ResponseBody(byteBuffer: body))
+        for (path, plain, compressed) in Self.variants {
+            router.get(RouterPath(path)) { request, _ in
+                let isCompressed = Gzip.isAccepted(by: request.headers[.acceptEncoding])
+                return (isCompressed ? compressed : plain).response(to: request)
             }
         }
     }

@@ -199,7 +199,7 @@ struct PhotoRoutes {
         do {
             return try await context.whileConnected(work)
         } catch PhotoStageStop.failed(let failure) {
-            throw HTTPError(.unprocessableContent, message: failure.reason)
+            throw PhotoFailureResponse(failure: failure)
         } catch PhotoStageStop.cancelled {
             throw HTTPError(.serviceUnavailable, message: "The request was cancelled.")
         }

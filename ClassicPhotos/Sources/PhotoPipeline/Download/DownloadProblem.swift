@@ -26,7 +26,8 @@ enum DownloadProblem: Error {
 
     static func tooLarge(limit: Int) -> DownloadProblem {
         .downloadFailed(
-            "The file is larger than \(limit >> 20) MiB. Use a smaller file, or raise the limit.")
+            "The file is larger than \(limit >> 20) MiB. Use a smaller file, or raise the limit.",
+            .init(.fileTooLarge, ["limit": "\(limit >> 20)"]))
     }
 
     /// Creates the problem for a response that does not contain the photo.
@@ -37,7 +38,10 @@ enum DownloadProblem: Error {
         let wait = RetryAfter.wait(in: headers, now: Int(Date.now.timeIntervalSince1970))
         let failure = PhotoFailure(
             stage: .download,
-            reason: "The server answered \(status.code) \(status.reasonPhrase).", isRetryable: true)
+            reason: "The server answered \(status.code) \(status.reasonPhrase).",
+            isRetryable: true,
+            cause: .init(
+                .serverAnswered, ["status": "\(status.code)", "phrase": status.reasonPhrase]))
         self = .failed(failure, retry: isTemporary ? Retry(after: wait) : nil)
     }
 
@@ -47,13 +51,18 @@ enum DownloadProblem: Error {
         case .firstByte:
             self = .downloadFailed(
                 "\(host) did not answer within \(limits.firstByteTimeout.inWords).",
+                .init(.noAnswer, ["host": host, "seconds": limits.firstByteTimeout.inSeconds]),
                 isTemporary: true)
         case .idle:
             self = .downloadFailed(
-                "\(host) sent nothing for \(limits.idleTimeout.inWords).", isTemporary: true)
+                "\(host) sent nothing for \(limits.idleTimeout.inWords).",
+                .init(.stalled, ["host": host, "seconds": limits.idleTimeout.inSeconds]),
+                isTemporary: true)
         case .total:
             // A server that was slow for so long will not be fast now.
-            self = .downloadFailed("The download took longer than \(limits.totalTimeout.inWords).")
+            self = .downloadFailed(
+                "The download took longer than \(limits.totalTimeout.inWords).",
+                .init(.tookTooLong, ["seconds": limits.totalTimeout.inSeconds]))
         }
     }
 
@@ -71,37 +80,48 @@ enum DownloadProblem: Error {
         let allowed = AllowedHost(host: host, port: usual ? nil : port)
         return .refused(
             "\(host) \(place). Downloads from such addresses are blocked by default. "
-                + "Use --allow-host \(allowed) to allow this host.")
+                + "Use --allow-host \(allowed) to allow this host.",
+            .init(
+                .addressBlocked,
+                ["host": host, "address": "\(address)", "allowed": "\(allowed)"]))
     }
 
     static func unknownHost(_ host: String) -> DownloadProblem {
-        .downloadFailed("There is no host named \(host).", isTemporary: true)
+        .downloadFailed(
+            "There is no host named \(host).", .init(.unknownHost, ["host": host]),
+            isTemporary: true)
     }
 
     /// The program rejects the URL, so retrying cannot help.
-    static func refused(_ reason: String) -> DownloadProblem {
+    static func refused(_ reason: String, _ cause: PhotoFailure.Cause) -> DownloadProblem {
         .failed(
-            PhotoFailure(stage: .download, reason: reason, isRetryable: false), retry: nil)
+            PhotoFailure(stage: .download, reason: reason, isRetryable: false, cause: cause),
+            retry: nil)
     }
 
     /// The server sent another part of the file than requested; the next attempt requests all of
     /// it.
     static func wrongPart(_ host: String) -> DownloadProblem {
         .downloadFailed(
-            "\(host) sent a part of the file that was not requested.", isTemporary: true)
+            "\(host) sent a part of the file that was not requested.",
+            .init(.wrongPart, ["host": host]), isTemporary: true)
     }
 
     static func tooManyRedirects(_ host: String, limit: Int) -> DownloadProblem {
-        .downloadFailed("\(host) redirects more than \(limit) times.")
+        .downloadFailed(
+            "\(host) redirects more than \(limit) times.",
+            .init(.tooManyRedirects, ["host": host, "limit": "\(limit)"]))
     }
 
     static func redirectCycle(_ host: String) -> DownloadProblem {
-        .downloadFailed("\(host) redirects in a loop.")
+        .downloadFailed("\(host) redirects in a loop.", .init(.redirectLoop, ["host": host]))
     }
 
     /// A redirection without a target, or to a target that must not be followed.
     static func redirect(_ host: String, problem: String) -> DownloadProblem {
-        .downloadFailed("\(host) redirects, but \(problem).")
+        .downloadFailed(
+            "\(host) redirects, but \(problem).",
+            .init(.badRedirect, ["host": host, "detail": problem]))
     }
 
     /// Creates the problem for an error of the HTTP client.
@@ -118,7 +138,10 @@ enum DownloadProblem: Error {
             self = .unreachable(host, port: url.port)
         case is HTTPParserError, is IOError, is ChannelError:
             self = .closedEarly(host)
-        default: self = .downloadFailed("The download failed: \(error).", isTemporary: true)
+        default:
+            self = .downloadFailed(
+                "The download failed: \(error).",
+                .init(.downloadFailed, ["detail": "\(error)"]), isTemporary: true)
         }
     }
 
@@ -128,12 +151,14 @@ enum DownloadProblem: Error {
         case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
             self = .downloadFailed(
                 "\(host) did not accept a connection within \(limits.connectTimeout.inWords).",
+                .init(.noConnection, ["host": host, "seconds": limits.connectTimeout.inSeconds]),
                 isTemporary: true)
         case .remoteConnectionClosed, .bodyLengthMismatch, .uncleanShutdown:
             self = .closedEarly(host)
         default:
             self = .downloadFailed(
-                "The download failed: \(error.shortDescription).", isTemporary: true)
+                "The download failed: \(error.shortDescription).",
+                .init(.downloadFailed, ["detail": error.shortDescription]), isTemporary: true)
         }
     }
 
@@ -152,27 +177,30 @@ enum DownloadProblem: Error {
 
     private static func unreachable(_ host: String, port: Int) -> DownloadProblem {
         .downloadFailed(
-            "\(host), port \(port), refuses connections or cannot be reached.", isTemporary: true)
+            "\(host), port \(port), refuses connections or cannot be reached.",
+            .init(.unreachable, ["host": host, "port": "\(port)"]), isTemporary: true)
     }
 
     private static func closedEarly(_ host: String) -> DownloadProblem {
         .downloadFailed(
-            "\(host) closed the connection before the file was complete.", isTemporary: true)
+            "\(host) closed the connection before the file was complete.",
+            .init(.closedEarly, ["host": host]), isTemporary: true)
     }
 
-    private static func downloadFailed(_ reason: String, isTemporary: Bool = false)
-        -> DownloadProblem
-    {
+    private static func downloadFailed(
+        _ reason: String, _ cause: PhotoFailure.Cause, isTemporary: Bool = false
+    ) -> DownloadProblem {
         .failed(
-            PhotoFailure(stage: .download, reason: reason, isRetryable: true),
+            PhotoFailure(stage: .download, reason: reason, isRetryable: true, cause: cause),
             retry: isTemporary ? Retry(after: nil) : nil)
     }
 }
 
 extension Duration {
-    fileprivate var inWords: String {
+    fileprivate var inWords: String { "\(inSeconds) second\(inSeconds == "1" ? "" : "s")" }
+
+    fileprivate var inSeconds: String {
         let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
-        return seconds == seconds.rounded()
-            ? "\(Int(seconds)) second\(seconds == 1 ? "" : "s")" : "\(seconds) seconds"
+        return seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
     }
 }

@@ -129,7 +129,7 @@ public final class PhotoDownloader: Sendable {
             throw .failed(
                 PhotoFailure(
                     stage: .download, reason: "The URL cannot be downloaded: \(error.message).",
-                    isRetryable: false))
+                    isRetryable: false, cause: .init(.badAddress, ["detail": error.message])))
         }
         return try await fetch(start, unless: version, progress)
     }

@@ -54,6 +54,8 @@ extension PhotoListController {
         self.records = PhotoRecordTable(records, version: latestVersion)
         findVisibleRows()
         counts = PhotoStateCounts(of: records)
+        nextNaiveRow = 0
+        startNaiveRows(addingTo: &actions)
         if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
         checkInvariants()
         return actions

@@ -32,8 +32,7 @@ extension PhotoListController {
             break
         }
         set(row, to: .filtered)
-        checkInvariants()
-        return [show(row)]
+        return shownAndNext(row)
     }
 
     /// The attempt at a row failed.
@@ -44,8 +43,15 @@ extension PhotoListController {
         guard isCurrent(row, generation) else { return [] }
         work[row] = nil
         set(row, to: .failed(failure))
+        return shownAndNext(row)
+    }
+
+    /// Shows a row whose attempt is over; in naive mode, another row may start.
+    private mutating func shownAndNext(_ row: Row) -> [PhotoListAction] {
+        var actions = [show(row)]
+        startNaiveRows(addingTo: &actions)
         checkInvariants()
-        return [show(row)]
+        return actions
     }
 
     /// The attempt at a row was cancelled from outside, for example by a person who emptied a

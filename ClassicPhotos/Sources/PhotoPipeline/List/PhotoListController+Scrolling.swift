@@ -94,16 +94,22 @@ extension PhotoListController {
 
     /// A person wants to compare the list with its first version, or ends the comparison.
     ///
-    /// In naive mode, each row that comes into the viewport starts, from the top of the screen
-    /// down, even during a scroll. Nothing is suspended, and no work is cancelled because its row
-    /// has left the screen.
+    /// In naive mode, all rows start in the order of the list, wherever the person looks. Nothing
+    /// is suspended, and no work is cancelled because its row has left the screen. The end of naive
+    /// mode cancels everything, and the visible rows start again.
     public mutating func naiveModeChanged(to isNaive: Bool) -> [PhotoListAction] {
         guard !isClosed, isNaive != self.isNaive else { return [] }
         let wasSuspended = isSuspended
         self.isNaive = isNaive
         var actions: [PhotoListAction] = []
         if !wasSuspended, isSuspended { actions.append(.suspendQueues) }
-        if !isSuspended { scheduleVisibleRows(addingTo: &actions) }
+        if isNaive {
+            nextNaiveRow = 0
+            startNaiveRows(addingTo: &actions)
+        } else {
+            cancelAll(except: [], addingTo: &actions)
+            if !isSuspended { scheduleVisibleRows(addingTo: &actions) }
+        }
         if wasSuspended, !isSuspended { actions.append(.resumeQueues) }
         checkInvariants()
         return actions

@@ -59,11 +59,23 @@ extension PhotoListController {
     mutating func scheduleVisibleRows(addingTo actions: inout [PhotoListAction]) {
         let viewport = viewport
         if isNaive {
-            for row in viewport.rows { start(row, addingTo: &actions) }
+            // Only rows whose work was cancelled by a person; all others have their turn.
+            for row in viewport.rows where row.index < nextNaiveRow {
+                start(row, addingTo: &actions)
+            }
             return
         }
         cancelAll(except: viewport.set, addingTo: &actions)
         viewport.forEachFromTheMiddle { row in start(row, addingTo: &actions) }
+    }
+
+    /// In naive mode, starts the next rows of the list, up to the limit of rows in progress.
+    mutating func startNaiveRows(addingTo actions: inout [PhotoListAction]) {
+        guard isNaive else { return }
+        while nextNaiveRow < records.count, work.count < Self.naiveRowLimit {
+            start(Row(nextNaiveRow), addingTo: &actions)
+            nextNaiveRow += 1
+        }
     }
 
     /// Whether the attempt is in progress for the row, so that its result counts.

@@ -49,6 +49,9 @@ public struct PhotoListController: ~Copyable, Sendable {
     /// Whether the list works as its first version did; see ``naiveModeChanged(to:)``.
     public internal(set) var isNaive = false
 
+    /// The first row that naive mode has not reached.
+    var nextNaiveRow = 0
+
     var phase: Phase = .settled
     var reportedRows = ReportedRows.range(Row(0)..<Row(0)) {
         didSet { findVisibleRows() }
@@ -57,6 +60,10 @@ public struct PhotoListController: ~Copyable, Sendable {
     var latestGeneration = Generation(0)
     var latestVersion = PictureVersion(0)
     let visibleRowLimit: Int
+
+    /// The maximum number of rows in progress that naive mode adds to. The order in which photos
+    /// become ready is the same as without the limit, but a long list costs less memory.
+    static let naiveRowLimit = 2_000
 
     /// Creates the controller of a page that has not reported a viewport yet.
     ///

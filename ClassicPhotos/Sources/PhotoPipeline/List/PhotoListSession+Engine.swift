@@ -8,6 +8,8 @@ extension PhotoListSession {
         let timeline: OperationTimeline
         /// Lets one operation run at a time in naive mode.
         let single = ConcurrencyBudget(1, name: "one at a time")
+        /// The last operations of the row that naive mode started last.
+        var lastNaive: [Operation] = []
         /// The attempts that found their photo in a cache, and those that had to read it from its
         /// source.
         var hits = 0
@@ -142,11 +144,20 @@ extension PhotoListSession {
     }
 
     /// Begins or ends naive mode, in which the list works as its first version did: everything for
-    /// every row that comes by, nothing suspended or cancelled, one operation at a time.
+    /// every row in the order of the list, nothing suspended or cancelled, one operation at a time.
     ///
-    /// Operations that are under way keep the mode in which they began.
+    /// Operations that are under way when naive mode begins keep the mode in which they began. The
+    /// end of naive mode cancels its work.
     public func setNaive(_ isNaive: Bool) {
+        engine.lastNaive = []
         perform(controller.naiveModeChanged(to: isNaive))
+    }
+
+    /// In naive mode, a row begins when the row that was started before it is complete.
+    func chainIfNaive(_ first: Operation, last: [Operation]) {
+        guard controller.isNaive else { return }
+        for operation in engine.lastNaive { first.addDependency(operation) }
+        engine.lastNaive = last
     }
 
     func limitIfNaive(_ operation: Operation) {

@@ -59,6 +59,7 @@ public actor PhotoListSession {
     var engine: Engine
     private var pictures: PictureStore
     private var changedRows: Set<Row> = []
+    private var revisions = RowRevisions()
     private var changeSignal: AsyncStream<Void>.Continuation?
 
     /// Creates the session of a page that has not reported its visible rows yet.
@@ -143,9 +144,10 @@ public actor PhotoListSession {
     ///
     /// The pictures stay, and the page's next report of its visible rows starts the work again.
     public func pageLeft() {
+        // Naive mode would go on with the rest of the list. A page that returns switches it on
+        // again.
+        setNaive(false)
         scrolled(to: [Row](), .settled)
-        // In naive mode, rows off the screen still have work.
-        pending.cancelAll()
     }
 
     /// The page was closed; all work is cancelled.
@@ -193,13 +195,31 @@ public actor PhotoListSession {
         public let counts: PhotoStateCounts
         /// The state of the download queue, then of the filtration queue.
         public let queues: [QueueGauge]
+        /// The number of the state of the rows; it grows with each update that has rows.
+        public let revision: Int
     }
 
     /// Returns the changes since the last call.
     public func takeUpdate() -> Update {
         let rows = changedRows.sorted()
-        changedRows = []
+        noteChanges()
         return update(of: rows)
+    }
+
+    /// Returns the changes since an earlier update, for a page that may have missed later ones.
+    ///
+    /// The next ``takeUpdate()`` returns only the changes after this call.
+    ///
+    /// - Parameter revision: the revision of the last update that the page has received.
+    /// - Returns: nil if this session has made no such revision.
+    public func takeUpdate(since revision: Int) -> Update? {
+        noteChanges()
+        return revisions.rows(since: revision).map { update(of: $0) }
+    }
+
+    private func noteChanges() {
+        revisions.note(changedRows)
+        changedRows = []
     }
 
     /// Returns the complete state for a new page: all rows that differ from their initial state,
@@ -209,7 +229,7 @@ public actor PhotoListSession {
     ///
     /// - Complexity: O(n) in the length of the list.
     public func takeSnapshot() -> Update {
-        changedRows = []
+        noteChanges()
         let facts = options.facts.all
         let rows = controller.records.indices.filter { index in
             let record = controller.records[index]
@@ -253,8 +273,8 @@ public actor PhotoListSession {
                     facts: options.facts[change.id]))
         }
         return Update(
-            rows: updates, counts: controller.counts,
-            queues: gauges)
+            rows: updates, counts: controller.counts, queues: gauges,
+            revision: revisions.latest)
     }
 
     /// The state of the download queue, then of the filtration queue.
@@ -320,6 +340,7 @@ public actor PhotoListSession {
         }
         let stages = [decode, encode] + filtration(row, generation, filter)
         for operation in [download, decode, encode] { limitIfNaive(operation) }
+        if let last = stages.last { chainIfNaive(download, last: [encode, last]) }
         onCompletion(of: download) {
             await $0.downloadFinished(download, before: stages)
         }
@@ -335,6 +356,7 @@ public actor PhotoListSession {
             try await loader.processed(photo, by: filters)
         }
         let filtration = filtration(row, generation, filter)
+        if let last = filtration.last { chainIfNaive(filter, last: [last]) }
         pending.filtrationQueue.addOperations(filtration, waitUntilFinished: false)
     }
 

@@ -96,7 +96,8 @@ public struct PhotoProcessor: Sendable, Hashable {
                 throw .failed(
                     PhotoFailure(
                         stage: .filter, reason: "\(name.dropFirst(4)) failed: \(error).",
-                        isRetryable: false))
+                        isRetryable: false,
+                        cause: .init(.filterFailed, ["detail": "\(error)"])))
             }
         }
     }

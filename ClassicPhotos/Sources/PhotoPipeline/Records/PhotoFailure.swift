@@ -26,11 +26,16 @@ public struct PhotoFailure: Error, Sendable, Hashable {
     /// wrong.
     public let isRetryable: Bool
 
+    /// The reason as a code and its values, for programs that show it in another language; nil if
+    /// only ``reason`` is known.
+    public let cause: Cause?
+
     /// Creates a failure.
-    public init(stage: Stage, reason: String, isRetryable: Bool) {
+    public init(stage: Stage, reason: String, isRetryable: Bool, cause: Cause? = nil) {
         self.stage = stage
         self.reason = reason
         self.isRetryable = isRetryable
+        self.cause = cause
     }
 }
 

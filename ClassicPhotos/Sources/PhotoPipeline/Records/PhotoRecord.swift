@@ -14,8 +14,13 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
     /// The system's name if it is not UTF-8; ``name`` then shows the invalid bytes as `\xE9`.
     public let nameBytes: [UInt8]?
 
+    /// The text of the URL, which takes a fraction of the memory of a parsed URL.
+    private let address: String?
+
     /// The absolute URL of the photo; `nil` only for an entry that failed in the list itself.
-    public let url: URL?
+    ///
+    /// - Complexity: O(n) in the length of the URL, which is parsed each time.
+    public var url: URL? { address.flatMap { URL(string: $0) } }
 
     /// The state of the photo.
     public private(set) var state: PhotoState
@@ -25,7 +30,7 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
         self.id = id
         self.name = name
         self.nameBytes = nameBytes
-        self.url = url
+        self.address = url.absoluteString
         self.state = .new
     }
 
@@ -39,7 +44,7 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
         self.id = id
         self.name = name
         self.nameBytes = nil
-        self.url = nil
+        self.address = nil
         self.state = .failed(failure)
     }
 

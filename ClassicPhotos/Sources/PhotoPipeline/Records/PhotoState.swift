@@ -15,10 +15,12 @@ public enum PhotoState: Sendable, Hashable {
     /// Can transition to: `new` (its pictures were dropped from memory).
     case filtered
 
+    // Indirect, because most photos of a long list have no failure to store.
+
     /// The photo cannot be shown.
     ///
     /// Can transition to: `new` (a person asked to retry).
-    case failed(PhotoFailure)
+    indirect case failed(PhotoFailure)
 
     /// Whether a photo in this state may move to the given state.
     public func canBecome(_ next: PhotoState) -> Bool {

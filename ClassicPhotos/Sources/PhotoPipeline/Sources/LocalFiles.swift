@@ -111,25 +111,36 @@ enum LocalFiles {
 extension LocalFiles {
     /// The contents of a photo on the disk; blocks while reading.
     static func photoBytes(of url: URL, limit: Int) -> Result<[UInt8], PhotoFailure> {
-        func failure(_ reason: String) -> Result<[UInt8], PhotoFailure> {
-            .failure(PhotoFailure(stage: .download, reason: reason, isRetryable: true))
+        func failure(
+            _ reason: String, _ code: PhotoFailure.Cause.Code, _ values: [String: String]
+        ) -> Result<[UInt8], PhotoFailure> {
+            .failure(
+                PhotoFailure(
+                    stage: .download, reason: reason, isRetryable: true,
+                    cause: .init(code, values)))
         }
-        guard let path = LocalPath(url) else { return failure("There is no file with that name.") }
+        guard let path = LocalPath(url) else {
+            return failure("There is no file with that name.", .noFile, ["name": ""])
+        }
         let name = path.description
         do throws(PhotoSourceError) {
             let kind = try kind(of: path, followingLinks: true, named: name)
             guard case .file(let byteCount) = kind else {
-                return failure("\(name) is not a regular file.")
+                return failure("\(name) is not a regular file.", .notAFile, ["name": name])
             }
             // One byte more than the limit reveals a file that has grown since.
             let bytes =
                 byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: name)
             guard let bytes, bytes.count <= limit else {
-                return failure("\(name) is larger than \(limit >> 20) MiB.")
+                return failure(
+                    "\(name) is larger than \(limit >> 20) MiB.", .fileTooLarge,
+                    ["limit": "\(limit >> 20)"])
             }
             return .success(bytes)
         } catch {
-            return failure("\(error).")
+            let isMissing = error.kind == .notFound
+            return failure(
+                "\(error).", isMissing ? .noFile : .fileNotReadable, ["name": name])
         }
     }
 

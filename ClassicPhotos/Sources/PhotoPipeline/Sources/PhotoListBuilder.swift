@@ -96,12 +96,17 @@ struct PhotoListBuilder {
     mutating func addFailure(
         name: String, problem: String, at place: PhotoSourceError.Place
     ) throws(PhotoSourceError) {
-        try addFailure(name: name, reason: "\(source), \(place): \(problem).")
+        let reason = "\(source), \(place): \(problem)."
+        try addFailure(
+            name: name, reason: reason, cause: .init(.badEntry, ["detail": reason]))
     }
 
     /// Adds a failed record whose reason is a whole sentence.
-    mutating func addFailure(name: String, reason: String) throws(PhotoSourceError) {
-        let failure = PhotoFailure(stage: .source, reason: reason, isRetryable: false)
+    mutating func addFailure(
+        name: String, reason: String, cause: PhotoFailure.Cause
+    ) throws(PhotoSourceError) {
+        let failure = PhotoFailure(
+            stage: .source, reason: reason, isRetryable: false, cause: cause)
         let id = identifiers.make(name: name, url: "")
         try append(PhotoRecord(id: id, name: name, failure: failure))
     }

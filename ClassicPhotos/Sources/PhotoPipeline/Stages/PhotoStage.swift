@@ -75,7 +75,7 @@ func pixelStage<Output>(
         throw .failed(
             PhotoFailure(
                 stage: stage, reason: error.description + error.advice,
-                isRetryable: error.isRetryable))
+                isRetryable: error.isRetryable, cause: error.cause))
     }
 }
 
@@ -102,6 +102,26 @@ extension ImagingError {
             .filterFailed, .encodeFailed, .invalidLook, .invalidArgument, .outOfMemory,
             .engineUnavailable:
             ""
+        }
+    }
+
+    /// The error as a code; nil for errors that are no fault of the picture.
+    fileprivate var cause: PhotoFailure.Cause? {
+        switch self {
+        case .cancelled, .invalidLook, .invalidArgument: nil
+        case .timedOut: .init(.pictureTookTooLong)
+        case .emptyInput: .init(.emptyFile)
+        case .unknownFormat: .init(.notAPicture)
+        case .formatNotRead(let name): .init(.formatNotRead, ["detail": name])
+        case .formatNotAllowed(let format, _): .init(.formatNotAllowed, ["format": format.rawValue])
+        case .tooLarge(let size, _): .init(.tooManyPixels, ["size": "\(size)"])
+        case .tooManyFrames(let frames, let size, _):
+            .init(.tooManyFrames, ["frames": "\(frames)", "size": "\(size)"])
+        case .decodeFailed(let detail): .init(.damaged, ["detail": detail])
+        case .filterFailed(let detail): .init(.filterFailed, ["detail": detail])
+        case .encodeFailed(let detail): .init(.encodeFailed, ["detail": detail])
+        case .outOfMemory: .init(.outOfMemory)
+        case .engineUnavailable: .init(.engineUnavailable)
         }
     }
 

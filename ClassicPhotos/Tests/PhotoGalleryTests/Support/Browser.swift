@@ -72,6 +72,14 @@ struct Browser {
         return value.map { "\($0)" } ?? ""
     }
 
+    /// Runs a script in the page that calls `done` with its value as text.
+    func evaluateAsync(_ script: String) async throws -> String {
+        let value = try await Self.call(
+            client, "POST", "\(session)/execute/async",
+            ["script": "const done = arguments[0]; \(script)", "args": []])
+        return value.map { "\($0)" } ?? ""
+    }
+
     /// Waits until a script in the page returns true; checks once per frame.
     ///
     /// - Parameter description: the condition in words, for the error.

@@ -17,6 +17,9 @@ struct Gallery: Sendable {
     let server: GalleryServer
     let client = HTTPClient.shared
 
+    /// A client that leaves compressed responses as they are.
+    private static let verbatim = HTTPClient(configuration: .init(decompression: .disabled))
+
     var url: String { "http://localhost:\(port)" }
 
     func get(
@@ -33,10 +36,13 @@ struct Gallery: Sendable {
     }
 
     /// Reads a page's events until one of them satisfies the condition.
+    ///
+    /// - Parameter id: the identifier that a browser sends when it reconnects.
     func events(
-        page: String, until condition: (String) async throws -> Bool
+        page: String, after id: String? = nil, until condition: (String) async throws -> Bool
     ) async throws -> [String] {
-        let request = HTTPClientRequest(url: "\(url)/api/events?page=\(page)")
+        var request = HTTPClientRequest(url: "\(url)/api/events?page=\(page)")
+        if let id { request.headers.add(name: "Last-Event-ID", value: id) }
         let response = try await client.execute(request, timeout: .seconds(60))
         #expect(response.headers.first(name: "content-type") == "text/event-stream")
         var rest = ""
@@ -64,6 +70,23 @@ struct Gallery: Sendable {
         let response = try await client.execute(request, timeout: .seconds(30))
         let bytes = try await response.body.collect(upTo: 1 << 20)
         return (Int(response.status.code), response.headers, String(buffer: bytes))
+    }
+
+    func head(
+        _ path: String, headers: [(String, String)] = []
+    ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
+        try await send("HEAD", path, headers: headers, body: nil)
+    }
+
+    /// The response with the bytes as they were sent.
+    func getBytes(
+        _ path: String, headers: [(String, String)] = []
+    ) async throws -> (status: Int, headers: HTTPHeaders, bytes: [UInt8]) {
+        var request = HTTPClientRequest(url: url + path)
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        let response = try await Self.verbatim.execute(request, timeout: .seconds(30))
+        let bytes = try await response.body.collect(upTo: 4 << 20)
+        return (Int(response.status.code), response.headers, Array(buffer: bytes))
     }
 }
 

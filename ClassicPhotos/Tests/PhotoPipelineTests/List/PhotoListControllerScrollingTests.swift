@@ -1,6 +1,7 @@
 import OperationsTestSupport
-import PhotoPipeline
 import Testing
+
+@testable import PhotoPipeline
 
 /// The rules B8 to B12 of the photo list.
 @Suite(.ownThreads) struct PhotoListControllerScrollingTests {
@@ -73,21 +74,46 @@ import Testing
     }
 
     @Test func naiveModeStartsEveryRowAndCancelsNone() {
-        let list = ControllerHarness(photoCount: 100)
+        let list = ControllerHarness(photoCount: 5)
         _ = list.viewport(0..<2)
-        #expect(list.setNaive(true).isEmpty, "Both rows are under way already.")
+        #expect(
+            summaries(list.setNaive(true)) == ["download 2", "download 3", "download 4"],
+            "Two rows are under way already.")
         #expect(list.dragBegan().isEmpty)
-        #expect(summaries(list.viewport(1..<4)) == ["download 2", "download 3"])
-        #expect(!list.isSuspended && list.work.count == 4)
+        #expect(list.viewport(1..<4).isEmpty)
+        #expect(!list.isSuspended && list.work.count == 5)
         #expect(
-            summaries(list.setNaive(false)) == ["suspend"], "The list is still being dragged.")
+            summaries(list.setNaive(false)) == [
+                "suspend", "cancel 0", "cancel 1", "cancel 2", "cancel 3", "cancel 4",
+            ], "The list is still being dragged.")
         #expect(
-            summaries(list.dragEnded(willDecelerate: false)) == ["cancel 0", "resume"])
+            summaries(list.dragEnded(willDecelerate: false)) == [
+                "download 2", "download 1", "download 3", "resume",
+            ])
         _ = list.dragBegan()
-        #expect(summaries(list.setNaive(true)) == ["resume"])
+        #expect(summaries(list.setNaive(true)) == ["download 0", "download 4", "resume"])
         #expect(list.setNaive(true).isEmpty)
-        #expect(summaries(list.pageClosed()) == ["cancel 1", "cancel 2", "cancel 3"])
+        #expect(list.pageClosed().count == 5)
         #expect(list.setNaive(false).isEmpty)
+    }
+
+    @Test func naiveModeReachesEndOfLongListStepByStep() throws {
+        let limit = PhotoListController.naiveRowLimit
+        let list = ControllerHarness(photoCount: limit + 2)
+        #expect(list.setNaive(true).count == limit)
+        // Rows beyond the limit have no advantage because somebody looks at them.
+        #expect(list.viewport(limit..<(limit + 2)).isEmpty)
+        let failed = try #require(list.generation(1))
+        #expect(
+            summaries(list.failed(1, failed, lostConnection)) == [
+                "show 1 failed", "download \(limit)",
+            ])
+        let done = try #require(list.generation(0))
+        _ = list.downloaded(0, done)
+        #expect(
+            summaries(list.filtered(0, done)) == [
+                "show 0 filtered", "download \(limit + 1)",
+            ])
     }
 
     @Test func dragWithoutDecelerationSettlesImmediately() {  // B10

@@ -135,7 +135,9 @@ struct FolderReader {
     ) throws(PhotoSourceError) {
         let name = displayText(path)
         let reason = "The folder \(quoted(name)) was skipped: \(problem)."
-        try builder.addFailure(name: name + "/", reason: reason)
+        try builder.addFailure(
+            name: name + "/", reason: reason,
+            cause: .init(.folderSkipped, ["name": name, "detail": problem]))
     }
 
     /// The target of a link, if the target is a regular file inside the folder.

@@ -1,0 +1,39 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PhotoPipeline
+
+/// The reason of a failure without a language, as clients receive it.
+struct FailureCause: Encodable {
+    let code: String
+    let values: [String: String]
+
+    init(_ cause: PhotoFailure.Cause) {
+        code = cause.code.rawValue
+        values = cause.values
+    }
+}
+
+/// The answer to a request for a photo that has failed: the sentence, and its cause as a code.
+struct PhotoFailureResponse: HTTPResponseError {
+    let failure: PhotoFailure
+
+    var status: HTTPResponse.Status { .unprocessableContent }
+
+    private struct Body: ResponseEncodable {
+        struct Problem: Encodable {
+            let message: String
+            let failure: FailureCause?
+        }
+
+        let error: Problem
+    }
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        let body = Body(
+            error: .init(message: failure.reason, failure: failure.cause.map(FailureCause.init)))
+        var response = try body.response(from: request, context: context)
+        response.status = status
+        return response
+    }
+}

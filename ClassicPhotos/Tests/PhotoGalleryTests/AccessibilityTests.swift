@@ -1,0 +1,79 @@
+import DemoOrigin
+import Foundation
+import OperationsTestSupport
+import Testing
+
+/// axe-core's rules for the page in a real browser; `Scripts/fetch-axe` gets axe-core.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)), .enabled(if: Axe.script != nil))
+struct AccessibilityTests {
+    private static let done = "document.querySelectorAll('[data-picture=filtered]').length > 3"
+
+    @Test(arguments: [(360, "dark"), (1440, "light")])
+    func noStateOfPageBreaksRules(width: Int, scheme: String) async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1440, height: 900) { browser in
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false])
+                try await browser.command(
+                    "Emulation.setEmulatedMedia",
+                    [
+                        "features": [
+                            ["name": "prefers-color-scheme", "value": scheme],
+                            // Contrast is measured on what is drawn, also in the middle of a fade.
+                            ["name": "prefers-reduced-motion", "value": "reduce"],
+                        ]
+                    ])
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.done, "photos are shown")
+                try await check(browser, "the first view")
+                try await click("#view", browser)
+                try await browser.wait(for: Self.done, "photos are shown in the other view")
+                try await check(browser, "the other view")
+                try await click("[data-count=failed]", browser)
+                try await browser.wait(
+                    for: "!document.querySelector('#retry-all').hidden", "failed photos are shown")
+                try await check(browser, "the failed photos")
+                try await click("[data-count=failed]", browser)
+                try await click("#engine-button", browser)
+                try await browser.wait(
+                    for: "document.querySelectorAll('#engine .cards > li').length === 2",
+                    "the engine room is open")
+                try await check(browser, "the engine room")
+                try await click("#engine-button", browser)
+                try await click(".row-link", browser)
+                try await browser.wait(
+                    for: "document.querySelector('#detail .look input')", "the photo is open")
+                try await check(browser, "a photo")
+            }
+        }
+    }
+
+    private func click(_ selector: String, _ browser: Browser) async throws {
+        _ = try await browser.evaluate("document.querySelector('\(selector)').click()")
+    }
+
+    /// Reports each broken rule with the elements that break it.
+    private func check(_ browser: Browser, _ state: String) async throws {
+        let script = try #require(Axe.script)
+        _ = try await browser.evaluate("if (!window.axe) { \(script) }")
+        let violations = try await browser.evaluateAsync(
+            """
+            axe.run().then(
+                ({ violations }) => done(violations.map(({ id, nodes }) =>
+                    id + ': ' + nodes.map(({ html }) => html).join(' ')).join('\\n')),
+                error => done(String(error)));
+            """)
+        #expect(violations == "", "\(state)")
+    }
+}
+
+/// The source of axe-core, if it has been fetched.
+enum Axe {
+    static let script: String? = {
+        let package = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try? String(
+            contentsOf: package.appending(path: ".build/axe/axe.min.js"), encoding: .utf8)
+    }()
+}
