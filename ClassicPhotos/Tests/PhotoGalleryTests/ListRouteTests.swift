@@ -132,7 +132,7 @@ struct ListRouteTests {
                     let version = event.firstMatch(of: /"version":(\d+)/).flatMap({ Int($0.1) })
                 else { return false }
                 #expect(event.contains(#""retryable":true"#))
-                #expect(event.contains(#""failure":{"code":"damaged""#))
+                #expect(event.contains(#""code":"damaged""#))
                 if let first { return version > first }
                 first = version
                 let body = #"{"page":"\#(Self.page)","all":true}"#

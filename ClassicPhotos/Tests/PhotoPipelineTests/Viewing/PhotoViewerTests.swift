@@ -71,7 +71,8 @@ struct PhotoViewerTests {
                     id: PhotoID(rawValue: 1), name: "Photo", url: webURL(origin.url + "/photo.jpg"))
                 let viewer = PhotoViewer(records: [record], options: .init(), loader: loader)
                 var pictures: Set<[UInt8]> = []
-                for filters in [[], [.noir()], [.sepia()], [.noir()]] as [[ImageFilter]] {
+                let faint = ImageFilter.sepia(intensity: 0.2)
+                for filters in [[], [.sepia()], [faint], [.sepia()]] {
                     let picture = try await viewer.picture(
                         of: Row(0), fitting: 64, filters: filters)
                     #expect(try ImageEngine.inspect(picture.bytes).size.width == 64)
