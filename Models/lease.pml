@@ -65,7 +65,7 @@ inline mayCrash() {
 
 proctype Worker(byte me) {
     byte a;
-    bool hasWon, hasFailed;
+    bool hasWon, hasFailed, hasLostLease;
     do
     :: atomic {
             state == available && attempt < LIMIT ->
@@ -75,6 +75,7 @@ proctype Worker(byte me) {
             owner = me
         };
         hasFailed = false;
+        hasLostLease = false;
         if
         :: atomic { failures < 2 -> failures++; hasFailed = true }
         :: skip
@@ -106,18 +107,25 @@ again:      hasWon = false;
             };
             if
             :: goto again       /* the answer was lost */
+            :: hasLostLease = true      /* the answer was lost, and then the lease */
             :: skip
             fi;
-            assert(hasWon || expired[a]);
+            assert(hasLostLease || hasWon || expired[a]);
             mayCrash();
 #ifdef BREAK_DIRECT
             if
-            :: hasWon -> published = true
+            :: hasWon && !hasLostLease -> published = true
             :: else
             fi
 #else
             if
-            :: hasWon -> publish(a); published = true
+            :: hasLostLease ->
+#ifdef BREAK_FORGET             /* deletes the file of a result that may be committed */
+                staged[a] = false
+#else
+                skip
+#endif
+            :: hasWon && !hasLostLease -> publish(a); published = true
             :: else -> staged[a] = false
             fi
 #endif

@@ -169,6 +169,21 @@ struct WorkerStateTests {
         #expect(state.outstanding == 0)
     }
 
+    /// The store may have committed the end: then only its staged files are left of the result.
+    @Test func filesOfAnEndWithoutAnAnswerOutliveTheLease() {
+        var state = Self.state()
+        let records = Self.begin(&state, 3, isFull: false)
+        _ = state.operationEnded(records[0], Self.done, now: .zero)
+        guard case .exchange(let exchange, let group) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the end is not reported")
+            return
+        }
+        state.exchangeFailed(exchange, group, now: .seconds(1))
+        _ = state.operationEnded(records[1], Self.done, now: .seconds(1))
+        let lost = state.leaseLost(newWorker: "x")
+        #expect(lost.dropped.count == 1 && lost.dropped.first === records[1])
+    }
+
     @Test func aStoppingWorkerHandsBackAndFinishes() {
         var state = Self.state()
         let records = Self.begin(&state, 2, isFull: true)

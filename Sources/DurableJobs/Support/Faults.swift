@@ -28,6 +28,8 @@ enum Faults {
     static let direct = has("direct")
     /// Whether no other worker publishes files.
     static let noSweep = has("no-sweep")
+    /// Whether a worker that loses its lease deletes the files of results that may be committed.
+    static let forget = has("forget")
 
     /// Whether a worker waits for the store to tell that its lease is lost.
     static let noWatchdog = has("no-watchdog")
@@ -48,6 +50,7 @@ enum Faults {
     static var noRepeat: Bool { false }
     static var direct: Bool { false }
     static var noSweep: Bool { false }
+    static var forget: Bool { false }
     static var noWatchdog: Bool { false }
     static func losesAnswer() -> Bool { false }
     static func pauseBeforePublishing() {}

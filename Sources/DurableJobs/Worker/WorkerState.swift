@@ -14,6 +14,8 @@ struct WorkerState: Sendable {
     struct Ended: Sendable {
         let record: AttemptRecord
         let verdict: AttemptVerdict
+        /// Whether a transaction with the end had no answer. The store may have committed the end.
+        var mayBeCommitted = false
     }
 
     /// What the loop of transactions does next.
@@ -152,7 +154,10 @@ struct WorkerState: Sendable {
     /// A transaction has ended without an answer. Its ends are reported again, after a pause.
     mutating func exchangeFailed(_ exchange: Exchange, _ group: [Ended], now: Duration) {
         guard exchange.worker == worker else { return }
-        ended = group + ended
+        let uncertain = group.map {
+            Ended(record: $0.record, verdict: $0.verdict, mayBeCommitted: true)
+        }
+        ended = uncertain + ended
         published = exchange.published + published
         mustNameKnown = true
         expectsMore = true
@@ -227,11 +232,14 @@ struct WorkerState: Sendable {
 
     /// The lease is lost, or was never there: a new incarnation begins.
     ///
+    /// The files of an end that may be committed stay: if it is, another worker publishes them.
+    ///
     /// - Returns: the operations to cancel, and the records whose files are to be deleted.
     mutating func leaseLost(
         newWorker: String
     ) -> (cancel: [Running], dropped: [AttemptRecord]) {
-        let result = (Array(running.values), ended.map(\.record))
+        let uncommitted = ended.filter { !$0.mayBeCommitted || Faults.forget }
+        let result = (Array(running.values), uncommitted.map(\.record))
         generation += 1
         worker = newWorker
         running = [:]

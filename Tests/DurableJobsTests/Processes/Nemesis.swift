@@ -139,6 +139,7 @@ final class Nemesis: Sendable {
             if counts.allSatisfy({ $0.key.isEnded }) {
                 // Longer than a lease and a sweep.
                 try await Task.sleep(for: .seconds(3))
+                try await waitForPublications()
                 return true
             }
             let slot = random(0...(Self.workerCount - 1))
@@ -153,6 +154,15 @@ final class Nemesis: Sendable {
             try await Task.sleep(for: .milliseconds(random(50...300)))
         }
         return false
+    }
+
+    /// A worker that was killed last may start slowly on a busy machine.
+    private func waitForPublications() async throws {
+        let end = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < end {
+            if try await queue.store.unpublished(for: .zero).isEmpty { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
     }
 
     private func random(_ range: ClosedRange<Int>) -> Int {
