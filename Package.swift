@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
         .library(name: "DurableJobs", targets: ["DurableJobs"]),
         .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
+        .library(name: "DurableJobsTelemetry", targets: ["DurableJobsTelemetry"]),
         .library(name: "DurableJobsTestKit", targets: ["DurableJobsTestKit"]),
         // Only for the tests of ClassicPhotos/, in this repository. Its target needs a name that no
         // user's target has, because the names of all products' targets are unique in a build.
@@ -89,6 +90,19 @@ let package = Package(
                 .target(name: "CLibPQ", condition: withDurableJobsPostgres),
             ],
             swiftSettings: settings),
+        // Uses its packages only if both traits are enabled; `Telemetry` is enough to fetch them.
+        .target(
+            name: "DurableJobsTelemetry",
+            dependencies: [
+                "DurableJobs", "Operations",
+                .product(
+                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
+                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: withTelemetry),
+            ],
+            swiftSettings: settings),
         .target(
             name: "DurableJobsTestKit",
             dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
@@ -113,6 +127,26 @@ let package = Package(
                 "OperationsTestKit", "OperationsTestSupport",
                 .target(name: "CLibPQ", condition: withDurableJobsPostgres),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+            ],
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "DurableJobsTelemetryTests",
+            dependencies: [
+                "DurableJobs", "DurableJobsTelemetry", "Operations", "OperationsTestSupport",
+                .product(
+                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
+                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+                .product(
+                    name: "InMemoryLogging", package: "swift-log", condition: withTelemetry),
+                .product(
+                    name: "InMemoryTracing", package: "swift-distributed-tracing",
+                    condition: withTelemetry),
+                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
+                .product(
+                    name: "MetricsTestKit", package: "swift-metrics", condition: withTelemetry),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: withTelemetry),
             ],
             swiftSettings: testSettings),
         .testTarget(

@@ -49,6 +49,15 @@ let package = Package(
             name: "DurableJobsPostgres", dependencies: ["DurableJobs", "Operations", "CLibPQ"],
             swiftSettings: settings),
         .target(
+            name: "DurableJobsTelemetry",
+            dependencies: [
+                "DurableJobs", "Operations",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "DurableJobsTestKit",
             dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
             swiftSettings: settings),

@@ -165,7 +165,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     }
 
     /// Adds a block as an operation with the queue's quality of service.
-    open func addOperation(_ block: @escaping @Sendable () -> Void) {
+    open func addOperation(_ block: consuming @escaping @Sendable () -> Void) {
         let operation = BlockOperation(block: block)
         let qualityOfService = qualityOfService
         if qualityOfService != .default { operation.qualityOfService = qualityOfService }

@@ -68,7 +68,8 @@ public enum PostgresCluster {
         cd "$folder"
         run "$bin/initdb" -A trust -U tests -E UTF8 --no-locale -D "$folder/data" >&2
         run "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w \
-            -o "-c listen_addresses='' -c unix_socket_directories='$folder'" start >&2
+            -o "-c listen_addresses='' -c unix_socket_directories='$folder' \
+                -c max_connections=400" start >&2
         echo "$folder"
         cat >/dev/null
         """

@@ -1,6 +1,6 @@
 /// The divisor of large test sizes in builds whose code runs slowly.
 #if THREAD_SANITIZER
-package let slowness = 20
+package let slowness = 50
 #elseif DEBUG
 package let slowness = 10
 #else

@@ -171,6 +171,13 @@ static int shrink_16(VipsObject *owner, const request *request, VipsImage *in, V
     return vips_cast(in, out, VIPS_FORMAT_USHORT, NULL);
 }
 
+// The metadata of an opened image whose pixels become sRGB. The profile stays only if it is sRGB.
+static cvips_metadata *metadata_of(VipsImage *image) {
+    size_t count = 0;
+    const uint8_t *profile = profile_of(image, &count);
+    return cvips_metadata_new(image, profile && cvips_profile_is_srgb(profile, count));
+}
+
 // Makes the image in sRGB and at its final size, and the metadata. `t` holds images that live until
 // the image has been evaluated.
 static cvips_status prepare(
@@ -185,9 +192,7 @@ static cvips_status prepare(
     cvips_status stopped = cvips_token_check(request->token);
     if (stopped != CVIPS_STATUS_OK) return stopped;
     if (request->options->keeps_metadata) {
-        size_t count = 0;
-        const uint8_t *profile = profile_of(t[0], &count);
-        *metadata = cvips_metadata_new(t[0], profile && cvips_profile_is_srgb(profile, count));
+        *metadata = metadata_of(t[0]);
         if (!*metadata) return CVIPS_STATUS_OUT_OF_MEMORY;
     }
     if (to_srgb(owner, t[0], request->is_16_bit, &t[1])) return CVIPS_STATUS_FAILED;
@@ -248,10 +253,7 @@ static cvips_status shrink_plain(
         MAX(1, (int)(image->Ysize / factor + 0.5)), request->token, &decoded.picture);
     if (status != CVIPS_STATUS_OK) return status;
     if (request->options->keeps_metadata) {
-        size_t count = 0;
-        const uint8_t *profile = profile_of(image, &count);
-        decoded.metadata = cvips_metadata_new(
-            image, profile && cvips_profile_is_srgb(profile, count));
+        decoded.metadata = metadata_of(image);
         if (!decoded.metadata) status = CVIPS_STATUS_OUT_OF_MEMORY;
     }
     if (status == CVIPS_STATUS_OK)

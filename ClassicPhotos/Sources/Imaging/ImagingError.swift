@@ -83,7 +83,8 @@ extension ImagingError: CustomStringConvertible {
         case .filterFailed(let detail): "The filter failed: \(detail)."
         case .encodeFailed(let detail): "The picture cannot be written: \(detail)."
         case .invalidLook(let line, let problem):
-            "Line \(line) of the look is not valid: \(problem). Export the look again as a .cube file."
+            "Line \(line) of the look is not valid: \(problem). Export the look again as a .cube "
+                + "file."
         case .invalidArgument(let detail): detail
         case .outOfMemory:
             "There is not enough memory for the picture. Use a smaller size, or process fewer "

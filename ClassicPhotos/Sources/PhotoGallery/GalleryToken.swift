@@ -1,3 +1,5 @@
+import PhotoPipeline
+
 /// A secret that a client must know to use a gallery that other machines can reach.
 public struct GalleryToken: Sendable {
     /// The secret: 32 hexadecimal digits, safe in an address.
@@ -7,10 +9,7 @@ public struct GalleryToken: Sendable {
     public init() {
         var random = SystemRandomNumberGenerator()
         let halves: [UInt64] = [random.next(), random.next()]
-        text = halves.map { half in
-            let digits = String(half, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        text = halves.map(\.hexadecimalDigits).joined()
     }
 
     /// Whether a client's text is the secret. The time does not depend on where the texts differ,

@@ -76,8 +76,9 @@ enum ExitCodes {
 
     static let description = """
         Exit codes of all commands: 0 if everything was done, or if Ctrl-C ended a server, a \
-        worker or a watch; 1 if a photo, the timeline or the output could not be written; 2 if the work could \
-        not start, for example because a source, the results folder or the port is not available; \
+        worker or a watch; 1 if a photo, the timeline or the output could not be written; 2 if the \
+        work could not start, for example because a source, the results folder or the port is not \
+        available; \
         64 if the arguments are not valid; 130 if Ctrl-C stopped the work before its end.
         """
 }

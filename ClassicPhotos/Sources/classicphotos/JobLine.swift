@@ -36,13 +36,4 @@ struct JobLine: Encodable {
         self.counts = Dictionary(
             uniqueKeysWithValues: counts.map { ($0.key.description, $0.value) })
     }
-
-    var text: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else {
-            preconditionFailure("texts and numbers can always be encoded")
-        }
-        return String(decoding: data, as: UTF8.self)
-    }
 }

@@ -27,25 +27,30 @@ extension Jobs {
 
         func run() async throws {
             try await options.withQueue(parent.queue) { jobs, address in
-                let ids = failed ? try await jobs.all([.discarded]) : ids
                 var report = ChangeReport(isJSON: options.printsJSON)
-                for id in ids {
-                    guard let job = try await jobs.info(id) else {
-                        report.refuse("there is no job \(id) in \(address)")
-                        continue
-                    }
-                    if try await jobs.retry(id) {
-                        report.change(id, "available", "is available again")
-                    } else {
-                        // A later run of "process" has already tried this photo again.
-                        if failed { continue }
-                        let reason =
-                            job.state == .discarded || job.state == .cancelled
-                            ? "another job processes the same photo" : "it is \(job.state)"
-                        report.refuse("job \(id) cannot be tried again: \(reason)")
+                try await jobs.forEachPart(ids, or: [.discarded]) { part in
+                    let retried = try await jobs.retryAll(part)
+                    for id in part {
+                        if retried.contains(id) {
+                            report.change(id, "available", "is available again")
+                        } else if !failed {
+                            report.refuse(try await reason(toRefuse: id, jobs, address))
+                        }
+                        // With --failed, a later run of "process" has tried this photo again.
                     }
                 }
                 try report.end(emptyText: "There are no discarded jobs in \(address).")
+            }
+        }
+
+        private func reason(
+            toRefuse id: JobID, _ jobs: JobQueue, _ address: PhotoQueueAddress
+        ) async throws -> String {
+            switch try await jobs.info(id)?.state {
+            case nil: "there is no job \(id) in \(address)"
+            case .discarded, .cancelled:
+                "job \(id) cannot be tried again: another job processes the same photo"
+            case let state?: "job \(id) cannot be tried again: it is \(state)"
             }
         }
     }
@@ -73,26 +78,39 @@ extension Jobs {
         func run() async throws {
             try await options.withQueue(parent.queue) { jobs, address in
                 let unfinished = JobState.allCases.filter { !$0.isEnded }
-                let ids = all ? try await jobs.all(unfinished) : ids
                 var report = ChangeReport(isJSON: options.printsJSON)
-                for id in ids {
-                    guard let job = try await jobs.info(id) else {
-                        report.refuse("there is no job \(id) in \(address)")
-                        continue
+                var ids: [JobID] = []
+                for id in self.ids {
+                    if let reason = try await reason(toRefuse: id, jobs, address) {
+                        report.refuse(reason)
+                    } else {
+                        ids.append(id)
                     }
-                    guard !job.state.isEnded else {
-                        if !all { report.refuse("job \(id) has ended: it is \(job.state)") }
-                        continue
-                    }
-                    switch try await jobs.cancel(id, because: "a person cancelled it") {
-                    case .running: report.change(id, "running", "is asked to stop")
-                    case .cancelled: report.change(id, "cancelled", "is cancelled")
-                    case let state:
-                        if !all { report.refuse("job \(id) has ended: it is \(state)") }
+                }
+                if !all, ids.isEmpty { return try report.end(emptyText: "") }
+                try await jobs.forEachPart(ids, or: unfinished) { part in
+                    let states = try await jobs.cancelAll(part, because: "a person cancelled it")
+                    for id in part {
+                        switch states[id] {
+                        case .running: report.change(id, "running", "is asked to stop")
+                        case .cancelled: report.change(id, "cancelled", "is cancelled")
+                        // The job has ended meanwhile.
+                        default: continue
+                        }
                     }
                 }
                 try report.end(emptyText: "There are no unfinished jobs in \(address).")
             }
+        }
+
+        /// Nil for a job that can be cancelled.
+        private func reason(
+            toRefuse id: JobID, _ jobs: JobQueue, _ address: PhotoQueueAddress
+        ) async throws -> String? {
+            guard let state = try await jobs.info(id)?.state else {
+                return "there is no job \(id) in \(address)"
+            }
+            return state.isEnded ? "job \(id) has ended: it is \(state)" : nil
         }
     }
 
@@ -130,14 +148,18 @@ extension Jobs {
 }
 
 extension JobQueue {
-    /// The numbers of all jobs in some states.
-    fileprivate func all(_ states: [JobState]) async throws -> [JobID] {
-        var ids: [JobID] = []
-        while true {
-            let part = try await list(states: states, after: ids.last, limit: 1000)
-            ids += part.map(\.id)
-            if part.count < 1000 { return ids }
-        }
+    /// Calls a function with the given jobs; if there are none, with all jobs in some states, in
+    /// parts.
+    fileprivate func forEachPart(
+        _ ids: [JobID], or states: [JobState], _ body: ([JobID]) async throws -> Void
+    ) async throws {
+        guard ids.isEmpty else { return try await body(ids) }
+        var last: JobID?
+        repeat {
+            let part = try await list(states: states, after: last, limit: 1000).map(\.id)
+            try await body(part)
+            last = part.count == 1000 ? part.last : nil
+        } while last != nil
     }
 }
 

@@ -83,8 +83,8 @@ extension Jobs {
                 let list = try await jobs.list(states: states, limit: limit)
                 let counts = try await jobs.counts()
                 if options.printsJSON {
-                    for job in list { StandardOutput.writeLine(JobLine(job).text) }
-                    return StandardOutput.writeLine(JobLine(counts).text)
+                    for job in list { StandardOutput.writeLine(JobLine(job).jsonLine) }
+                    return StandardOutput.writeLine(JobLine(counts).jsonLine)
                 }
                 for job in list { StandardOutput.writeLine(Self.line(job)) }
                 let hidden = states.reduce(0) { $0 + counts[$1, default: 0] } - list.count
@@ -136,7 +136,7 @@ extension Jobs {
                 }
                 let explanation = try await jobs.explain(id)
                 if options.printsJSON {
-                    return StandardOutput.writeLine(JobLine(job, explanation).text)
+                    return StandardOutput.writeLine(JobLine(job, explanation).jsonLine)
                 }
                 if let photo = job.photo {
                     StandardOutput.writeLine(

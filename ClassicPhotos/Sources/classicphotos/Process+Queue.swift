@@ -58,8 +58,7 @@ extension Process {
         // A stopped worker finishes what it has begun, so the task's cancellation must not reach it
         // before the closure's end.
         let work = worker.map { worker in Task.detached { try await worker.run() } }
-        let result: Result<Value, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
+        let result = await Result { () async throws in try await body() }
         worker?.stop(gracePeriod: .seconds(5))
         do { try await work?.value } catch { return .failure(error) }
         return result

@@ -83,8 +83,8 @@ struct Process: AsyncParsableCommand {
         guard watches else { return }
         if queue != nil {
             throw ValidationError(
-                "--watch cannot be combined with a queue. Use --queue none if \(QueueOption.variable) is "
-                    + "set.")
+                "--watch cannot be combined with a queue. Use --queue none if "
+                    + "\(QueueOption.variable) is set.")
         }
         if isDryRun { throw ValidationError("--watch cannot be combined with --dry-run.") }
         if sources.contains("-") {

@@ -57,7 +57,7 @@ actor ProgressReport {
                 Terminal.writeError("\(Self.line(record.name)): \(Self.line(failure.reason))\n")
             }
         }
-        if style == .json { StandardOutput.writeLine(JSONLine(record, result).text) }
+        if style == .json { StandardOutput.writeLine(JSONLine(record, result).jsonLine) }
         if style == .bar { draw() }
     }
 
@@ -115,7 +115,7 @@ actor ProgressReport {
                 JSONLine(
                     written: done, unchanged: unchanged, failed: failed, total: total,
                     isComplete: ending.isComplete
-                ).text)
+                ).jsonLine)
             return failed
         }
         let lines = remarks.map { $0.key.sentence(for: $0.value) }.sorted()
@@ -232,15 +232,5 @@ struct JSONLine: Encodable {
         self.failed = failed
         self.total = total
         self.isComplete = isComplete
-    }
-
-    /// The line without its end. A string has no line breaks in JSON.
-    var text: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else {
-            preconditionFailure("texts and numbers can always be encoded")
-        }
-        return String(decoding: data, as: UTF8.self)
     }
 }

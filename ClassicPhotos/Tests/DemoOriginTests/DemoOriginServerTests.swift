@@ -136,4 +136,42 @@ struct DemoOriginServerTests {
         await second.stop()
         try await client.shutdown()
     }
+
+    /// Waits in each rendering until the test releases it.
+    private struct HeldPhotos: PhotoEncoding {
+        let begun = Signal()
+        let released = Signal()
+        let count = Tally()
+
+        func encoded(_ picture: Landscape) throws -> [UInt8] {
+            count.increment()
+            begun.send()
+            released.wait()
+            return [0]
+        }
+    }
+
+    @Test func stopDropsRenderingsThatHaveNotBegun() async throws {
+        var configuration = DemoOriginServer.Configuration.quick
+        configuration.threads = 1
+        let photos = HeldPhotos()
+        let server = try await DemoOriginServer.start(configuration, encoding: photos)
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let paths = server.catalog.entries.filter { $0.kind == .good }.prefix(4).map(\.path)
+        let requests = paths.map { path in
+            Task { try await client.get(server.url + path).status }
+        }
+        #expect(await photos.begun.arrives())
+        while paths.contains(where: { server.requestCount(for: $0) == 0 }) { await Task.yield() }
+        let stopping = Task { await server.stop() }
+        // The thread is still occupied, but three requests end.
+        await withTaskGroup { group in
+            for request in requests { group.addTask { _ = await request.result } }
+            for _ in 1..<requests.count { await group.next() }
+            photos.released.send()
+        }
+        await stopping.value
+        #expect(photos.count.value == 1)
+        try await client.shutdown()
+    }
 }

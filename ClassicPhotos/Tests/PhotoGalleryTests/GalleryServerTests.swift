@@ -39,6 +39,24 @@ struct GalleryServerTests {
         }
     }
 
+    /// The browser loads them together, and not one import after the other.
+    @Test func pageNamesAllModulesOfItsFirstView() async throws {
+        try await withGallery { gallery in
+            var waiting = ["app.js"]
+            var imported: Set<Substring> = []
+            while let file = waiting.popLast() {
+                let (_, _, text) = try await gallery.get("/" + file)
+                let names = text.split(separator: "from \"./").dropFirst().map {
+                    $0.prefix { $0 != "\"" }
+                }
+                waiting += names.filter { imported.insert($0).inserted }.map(String.init)
+            }
+            let (_, _, html) = try await gallery.get("/")
+            let named = html.split(separator: "rel=\"modulepreload\" href=\"/").dropFirst()
+            #expect(Set(named.map { $0.prefix { $0 != "\"" } }) == imported)
+        }
+    }
+
     @Test func firstViewIsSmallAndHasNoComments() async throws {
         try await withGallery { gallery in
             var waiting = ["/", "/app.js", "/app.css", "/placeholder.svg", "/failed.svg"]

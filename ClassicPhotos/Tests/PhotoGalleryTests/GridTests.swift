@@ -182,6 +182,58 @@ struct GridTests {
         }
     }
 
+    /// The empty cells that a fast scroll shows are where the cells will be.
+    @Test(arguments: ["grid", "list"])
+    func patternFollowsWindowAndIsAlignedWithCells(view: String) async throws {
+        try await withPage { browser, _ in
+            _ = try await browser.evaluate(
+                """
+                if (document.querySelector('#list').dataset.view !== '\(view)') {
+                    document.querySelector('#view').click();
+                }
+                scrollTo(0, 3000)
+                """)
+            try await browser.wait(
+                for: "scrollY === 3000 && \(Self.settled) && \(Self.onScreen).length > 3",
+                "the list stands still")
+            let places = try await browser.evaluate(
+                """
+                const pattern = document.querySelector('#pattern').getBoundingClientRect();
+                const cells = \(Self.onScreen).map(cell => cell.getBoundingClientRect());
+                const tops = [...new Set(cells.map(box => box.top))].sort((a, b) => a - b);
+                const shift = (tops[0] - pattern.top) % (tops[1] - tops[0]);
+                return [pattern.top <= 0, pattern.bottom >= innerHeight, Math.abs(shift) < 0.1,
+                    Math.abs(pattern.left - cells[0].left) < 0.1].join()
+                """)
+            #expect(places == "true,true,true,true")
+        }
+    }
+
+    @Test func fastStepsEndSoonerThanNotches() async throws {
+        try await withPage { browser, _ in
+            let pauses = try await browser.evaluateAsync(
+                """
+                import("/scroll.js").then(({ pauseAfter }) => done([
+                    pauseAfter([]), pauseAfter([16, 17]), pauseAfter([16, 17, 16]),
+                    pauseAfter([16, 30, 16, 16]), pauseAfter([16, 16, 80]),
+                ].join()));
+                """)
+            #expect(pauses == "150,150,51,90,150")
+        }
+    }
+
+    @Test func countsHaveSeparators() async throws {
+        try await withPage { browser, _ in
+            let counts = try await browser.evaluateAsync(
+                """
+                import("/strings.js").then(({ number }) => done(
+                    [0, 999, 1000, 73912, 100000, 1234567, 1234.5].map(value => number(value))
+                        .join(" ")));
+                """)
+            #expect(counts == "0 999 1,000 73,912 100,000 1,234,567 1,234.5")
+        }
+    }
+
     @Test func samePhotosStayOnScreenWhenWindowBecomesNarrow() async throws {
         try await withPage { browser, _ in
             _ = try await browser.evaluate("scrollTo(0, 2000)")

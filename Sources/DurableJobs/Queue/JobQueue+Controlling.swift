@@ -37,12 +37,27 @@ extension JobQueue {
     public func cancel(
         _ id: JobID, because reason: String = "it was asked to stop"
     ) async throws -> JobState {
-        let text = JobCoding.describe(PermanentFailure(reason))
-        guard let state = try await store.cancel(id, because: text) else {
+        guard let state = try await cancelAll([id], because: reason)[id] else {
             throw JobError.unknownJobs([id])
         }
-        signals.jobsEnded()
         return state
+    }
+
+    /// Cancels many jobs, as ``cancel(_:because:)`` cancels one. Each transaction cancels
+    /// 200 of them; if one fails, the jobs of earlier ones stay cancelled.
+    ///
+    /// - Returns: the state of each job after the call, without jobs that the store does not know.
+    @discardableResult
+    public func cancelAll(
+        _ ids: [JobID], because reason: String = "they were asked to stop"
+    ) async throws -> [JobID: JobState] {
+        let text = JobCoding.describe(PermanentFailure(reason))
+        var states: [JobID: JobState] = [:]
+        for part in ids.parts(of: Self.changesOfTransaction) {
+            states.merge(try await store.cancel(part, because: text)) { $1 }
+            signals.jobsEnded()
+        }
+        return states
     }
 
     /// Makes a job available again that was discarded or cancelled, or that waits for its time. Its
@@ -54,10 +69,27 @@ extension JobQueue {
     ///   the same unique key.
     @discardableResult
     public func retry(_ id: JobID) async throws -> Bool {
-        let isAvailable = try await store.retry(id)
-        if isAvailable { signals.jobsAdded() }
-        return isAvailable
+        try await !retryAll([id]).isEmpty
     }
+
+    /// Makes many jobs available again, as ``retry(_:)`` does for one. Each transaction
+    /// changes 200 of them; if one fails, the jobs of earlier ones stay available.
+    ///
+    /// - Returns: the jobs that are available now.
+    @discardableResult
+    public func retryAll(_ ids: [JobID]) async throws -> Set<JobID> {
+        var retried: Set<JobID> = []
+        for part in ids.parts(of: Self.changesOfTransaction) {
+            let available = try await store.retry(part)
+            if !available.isEmpty { signals.jobsAdded() }
+            retried.formUnion(available)
+        }
+        return retried
+    }
+
+    /// The number of jobs that one transaction cancels or retries. A transaction keeps their rows
+    /// locked until its end, and workers wait for them.
+    private static let changesOfTransaction = 200
 
     /// Moves jobs that ended some time ago to the archive, where only their results remain. Workers
     /// do this themselves, as their options say.
@@ -72,6 +104,15 @@ extension JobQueue {
     ) async throws -> Int {
         try await store.prune(
             endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore)
+    }
+}
+
+extension Array {
+    /// The elements in arrays of at most `length`.
+    fileprivate func parts(of length: Int) -> [[Element]] {
+        stride(from: 0, to: count, by: length).map { start in
+            Array(self[start..<Swift.min(start + length, count)])
+        }
     }
 }
 #endif

@@ -115,7 +115,8 @@ extension JobQueue {
         return NewJob(
             name: J.name, version: J.version, arguments: try JobCoding.arguments(of: job),
             options: options,
-            dependencies: dependencies.map { (.stored($0.id), $0.condition) })
+            dependencies: dependencies.map { (.stored($0.id), $0.condition) },
+            trace: observer.withLock { $0 }?.traceOfNewJob())
     }
 
     private func store(_ jobs: [NewJob]) async throws -> [JobID] {

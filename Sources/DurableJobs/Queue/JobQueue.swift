@@ -1,5 +1,6 @@
 #if DurableJobs
 import FoundationEssentials
+package import Operations
 
 /// A queue of durable jobs in a store.
 ///
@@ -20,6 +21,7 @@ public final class JobQueue: Sendable {
     /// The name of the queue in its store.
     public let name: String
     package let store: JobStore
+    package let observer = Locked<(any JobQueueObserver)?>(nil)
     let signals = LocalSignals()
     let waits: OutcomeWaits
 

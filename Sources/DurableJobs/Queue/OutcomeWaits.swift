@@ -97,9 +97,9 @@ final class OutcomeWaits: Sendable {
 
     /// Publishes the files of a worker that died after its commit; see step 6 of Protocol.md.
     private func sweep(_ ended: [JobOutcome]) async throws {
-        guard ended.contains(where: \.isUnpublished) else { return }
-        let jobs = try await store.unpublished(for: .seconds(15))
-        try await store.markPublished(Publishing.publish(jobs))
+        let jobs = try await store.unpublished(
+            for: .seconds(15), among: ended.filter(\.isUnpublished).map(\.id))
+        try await store.markPublished(Publishing.publish(jobs.map { ($0.id, $0.outputs) }))
     }
 
     private func take(_ id: JobID) -> [Waiter] {

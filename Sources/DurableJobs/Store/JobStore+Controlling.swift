@@ -1,71 +1,83 @@
 #if DurableJobs
 import Operations
 
-/// A staged file and the name that it gets after the commit.
-package struct StagedOutput: Sendable, Codable, Hashable {
-    package let staged: String
-    package let final: String
-}
-
 extension JobStore {
-    /// Cancels a job that has not ended. A job that runs is marked; its worker cancels it.
+    /// Cancels those of the jobs that have not ended, in one transaction. Jobs that run are marked;
+    /// their workers cancel them.
     ///
-    /// - Returns: the state after this; nil if the store does not know the job.
-    package func cancel(_ id: JobID, because reason: String) async throws -> JobState? {
-        let state = try await database.transaction(.durable) { session -> JobState? in
-            let running = try session.query(
-                """
-                UPDATE durable_job SET cancel_reason = COALESCE(cancel_reason, ?)
-                WHERE id = ? AND state = 3 RETURNING state
-                """, [.text(reason), .integer(id.rawValue)])
-            if let row = running.first { return row.state(0) }
-            let rows = try session.query(
-                """
-                UPDATE durable_job SET state = 11, error = ?, ended_at = {now},
-                    unresolved = has_dependents
-                WHERE id = ? AND state < 10 AND state <> 3 RETURNING batch
-                """, [.text(reason), .integer(id.rawValue)])
-            if let row = rows.first {
-                try BatchCounts.add(
-                    [(row.optionalInteger(0), .cancelled)], worker: "", session)
-                return .cancelled
+    /// - Returns: the states after this, without the jobs that the store does not know.
+    package func cancel(_ ids: [JobID], because reason: String) async throws -> [JobID: JobState] {
+        let states = try await database.transaction(.durable) { session in
+            var states: [JobID: JobState] = [:]
+            var ended: [(batch: Int64?, state: JobState)] = []
+            for id in ids.sorted() {
+                let change = try Self.cancel(id, because: reason, session)
+                states[id] = change.state
+                if change.hasEnded { ended.append((change.batch, .cancelled)) }
             }
-            return try session.query(
-                "SELECT state FROM durable_job WHERE id = ?", [.integer(id.rawValue)]
-            ).first?.state(0)
+            try BatchCounts.add(ended, worker: "", session)
+            return states
         }
         try await resolveRest()
-        return state
+        return states
     }
 
-    /// Makes a job available again that was discarded or cancelled, or that waits for its time.
+    /// - Returns: the state after this, nil if the store does not know the job; whether this call
+    ///   ended the job; and the job's batch, if it did.
+    private static func cancel(
+        _ id: JobID, because reason: String, _ session: any SQLSession
+    ) throws -> (state: JobState?, hasEnded: Bool, batch: Int64?) {
+        let running = try session.query(
+            """
+            UPDATE durable_job SET cancel_reason = COALESCE(cancel_reason, ?)
+            WHERE id = ? AND state = 3 RETURNING state
+            """, [.text(reason), .integer(id.rawValue)])
+        if let row = running.first { return (row.state(0), false, nil) }
+        let ended = try session.query(
+            """
+            UPDATE durable_job SET state = 11, error = ?, ended_at = {now},
+                unresolved = has_dependents
+            WHERE id = ? AND state < 10 AND state <> 3 RETURNING batch
+            """, [.text(reason), .integer(id.rawValue)])
+        if let row = ended.first { return (.cancelled, true, row.optionalInteger(0)) }
+        let others = try session.query(
+            "SELECT state FROM durable_job WHERE id = ?", [.integer(id.rawValue)])
+        return (others.first?.state(0), false, nil)
+    }
+
+    /// Makes those of the jobs available again that were discarded or cancelled, or that wait for
+    /// their time, in one transaction.
     ///
-    /// - Returns: whether the job is available now. A job cannot run again if an unfinished job has
+    /// - Returns: the jobs that are available now. A job cannot run again if an unfinished job has
     ///   its unique key.
-    package func retry(_ id: JobID) async throws -> Bool {
-        let queue = try await database.transaction(.durable) { session -> String? in
-            let ended = try session.query(
-                """
-                SELECT queue, state, batch FROM durable_job j WHERE id = ? AND state IN (1, 4, 11, 12)
-                    AND NOT EXISTS (
-                        SELECT 1 FROM durable_job o WHERE o.queue = j.queue
-                            AND o.unique_key = j.unique_key AND o.state < 10 AND o.id <> j.id)
-                {lock}
-                """, [.integer(id.rawValue)])
-            guard let row = ended.first else { return nil }
-            _ = try session.query(
-                """
-                UPDATE durable_job SET state = 2, run_at = NULL, ended_at = NULL, error = NULL,
-                    cancel_reason = NULL, deadline = NULL, is_upstream = 0, failures = 0,
-                    deaths = 0, worker = NULL
-                WHERE id = ?
-                """, [.integer(id.rawValue)])
-            try BatchCounts.add(
-                [(row.optionalInteger(2), row.state(1))], worker: "", sign: -1, session)
-            return row.text(0)
+    package func retry(_ ids: [JobID]) async throws -> Set<JobID> {
+        let retried = try await database.transaction(.durable) { session in
+            var retried: [(id: JobID, queue: String, ended: (batch: Int64?, state: JobState))] = []
+            for id in ids.sorted() {
+                let rows = try session.query(
+                    """
+                    SELECT queue, state, batch FROM durable_job j
+                    WHERE id = ? AND state IN (1, 4, 11, 12)
+                        AND NOT EXISTS (
+                            SELECT 1 FROM durable_job o WHERE o.queue = j.queue
+                                AND o.unique_key = j.unique_key AND o.state < 10 AND o.id <> j.id)
+                    {lock}
+                    """, [.integer(id.rawValue)])
+                guard let row = rows.first else { continue }
+                _ = try session.query(
+                    """
+                    UPDATE durable_job SET state = 2, run_at = NULL, ended_at = NULL, error = NULL,
+                        cancel_reason = NULL, deadline = NULL, is_upstream = 0, failures = 0,
+                        deaths = 0, worker = NULL
+                    WHERE id = ?
+                    """, [.integer(id.rawValue)])
+                retried.append((id, row.text(0) ?? "", (row.optionalInteger(2), row.state(1))))
+            }
+            try BatchCounts.add(retried.map(\.ended), worker: "", sign: -1, session)
+            return retried
         }
-        if let queue { database.announce(queue) }
-        return queue != nil
+        for queue in Set(retried.map(\.queue)) { database.announce(queue) }
+        return Set(retried.map(\.id))
     }
 
     /// Moves jobs that ended some time ago to the archive, or deletes them; also deletes archived
@@ -109,50 +121,6 @@ extension JobStore {
             }
         }
         return total
-    }
-
-    // MARK: Published files
-
-    /// Returns completed jobs with staged files that were committed at least `age` ago.
-    package func unpublished(
-        for age: Duration, only id: JobID? = nil
-    ) async throws -> [(job: JobID, outputs: String)] {
-        try await database.transaction(.relaxed) { session in
-            try session.query(
-                """
-                SELECT id, outputs FROM durable_job WHERE unpublished = 1
-                    AND ended_at <= {now} - ? AND (id = ? OR CAST(? AS BIGINT) = 0) ORDER BY ended_at LIMIT 100
-                """,
-                [
-                    .integer(age.milliseconds), .integer(id?.rawValue ?? 0),
-                    .integer(id?.rawValue ?? 0),
-                ]
-            ).map { (JobID($0.integer(0)), $0.text(1) ?? "[]") }
-        }
-    }
-
-    /// Records that the files of the jobs have their final names.
-    package func markPublished(_ ids: [JobID]) async throws {
-        guard !ids.isEmpty else { return }
-        try await database.transaction(.relaxed) { session in
-            _ = try session.batch(
-                "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
-                ids.sorted().map { [.integer($0.rawValue)] })
-        }
-    }
-
-    /// Returns the attempts, of those given by job and number, that may still run.
-    package func running(
-        _ attempts: [(job: JobID, attempt: Int)]
-    ) async throws -> [Bool] {
-        try await database.transaction(.relaxed) { session in
-            try session.batch(
-                """
-                SELECT 1 FROM durable_job WHERE id = ? AND attempt = ?
-                    AND (state = 3 OR unpublished = 1)
-                """, attempts.map { [.integer($0.job.rawValue), .integer(Int64($0.attempt))] }
-            ).map { !$0.isEmpty }
-        }
     }
 
     // MARK: Batches

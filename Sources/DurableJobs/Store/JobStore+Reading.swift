@@ -33,6 +33,14 @@ package struct StoredDependency: Sendable {
     package let isResolved: Bool
 }
 
+/// The jobs of a queue that have not ended.
+package struct QueueDepth: Sendable, Hashable {
+    /// The numbers of jobs; a state without jobs is missing.
+    package var counts: [JobState: Int] = [:]
+    /// The time since the oldest available job was enqueued; nil if no job is available.
+    package var oldestAge: Duration?
+}
+
 extension JobStore {
     private static let columns = """
         j.id, j.queue, j.name, j.version, j.state, j.rank, j.attempt, j.failures, j.retry_limit,
@@ -135,6 +143,52 @@ extension JobStore {
                 "SELECT state, COUNT(*) FROM durable_job WHERE queue = ? GROUP BY state",
                 [.text(queue)])
             return rows.reduce(into: [:]) { $0[$1.state(0)] = Int($1.integer(1)) }
+        }
+    }
+
+    /// Returns the number of unfinished jobs in each state, and the age of the oldest ready one.
+    ///
+    /// Reads unfinished jobs only, by indexes: the cost does not depend on the history.
+    ///
+    /// - Complexity: O(number of unfinished jobs in the queue, of running jobs in the store, and of
+    ///   dependencies in the store that have not ended).
+    package func depth(of queue: String) async throws -> QueueDepth {
+        try await database.transaction(.relaxed) { session in
+            var depth = QueueDepth()
+            func count(_ state: JobState, _ condition: String) throws {
+                let number = try session.query(
+                    "SELECT COUNT(*) FROM durable_job WHERE queue = ? AND \(condition)",
+                    [.text(queue)]
+                ).first?.integer(0)
+                if let number, number > 0 { depth.counts[state] = Int(number) }
+            }
+            try count(
+                .blocked,
+                """
+                state = 0
+                    AND id IN (SELECT dependent FROM durable_job_edge WHERE resolved = 0)
+                """)
+            try count(.running, "state = 3")
+            for row in try session.query(
+                """
+                SELECT state, COUNT(*) FROM durable_job WHERE queue = ? AND state IN (1, 4)
+                GROUP BY state
+                """, [.text(queue)])
+            {
+                depth.counts[row.state(0)] = Int(row.integer(1))
+            }
+            let ready = try session.query(
+                "SELECT COUNT(*), MIN(id) FROM durable_job WHERE queue = ? AND state = 2",
+                [.text(queue)])
+            guard let ready = ready.first, let oldest = ready.optionalInteger(1) else {
+                return depth
+            }
+            depth.counts[.available] = Int(ready.integer(0))
+            // Jobs are numbered in the order in which they were enqueued.
+            depth.oldestAge = try session.query(
+                "SELECT {now} - enqueued_at FROM durable_job WHERE id = ?", [.integer(oldest)]
+            ).first.map { Duration(milliseconds: max(0, $0.integer(0))) }
+            return depth
         }
     }
 

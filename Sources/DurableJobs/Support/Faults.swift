@@ -7,11 +7,12 @@ import Musl
 import Darwin
 #endif
 
-/// Faults that tests switch on through the environment, in debug builds only.
+/// Faults that tests switch on through the environment, in debug builds and in those with the
+/// condition `JOB_FAULTS`.
 ///
 /// The names of the broken protocols are those of the macros of `Models/lease.pml`.
 enum Faults {
-    #if DEBUG
+    #if DEBUG || JOB_FAULTS
     private static let names = getenv("DURABLE_JOBS_FAULTS").map { String(cString: $0) } ?? ""
 
     private static func has(_ name: String) -> Bool {

@@ -13,6 +13,7 @@ final class AttemptRecord: Sendable {
 
     private struct State: Sendable {
         var hasBegun = false
+        var observer: (any JobAttemptObserver)?
         var result: Data?
         var interruption: Interruption?
     }
@@ -26,6 +27,7 @@ final class AttemptRecord: Sendable {
     init(_ job: ClaimedJob, generation: Int) { (self.job, self.generation) = (job, generation) }
 
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
+    var observer: (any JobAttemptObserver)? { state.withLock { $0.observer } }
     var result: Data? { state.withLock { $0.result } }
     var interruption: Interruption? { state.withLock { $0.interruption } }
 
@@ -33,9 +35,17 @@ final class AttemptRecord: Sendable {
         if case .leaseLost = interruption { true } else { false }
     }
 
-    func begin() { state.withLock { $0.hasBegun = true } }
+    func begin(observedBy observer: (any JobAttemptObserver)? = nil) {
+        state.withLock { ($0.hasBegun, $0.observer) = (true, observer) }
+    }
 
-    func finish(_ result: Data) { state.withLock { $0.result = result } }
+    /// Runs the body of the attempt, which has begun, and keeps its result.
+    func run(_ body: @Sendable () async throws -> Data) async throws {
+        let result =
+            if let observer { try await observer.perform(body) } else { try await body() }
+        try files.sync()
+        state.withLock { $0.result = result }
+    }
 
     /// Notes why the operation is about to be cancelled; the first reason counts, except that a
     /// lost lease replaces any other.

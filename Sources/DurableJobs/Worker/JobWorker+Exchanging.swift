@@ -58,7 +58,7 @@ extension JobWorker {
             } else {
                 record.files.delete()
             }
-            guard options.observer != nil else { continue }
+            guard isObserved else { continue }
             switch verdict {
             case .accepted(let state):
                 report(
@@ -93,11 +93,9 @@ extension JobWorker {
         if let deadline = job.deadline, deadline <= job.claimedAt {
             return reject(record, .discarded(error: "it had not ended by its deadline"))
         }
-        let operation = TypedOperation<Void> {
-            record.begin()
-            let result = try await prepared.perform()
-            try record.files.sync()
-            record.finish(result)
+        let operation = TypedOperation<Void> { [jobs] in
+            record.begin(observedBy: jobs.observer.withLock { $0 }?.attemptBegins(job))
+            try await record.run(prepared.perform)
         }
         operation.name = "\(job.name) \(job.token.job)"
         operation.apply(Self.traits(of: job) + prepared.traits)
@@ -106,7 +104,7 @@ extension JobWorker {
             operationEnded(record, operation)
         }
         guard state.withLock({ $0.started(record, operation) }) else { return bell.ring() }
-        if options.observer != nil {
+        if isObserved {
             report(
                 .started(
                     job: job.token.job, name: job.name, attempt: job.token.attempt,
@@ -134,6 +132,7 @@ extension JobWorker {
         _ record: AttemptRecord, _ operation: TypedOperation<Void>
     ) {
         let verdict = verdict(on: record, operation)
+        record.observer?.attemptEnded(verdict, error: operation.error)
         let now = Machine.timeSinceBoot
         switch state.withLock({ $0.operationEnded(record, verdict, now: now) }) {
         case nil: record.files.delete()

@@ -5,10 +5,18 @@ import Operations
 // The background steps of every worker: steps 6 and 7 of Protocol.md, wide dependents, deadlines,
 // the head of the order, and history.
 
+/// How far a worker has looked for files of other workers that have not got their final names.
+private struct Sweep {
+    /// The pages of one call, so that many jobs in unseen folders do not keep the worker busy.
+    static let pages = 10
+    var last: UnpublishedJob?
+}
+
 extension JobWorker {
     func maintain() async {
         let rescuePeriod = options.lease / 3
         var (nextRescue, nextPrune) = (Duration.zero, Machine.timeSinceBoot + .seconds(30))
+        var sweep = Sweep()
         while !lease.withLock({ $0.isOver }) {
             let now = Machine.timeSinceBoot
             do {
@@ -25,7 +33,7 @@ extension JobWorker {
                     let count = try await store.rescue(deathLimit: options.deathLimit)
                     if count > 0 { report(.rescued(count: count)) }
                     addsJobs = addsJobs || count > 0
-                    try await sweep()
+                    try await publishLeftFiles(&sweep)
                 }
                 if addsJobs { jobsAdded() }
                 if now >= nextPrune {
@@ -40,13 +48,21 @@ extension JobWorker {
         }
     }
 
-    /// Publishes for workers that died between their commit and the rename.
-    private func sweep() async throws {
+    /// Publishes for workers that died between their commit and the rename. Jobs whose folder this
+    /// worker does not see remain in the store. They must not hide the jobs after them, so the next
+    /// call continues after the last job of this one, and begins again at the end.
+    private func publishLeftFiles(_ sweep: inout Sweep) async throws {
         guard !Faults.noSweep else { return }
-        let jobs = try await store.unpublished(for: options.lease)
-        guard !jobs.isEmpty else { return }
-        try await store.markPublished(Publishing.publish(jobs))
-        self.jobs.signals.jobsEnded()
+        for _ in 0..<Sweep.pages {
+            let jobs = try await store.unpublished(for: options.lease, after: sweep.last)
+            sweep.last = jobs.count == JobStore.unpublishedPage ? jobs.last : nil
+            let published = Publishing.publish(jobs.map { ($0.id, $0.outputs) })
+            if !published.isEmpty {
+                try await store.markPublished(published)
+                self.jobs.signals.jobsEnded()
+            }
+            if sweep.last == nil { return }
+        }
     }
 
     private func recordHead() async throws {

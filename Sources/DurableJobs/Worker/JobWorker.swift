@@ -165,7 +165,12 @@ public final class JobWorker: Sendable {
         bell.ring()
     }
 
-    func report(_ event: JobWorkerEvent) { options.observer?(event) }
+    var isObserved: Bool { options.observer != nil || jobs.observer.withLock { $0 != nil } }
+
+    func report(_ event: JobWorkerEvent) {
+        options.observer?(event)
+        jobs.observer.withLock { $0 }?.workerReports(event)
+    }
 }
 
 extension WorkerState.Running {

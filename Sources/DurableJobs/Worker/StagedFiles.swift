@@ -74,26 +74,29 @@ enum Publishing {
     /// - Returns: the jobs whose files all have their final names, because of this call or an
     ///   earlier one.
     static func publish(_ jobs: [(job: JobID, outputs: String)]) -> [JobID] {
-        var folders: Set<String> = []
-        var published: [JobID] = []
+        var renamed: [(job: JobID, folders: Set<String>)] = []
         for (job, text) in jobs {
             guard
                 let outputs = try? JSONDecoder().decode(
                     [StagedOutput].self, from: Data(text.utf8))
             else { continue }
-            var isPublished = true
+            var folders: Set<String> = []
+            var isComplete = true
             for output in outputs {
-                if rename(output.staged, output.final) == 0 {
+                if rename(output.staged, output.final) == 0
+                    || (errno == ENOENT && access(output.final, F_OK) == 0)
+                {
                     folders.insert(StagePath.folder(of: output.final))
-                } else if errno != ENOENT || access(output.final, F_OK) != 0 {
+                } else {
                     // This machine does not see the folder, or may not write to it.
-                    isPublished = false
+                    isComplete = false
                 }
             }
-            if isPublished { published.append(job) }
+            if isComplete { renamed.append((job, folders)) }
         }
-        for folder in folders where (try? FileSync.sync(folder)) == nil { return [] }
-        return published
+        let folders = renamed.reduce(into: Set()) { $0.formUnion($1.folders) }
+        let unsynced = folders.filter { (try? FileSync.sync($0)) == nil }
+        return renamed.filter { $0.folders.isDisjoint(with: unsynced) }.map(\.job)
     }
 }
 

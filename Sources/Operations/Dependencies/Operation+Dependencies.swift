@@ -60,7 +60,7 @@ extension Operation {
         dependency.lifecycle.unlock(inserting: .hasSuccessors)
         let unchecked = isChecked ? nil : edge
         guard let change else { return unchecked }
-        perform(change)
+        if !change.actions.isEmpty || change.after.has(.observed) { perform(change) }
         promote(dependency: dependency, at: change.after)
         return unchecked
     }
@@ -97,9 +97,14 @@ extension Operation {
         if removed > 0, refused == nil { recheckStandingCycles() }
     }
 
-    /// Records the present list of dependencies. The lock is held.
+    /// Records the present list of dependencies, if they are observed. The lock is held.
+    @inline(__always)
     private func recordDependencies() {
-        guard status.has(.observed) else { return }
+        if status.has(.observed) { recordObservedDependencies() }
+    }
+
+    @inline(never)
+    private func recordObservedDependencies() {
         recorder.record(
             .dependencies(
                 Self.withoutRepetition(edges.load(ordering: .relaxed).map(Edges.dependencies) ?? [])
@@ -251,7 +256,7 @@ extension Operation {
     /// Makes the dependencies of this operation drop their own dependencies, so that an endless
     /// chain does not grow. This operation has finished, and its lock is held.
     @inline(__always)
-    func forgetOldDependencies(_ forgotten: inout References) {
+    func forgetOldDependencies(_ forgotten: inout ReferenceList<Operation>) {
         guard let edges = edges.load(ordering: .relaxed) else { return }
         Edges.forEach(edges) { edge in
             edge.dependency?._withUnsafeGuaranteedRef { dependency in
@@ -261,7 +266,7 @@ extension Operation {
     }
 
     @inline(__always)
-    private func forgetDependencies(_ forgotten: inout References) {
+    private func forgetDependencies(_ forgotten: inout ReferenceList<Operation>) {
         let state = status
         // An observed operation keeps its dependencies: otherwise its observers would have to be
         // notified.
@@ -287,10 +292,10 @@ extension Operation {
         // From here on no search finds the operation, but a search that has already found it still
         // uses its memory.
         if Rank(bits: rank.load(ordering: .acquiring)).isMarked { waitForSearch() }
-        var references = References()
+        var references = ReferenceList<Operation>()
         Edges.takeDependencies(pointer) { references.append(.fromOpaque($0)) }
         Edges.deallocate(pointer)
-        references.release()
+        ThreadContext.release(references)
     }
 
     @inline(never)
@@ -329,23 +334,6 @@ final class DeferredNotifications {
     func send() {
         for recorder in recorders { recorder.notifyObservers() }
         for rejection in rejections { rejection.cancelDependent() }
-    }
-}
-
-/// References that are about to be released. The first reference needs no array.
-struct References {
-    private var first: Unmanaged<Operation>?
-    private var rest: [Unmanaged<Operation>] = []
-
-    @inline(__always)
-    mutating func append(_ operation: Unmanaged<Operation>) {
-        if first == nil { first = operation } else { rest.append(operation) }
-    }
-
-    /// Releases the references one after the other, without recursion.
-    @inline(__always)
-    consuming func release() {
-        if let first { ThreadContext.release(first, and: rest) }
     }
 }
 

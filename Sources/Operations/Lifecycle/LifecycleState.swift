@@ -186,6 +186,11 @@ package struct LifecycleState: Sendable, Equatable {
         isStopped ? !awaitsCancel : isReady || has(.insists)
     }
 
+    /// Whether the thread that has just added the operation to a queue has more to do for it.
+    var isHandledAfterAdding: Bool {
+        @inline(__always) get { phase == .checkingReadiness || quality.isGivenByQueue }
+    }
+
     /// Whether the operation has begun and not ended.
     var isAtWork: Bool { phase == .starting || phase == .executing }
 

@@ -133,8 +133,8 @@ extension Operation {
         let completionBlock =
             state.has(.hasEndObservers) ? notifyEndObservers(isLocked: state.has(.locked)) : nil
         if state.has(.locked) {
-            var others: [Unmanaged<Operation>] = []
-            var forgotten = References()
+            var others = ReferenceList<Operation>()
+            var forgotten = ReferenceList<Operation>()
             let deferred = releaseSuccessors { dependent in
                 if next == nil { next = dependent } else { others.append(dependent) }
             }
@@ -149,7 +149,7 @@ extension Operation {
             }
             if !others.isEmpty { Self.makeReady(others) }
             deferred?.send()
-            forgotten.release()
+            ThreadContext.release(forgotten)
         }
         if let completionBlock {
             WorkerPool.shared.submit(

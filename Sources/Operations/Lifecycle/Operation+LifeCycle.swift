@@ -253,15 +253,15 @@ extension Operation {
             companion?.left()
             let completionBlock = before.has(.hasEndObservers) ? notifyEndObservers() : nil
             if before.has([.hasSuccessors, .hasDependencies]) {
-                var ready: [Unmanaged<Operation>] = []
-                var forgotten = References()
+                var ready = ReferenceList<Operation>()
+                var forgotten = ReferenceList<Operation>()
                 let deferred = withLock {
                     defer { forgetOldDependencies(&forgotten) }
                     return releaseSuccessors { ready.append($0) }
                 }
                 Self.makeReady(ready)
                 deferred?.send()
-                forgotten.release()
+                ThreadContext.release(forgotten)
             }
             if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
         }
@@ -336,8 +336,9 @@ extension Operation {
     }
 
     /// Makes dependents ready whose last dependencies have finished; see `releaseSuccessors`.
-    static func makeReady(_ operations: [Unmanaged<Operation>]) {
-        var rest = operations[...]
+    static func makeReady(_ operations: ReferenceList<Operation>) {
+        if operations.count <= 1 { return operations.forEach { makeReady($0) } }
+        var rest = operations.array[...]
         while let first = rest.first {
             guard first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) else {
                 rest.removeFirst()

@@ -57,23 +57,38 @@ extension OperationQueue {
     }
 
     @inline(__always)
-    func tryEnqueue(_ operation: Operation) throws(OperationMisuse) {
-        try companion?.willAdd([operation])
-        defer { companion?.didAdd([operation], to: self) }
+    func tryEnqueue(_ operation: consuming Operation) throws(OperationMisuse) {
+        guard let companion else { return try insert(operation) }
+        let added = [copy operation]
+        try companion.willAdd(added)
+        defer { companion.didAdd(added, to: self) }
+        try insert(operation)
+    }
+
+    /// Adds an operation. The ring takes over the caller's reference, so that none is counted.
+    @inline(__always)
+    private func insert(_ operation: consuming Operation) throws(OperationMisuse) {
         if !operation.status.has(.fastPath) {
             try checkForeignState(of: operation)
             try operation.companion?.checkAddition(of: operation)
         }
         if isObserved { tracing.recordAddition(of: operation) }
+        let reference = Unmanaged.passRetained(consume operation)
         let (added, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
-            let added = state.add(operation, to: self)
+            let added = reference._withUnsafeGuaranteedRef {
+                state.add($0, to: self, isRetained: true)
+            }
             // A queue retains itself while it holds operations.
             if wasEmpty, added != nil { _ = Unmanaged.passRetained(self) }
+            // Once the lock is released, a worker may end and release the operation.
+            if added?.isHandledAfterAdding == true { _ = reference.retain() }
             return (added, state.takePromotions())
         })
-        guard let added else { throw misuseOfAddition(operation) }
+        guard let added else { throw misuseOfAddition(reference.takeRetainedValue()) }
         if let promotions { Operation.perform(promotions) }
+        guard added.isHandledAfterAdding else { return }
+        let operation = reference.takeRetainedValue()
         if added.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
         if added.phase == .checkingReadiness { operation.arrive(in: self) }
     }

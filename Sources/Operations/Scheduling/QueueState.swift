@@ -162,11 +162,13 @@ struct QueueState: ~Copyable {
 
     /// Adds an operation at the end of the ring, which keeps a reference to it.
     ///
+    /// - Parameter isRetained: whether the ring takes over a reference of the caller.
     /// - Returns: the operation's new state, or nil if the operation is in a queue already, was
     ///   started already, or is not reserved as `reserved` says.
     @inline(__always)
     mutating func add(
-        _ operation: Operation, to queue: OperationQueue, reserved: Bool = false
+        _ operation: Operation, to queue: OperationQueue, reserved: Bool = false,
+        isRetained: Bool = false
     ) -> LifecycleState? {
         let rank = ignoresQuality ? 0 : qualityRank
         guard
@@ -175,7 +177,8 @@ struct QueueState: ~Copyable {
             })?.after
         else { return nil }
         if ring.isFull { growOrCompactRing() }
-        let reference = Unmanaged.passRetained(operation)
+        let reference = Unmanaged.passUnretained(operation)
+        if !isRetained { _ = reference.retain() }
         let place = ring.append(reference)
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.

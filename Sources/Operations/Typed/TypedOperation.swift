@@ -49,7 +49,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         self.body = .function(body)
         run = nil
         super.init()
-        if type(of: self) == TypedOperation<Output>.self { useFastPath() }
+        if isOfLibraryClass { useFastPath() }
     }
 
     /// Makes an operation that runs an async function.
@@ -73,11 +73,12 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     private func useFastPathUnlessDriven() {
-        guard type(of: self) == TypedOperation<Output>.self, run?.isForDrivers == false else {
-            return
-        }
-        useFastPath(.asynchronous)
+        if isOfLibraryClass, run?.isForDrivers == false { useFastPath(.asynchronous) }
     }
+
+    /// Whether the class is this one and not a subclass. A look-up of the class `TypedOperation` of
+    /// this `Output` would take longer.
+    private var isOfLibraryClass: Bool { _getSuperclass(type(of: self)) == Operation.self }
 
     deinit {
         // The usual case: the body has run, and its result is a trivial value that holds no other

@@ -94,6 +94,16 @@ struct PoolLoad {
         return available
     }
 
+    /// The number of usual items that workers may take now; nil if others are pending, too.
+    ///
+    /// Every item of an async body asks, and most programs have usual items only.
+    @inline(__always)
+    private var availableIfOnlyUsual: Int? {
+        guard pending[.usual] == pendingCount else { return nil }
+        let free = limit - active[.timer] - active[.interactive] - active[.usual]
+        return min(pendingCount, max(free, isOverdue(.usual) ? 1 : 0))
+    }
+
     /// Whether an urgency with pending items was passed over for too long, while no item of that
     /// urgency is running.
     ///
@@ -109,6 +119,9 @@ struct PoolLoad {
     /// none. An overdue urgency comes before a more urgent one.
     func nextUrgency(for workerClass: Urgency) -> Urgency? {
         if pendingCount == 0 { return nil }
+        if let count = availableIfOnlyUsual {
+            return count > 0 && (workerClass == .usual || sharesWorkers) ? .usual : nil
+        }
         let available = available
         var next: Urgency?
         for urgency in Urgency.fromMostUrgent
@@ -139,6 +152,10 @@ struct PoolLoad {
 
     var need: Need {
         if pendingCount == 0 { return .nothing }
+        if !sharesWorkers, let count = availableIfOnlyUsual {
+            if count > arriving[.usual] + (searching == .usual ? 1 : 0) { return .worker(.usual) }
+            return count == 0 ? .watch : .nothing
+        }
         let available = available
         var need = Need.nothing
         for urgency in Urgency.fromMostUrgent where pending[urgency] > 0 {

@@ -35,29 +35,30 @@ extension ThreadContext {
         }
     }
 
-    /// Releases one or more operations.
-    static func release<Object: AnyObject & Sendable>(
-        _ first: Unmanaged<Object>, and rest: [Unmanaged<Object>]
+    /// Releases operations, one after the other.
+    @inline(__always)
+    static func release<Object: AnyObject & Sendable>(_ references: ReferenceList<Object>) {
+        if !references.isEmpty { releaseAll(references) }
+    }
+
+    private static func releaseAll<Object: AnyObject & Sendable>(
+        _ references: ReferenceList<Object>
     ) {
         withCurrent { context in
             // (Skipping operations that seem to have another reference would be wrong: at this very
             // moment that reference may be released, or a weak reference may be upgraded.)
             if context.nestedReleases == 0, context.isStackShort {
-                WorkerPool.shared.submit(.block { release(first, and: rest) })
+                WorkerPool.shared.submit(.block { releaseAll(references) })
                 return
             }
             // A nested call moves everything to the list. A subclass releases its stored properties
             // after this function has returned, at the same depth, so 32 levels would have no end.
             guard context.nestedReleases == 0 else {
-                context.laterReleases.append(first.takeRetainedValue())
-                for operation in rest {
-                    context.laterReleases.append(operation.takeRetainedValue())
-                }
+                references.forEach { context.laterReleases.append($0.takeRetainedValue()) }
                 return
             }
             context.nestedReleases = 1
-            first.release()
-            for operation in rest { operation.release() }
+            references.forEach { $0.release() }
             context.endRelease()
         }
     }

@@ -44,6 +44,7 @@ package final class ThreadContext: @unchecked Sendable {
     var nestedCalls = 0
     var laterCalls = FIFO<() -> Void>()
     /// The idle runners that stay with this thread. Only workers have any.
+    @exclusivity(unchecked)
     var runners: [any IdleRunner] = []
     /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
     static let mostRunners = 32
@@ -55,7 +56,9 @@ package final class ThreadContext: @unchecked Sendable {
     }
 
     /// Set while the next job for the workers is kept in ``job``, see `PoolExecutor.firstJob(of:)`.
+    @exclusivity(unchecked)
     var keepsJob = false
+    @exclusivity(unchecked)
     var job: UnownedJob?
     /// Set while `startChecked()` calls `start()`.
     var checkedStart: CheckedStart?

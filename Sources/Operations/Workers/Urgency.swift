@@ -26,7 +26,7 @@ enum Urgency: Int, Comparable, CaseIterable {
     }
 
     /// All urgencies in falling order.
-    static var fromMostUrgent: ReversedCollection<[Urgency]> { allCases.reversed() }
+    static var fromMostUrgent: FallingUrgencies { FallingUrgencies() }
 
     static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
 
@@ -42,6 +42,17 @@ enum Urgency: Int, Comparable, CaseIterable {
         case .usual, .timer: 0
         case .interactive: -5
         }
+    }
+}
+
+/// All urgencies in falling order. `allCases.reversed()` would make an array each time.
+struct FallingUrgencies: Sequence, IteratorProtocol {
+    private var previous = Urgency.timer.rawValue + 1
+
+    @inline(__always)
+    mutating func next() -> Urgency? {
+        previous -= 1
+        return Urgency(rawValue: previous)
     }
 }
 

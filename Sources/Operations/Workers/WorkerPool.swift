@@ -16,6 +16,8 @@ final class WorkerPool: @unchecked Sendable {
     private static let searchNanoseconds: UInt64 = 12_000
 
     private let lock = SpinLock()
+    /// Not checked for overlapping accesses: the lock excludes them.
+    @exclusivity(unchecked)
     private var state: PoolState
     /// The workers, indexed by number.
     private var workers: [Worker?] = []

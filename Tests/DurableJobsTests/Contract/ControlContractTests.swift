@@ -36,6 +36,35 @@ struct ControlContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func manyJobsAreCancelledAndRetriedTogether(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let batch = try await queue.enqueue((0..<450).map { Echo(text: "\($0)") })
+            let ids = batch.map(\.id)
+            let unknown = JobID(1_000_000)
+            let states = try await queue.cancelAll(ids + [unknown], because: "the album is gone")
+            #expect(states.count == 450 && states.values.allSatisfy { $0 == .cancelled })
+            #expect(try await queue.counts() == [.cancelled: 450])
+            #expect(try await queue.retryAll(ids + [unknown]) == Set(ids))
+            #expect(try await queue.retryAll(ids).isEmpty)
+            #expect(try await queue.counts() == [.available: 450])
+        }
+    }
+
+    /// Of two jobs with one unique key, only one can run again.
+    @Test(arguments: StoreKind.allCases)
+    func oneOfTwoJobsWithOneKeyIsRetried(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            var ids: [JobID] = []
+            for _ in 0..<2 {
+                ids.append(try await queue.enqueue(Echo(text: ""), .unique(by: "key")).id)
+                try await queue.cancelAll(ids)
+            }
+            try #require(Set(ids).count == 2)
+            #expect(try await queue.retryAll(ids) == [ids[0]])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func oldJobsAreRaisedOneLevelForEachSpan(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let low = try await queue.enqueue(Echo(text: ""), .priority(.low))
@@ -132,6 +161,9 @@ struct ControlContractTests {
             try await withQueue(kind) { queue async throws in
                 try FileManager.default.createDirectory(
                     atPath: "\(folder)/.stage", withIntermediateDirectories: true)
+                // Before this job, more than one page of jobs whose folder nobody sees.
+                let unseen = JobStore.unpublishedPage + 1
+                for _ in 0..<unseen { try await queue.enqueue(Echo(text: "")) }
                 let handle = try await queue.enqueue(Echo(text: ""))
                 let ghost = UUID().uuidString
                 let types = [PerformedJob(name: "echo", version: 1)]
@@ -139,20 +171,23 @@ struct ControlContractTests {
                     ghost, queue: "tests", host: "ghost", process: 1, lease: .seconds(60),
                     performing: types)
                 var exchange = Exchange(worker: ghost, queue: "tests")
-                exchange.wanted = 1
+                exchange.wanted = unseen + 1
                 exchange.performed = types
-                let token = try #require(
-                    try await queue.store.exchange(exchange).claimed.first?.token)
+                let claimed = try await queue.store.exchange(exchange).claimed
+                try #require(claimed.count == unseen + 1)
+                let token = claimed[unseen].token
                 let staged = "\(folder)/.stage/\(token.job)-\(token.attempt)-1"
                 try Data("text".utf8).write(to: URL(filePath: staged))
                 let outputs = """
                     [{"staged": "\(staged)", "final": "\(folder)/final"}]
                     """
                 exchange.wanted = 0
-                exchange.ended = [
-                    EndedAttempt(
-                        token, .completed(result: Data("\"done\"".utf8), outputs: outputs))
-                ]
+                let result = Data("\"done\"".utf8)
+                let elsewhere = #"[{"staged": "/nowhere/staged", "final": "/nowhere/final"}]"#
+                exchange.ended = claimed.map {
+                    let text = $0.token.job == token.job ? outputs : elsewhere
+                    return EndedAttempt($0.token, .completed(result: result, outputs: text))
+                }
                 // The worker commits, and dies before the rename.
                 _ = try await queue.store.exchange(exchange)
                 try await withWorker(queue, [Flaky.self], options: shortLease) { _ async throws in

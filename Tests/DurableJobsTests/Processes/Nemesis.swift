@@ -1,4 +1,4 @@
-#if DurableJobs && DEBUG
+#if DurableJobs && (DEBUG || JOB_FAULTS)
 import DurableJobs
 import FoundationEssentials
 import Operations
@@ -78,7 +78,7 @@ final class Nemesis: Sendable {
             let isDrained = try await self.annoy(until: end)
             self.isOver.withLock { $0 = true }
             // A child may start after the others were killed, so this loop kills until all slots
-            // have ended.
+            // have ended. The pause only spaces the signals.
             while self.ended.withLock({ $0 }) < Self.workerCount {
                 for slot in 0..<Self.workerCount { self.send(SIGKILL, to: slot) }
                 try await Task.sleep(for: .milliseconds(50))
@@ -137,7 +137,8 @@ final class Nemesis: Sendable {
         while ContinuousClock.now < end {
             let counts = try await queue.counts()
             if counts.allSatisfy({ $0.key.isEnded }) {
-                // Longer than a lease and a sweep.
+                // Longer than a lease and a sweep. A broken protocol does its harm in this time; if
+                // there is no harm, there is no event to wait for.
                 try await Task.sleep(for: .seconds(3))
                 try await waitForPublications()
                 return true
@@ -156,7 +157,8 @@ final class Nemesis: Sendable {
         return false
     }
 
-    /// A worker that was killed last may start slowly on a busy machine.
+    /// A worker that was killed last may start slowly on a busy machine. Another process publishes,
+    /// so there is no event to wait for, and this asks the store again and again.
     private func waitForPublications() async throws {
         let end = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < end {

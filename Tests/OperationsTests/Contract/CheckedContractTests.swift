@@ -169,7 +169,7 @@ struct CheckedContractTests {
         arguments: contractSeeds)
     func onlyEdgesThatCloseACycleAreRejected(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
-        for _ in 0..<20 {
+        for _ in 0..<max(5, 40 / slowness) {
             let operations = (0..<20).map { named("\($0)") }
             /// `reaches[a]` contains all operations that `a` waits for, and `a` itself.
             var reaches = operations.indices.map { Set([$0]) }

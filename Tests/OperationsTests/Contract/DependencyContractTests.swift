@@ -143,7 +143,7 @@ struct DependencyContractTests {
         arguments: contractSeeds)
     func randomChangesAgreeWithTheModel(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        for _ in 0..<100 {
+        for _ in 0..<max(10, 200 / slowness) {
             let operations = (0..<12).map { _ in Operation() }
             var edges: [Set<Int>] = Array(repeating: [], count: 12)
             var (finished, cancelled): (Set<Int>, Set<Int>) = ([], [])
@@ -187,7 +187,7 @@ struct DependencyContractTests {
         arguments: contractSeeds)
     func randomChangesInAQueueAreHonoured(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
-        for _ in 0..<50 {
+        for _ in 0..<max(10, 100 / slowness) {
             let queue = suspendedQueue()
             let order = Recorder<Int>()
             let operations = (0..<30).map { index in BlockOperation { order.record(index) } }

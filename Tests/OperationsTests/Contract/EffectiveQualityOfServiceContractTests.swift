@@ -189,7 +189,7 @@ struct EffectiveQualityOfServiceContractTests {
 
     @Test("2.4: raising a chain of a million dependencies does not overflow the stack")
     func longChainDoesNotOverflowTheStack() async {
-        let length = 1_000_000 / slowness
+        let length = 1_000_000 / chainSlowness
         let service = await onThread(stackSize: 256 * 1024) {
             let first = Operation()
             var last = first

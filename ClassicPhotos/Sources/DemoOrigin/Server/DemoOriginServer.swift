@@ -121,11 +121,13 @@ public final class DemoOriginServer: Sendable {
     /// Stops listening, closes every connection, and returns when the server has stopped.
     ///
     /// Requests in progress have a tenth of a second to finish. A rendering in progress always
-    /// finishes, which may take as long. Further calls have no effect.
+    /// finishes, which may take as long; renderings that have not begun are dropped. Further calls
+    /// have no effect.
     public func stop() async {
         await services.triggerGracefulShutdown()
-        _ = await running.result
+        // Before the wait for requests: those whose renderings are dropped fail immediately.
         for renderer in renderers { try? await renderer.close() }
+        _ = await running.result
     }
 
     /// Returns when the server has stopped; for a program without other work.

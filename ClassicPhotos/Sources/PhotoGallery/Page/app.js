@@ -13,7 +13,7 @@
 // - Data is stored by row number and never in elements. A few dozen cells are bound to the rows on
 //   the screen (list.js) and rebuilt from the data when they are bound again. So a row that has
 //   scrolled away costs nothing, and a late event for it changes only a map entry.
-// - Events may arrive in bursts: they change the maps immediately and the screen once per frame.
+// - The server sends the changes of at most one frame together; the page shows them as they arrive.
 // - The page has a random identifier. When the server no longer knows the page (410, 404, or a
 //   refused stream), the page takes a new identifier and starts over. No other state needs repair,
 //   because `hello` is followed by the states of all rows that are not new. When
@@ -77,11 +77,12 @@ const list = new VirtualList(byID("list"), {
   template: byID("row-template"),
   bars: [byID("header"), byID("strip")],
   tools: byID("tools"),
+  pattern: byID("pattern"),
   content: (row) => ({
     page, name: names.name(row), record: records.get(row), sharper: sharperPicture(row),
   }),
   rowsBound: (rows) => names.want(rows),
-  visibleRowsChanged: () => { if (phases.phase === "settled") report(); },
+  visibleRowsChanged: (rows) => { if (phases.phase === "settled") report(rows); },
   opened: (row) => openDetail(row),
   retry,
 });
@@ -303,8 +304,7 @@ function storedView() {
 
 // MARK: The server
 
-function report() {
-  const rows = list.visibleRows();
+function report(rows = list.visibleRows()) {
   // The server does not know this page before `hello`, which triggers the report.
   if (rows && stream.isOpen) reporter.report(page, rows, phases.phase);
 }

@@ -27,7 +27,8 @@ export class VirtualList {
   #offset = 0;            // position of the lines minus position of the document
   #position = 0;          // scroll position at the last frame
   #frame = 0;
-  #stale = new Set();
+  #patternTop = null;
+  #isStale = false;
   #visible = null;
   #tabStop = null;
 
@@ -91,15 +92,12 @@ export class VirtualList {
 
   scrolled() { this.#schedule(); }
 
-  refresh(row) {
-    const place = this.place(row);
-    if (!this.#cells.has(place)) return;
-    this.#stale.add(place);
-    this.#schedule();
-  }
+  /// Shows the state of a row now; in the next frame, its picture would be requested later.
+  refresh(row) { this.cell(row)?.show(this.#options.content(row)); }
 
+  /// Shows the states of all rows in the next frame.
   refreshAll() {
-    for (const place of this.#cells.keys()) this.#stale.add(place);
+    this.#isStale = true;
     this.#schedule();
   }
 
@@ -114,8 +112,9 @@ export class VirtualList {
   }
 
   /// The visible rows, as the server expects them, or null.
-  visibleRows() {
-    const visible = this.visible();
+  visibleRows() { return this.#rows(this.visible()); }
+
+  #rows(visible) {
     if (visible === null || this.#order === null) return visible;
     return { rows: this.#order.slice(visible.first, visible.last + 1) };
   }
@@ -213,6 +212,9 @@ export class VirtualList {
     style.setProperty("--height", `${layout.height}px`);
     style.setProperty("--gap", `${layout.gap}px`);
     this.#root.classList.toggle("small", layout.cell < 170);
+    // The window, and as much above and below it.
+    this.#options.pattern.style.height = `${3 * window.innerHeight + layout.line}px`;
+    this.#patternTop = null;
     const missing = (layout.columns - (this.count % layout.columns)) % layout.columns;
     style.setProperty("--missing", `${missing * (layout.cell + layout.gap)}px`);
     if (this.#geometry.surplus === 0) this.#offset = 0;
@@ -244,6 +246,7 @@ export class VirtualList {
       this.#putCells();
     }
     this.#position = position;
+    this.#movePattern();
 
     const visible = this.visible();
     // At this speed, photos are invisible: the pattern of empty cells is enough.
@@ -254,7 +257,17 @@ export class VirtualList {
     const isSame = visible?.first === this.#visible?.first && visible?.last === this.#visible?.last;
     this.#visible = visible;
     this.#placeTabStop();
-    if (!isSame) this.#options.visibleRowsChanged();
+    if (!isSame) this.#options.visibleRowsChanged(this.#rows(visible));
+  }
+
+  // Moves in steps of half a window, by whole lines, so that the pattern stays aligned with them.
+  #movePattern() {
+    const { line } = this.#layout;
+    const view = window.innerHeight;
+    const top = Math.max(0, -this.#root.getBoundingClientRect().top - view);
+    if (this.#patternTop !== null && Math.abs(top - this.#patternTop) < view / 2) return;
+    this.#patternTop = Math.floor(top / line) * line;
+    this.#options.pattern.style.transform = `translateY(${this.#patternTop}px)`;
   }
 
   #bind(visible) {
@@ -301,17 +314,15 @@ export class VirtualList {
 
   #release(cell) {
     this.#cells.delete(cell.place);
-    this.#stale.delete(cell.place);
     if (this.#tabStop === cell) this.#tabStop = null;
     cell.unbind();
     this.#free.push(cell);
   }
 
   #refreshStale() {
-    for (const place of this.#stale) {
-      this.#cells.get(place)?.show(this.#options.content(this.row(place)));
-    }
-    this.#stale.clear();
+    if (!this.#isStale) return;
+    this.#isStale = false;
+    for (const cell of this.#cells.values()) cell.show(this.#options.content(cell.row));
   }
 
   #putCells() {

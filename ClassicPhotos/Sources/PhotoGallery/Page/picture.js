@@ -80,12 +80,13 @@ export class Picture {
   }
 
   // The larger picture costs another download from the server, so it waits until the list has been
-  // still for a moment.
+  // still for a moment. The frame is measured then, too: now, the browser would have to lay it out.
   #sharpen(image, kind) {
-    const pixels = this.#frame.clientWidth * window.devicePixelRatio;
-    if (!this.#sharper || image.naturalWidth >= pixels * 0.8) return;
+    if (!this.#sharper) return;
     this.#timer = setTimeout(() => {
       if (document.documentElement.dataset.phase !== "settled") return this.#sharpen(image, kind);
+      const pixels = this.#frame.clientWidth * window.devicePixelRatio;
+      if (image.naturalWidth >= pixels * 0.8) return;
       const address = this.#sharper;
       this.#sharper = null;
       this.#load(kind, address, retryDelays.length);

@@ -14,17 +14,31 @@
 //
 // The wheel and the keys move the list in steps. Without smooth scrolling (a system setting), each
 // step has its own `scrollend`, and the list would settle at every notch. So the end of a step
-// counts only after 150 ms without another step.
+// counts only after a pause that is clearly longer than the time between the latest steps, at most
+// 150 ms. A touchpad has a step in every frame, so its list settles sooner than that of a wheel
+// with notches.
 
 const betweenSteps = 150;
+const shortestPause = 50;
+const intervalsKept = 8;
 const silence = "onscrollend" in window ? 1000 : betweenSteps;
 const stillMoving = 60;
+
+/// How many milliseconds without a step end a movement.
+///
+/// - intervals: the milliseconds between its latest steps.
+export function pauseAfter(intervals) {
+  // The first steps do not show yet how fast they follow each other.
+  if (intervals.length < 3) return betweenSteps;
+  return Math.min(betweenSteps, Math.max(shortestPause, 3 * Math.max(...intervals)));
+}
 
 export class ScrollPhases {
   #handlers;
   #hasFinger = false;
   #lastMoved = 0;
   #lastStep = -Infinity;
+  #intervals = [];
   #ignored = null;
   #timer = null;
 
@@ -36,7 +50,7 @@ export class ScrollPhases {
     window.addEventListener("scroll", () => this.#moved(), passive);
     document.addEventListener("scrollend", () => this.#ended(), passive);
     for (const name of ["wheel", "keydown"]) {
-      window.addEventListener(name, () => { this.#lastStep = performance.now(); }, passive);
+      window.addEventListener(name, () => this.#stepped(), passive);
     }
     window.addEventListener("touchstart", () => { this.#hasFinger = true; }, passive);
     for (const name of ["touchend", "touchcancel"]) {
@@ -57,6 +71,14 @@ export class ScrollPhases {
     this.#arm(silence);
   }
 
+  #stepped() {
+    const now = performance.now();
+    const interval = now - this.#lastStep;
+    this.#lastStep = now;
+    if (interval > betweenSteps) this.#intervals = [];
+    else this.#intervals = [...this.#intervals.slice(1 - intervalsKept), interval];
+  }
+
   #lifted(remaining) {
     this.#hasFinger = remaining > 0;
     if (this.#hasFinger || this.phase === "settled") return;
@@ -66,7 +88,7 @@ export class ScrollPhases {
 
   #ended() {
     if (this.#hasFinger || this.phase === "settled") return;
-    const rest = this.#lastStep + betweenSteps - performance.now();
+    const rest = this.#lastStep + pauseAfter(this.#intervals) - performance.now();
     if (rest > 0) return this.#arm(rest);
     clearTimeout(this.#timer);
     this.#enter("settled");

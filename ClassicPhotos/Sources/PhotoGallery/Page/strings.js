@@ -146,11 +146,15 @@ const catalogue = {
 
 export const language = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 const texts = catalogue[language];
-const digits = new Intl.NumberFormat(language);
 
-/// A number with the separators of the language.
-export const number = (value, options) =>
-  options ? new Intl.NumberFormat(language, options).format(value) : digits.format(value);
+/// A number with the separators of the language. For counts, both languages have a comma before each
+/// group of three digits; the browser's formatter takes long to load.
+export function number(value, options) {
+  if (options || !Number.isInteger(value)) {
+    return new Intl.NumberFormat(language, options).format(value);
+  }
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
 
 /// Whether the catalogue has a text for a key in this language.
 export const has = (key) => key in texts;

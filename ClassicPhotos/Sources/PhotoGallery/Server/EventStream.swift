@@ -13,8 +13,8 @@ struct EventStream: Sendable {
     private let total: Int
     private let latest: EventID?
 
-    /// The minimum time between two messages: a screen cannot show more.
-    private static let pause: Duration = .milliseconds(40)
+    /// The minimum time between two messages: most screens show no more in it than one frame.
+    private static let pause: Duration = .milliseconds(16)
     /// The minimum time between two states of the machinery.
     private static let enginePause: Duration = .milliseconds(200)
     /// The interval of heartbeats while nothing changes, which reveal a dead connection.

@@ -5,7 +5,9 @@ struct PageFile {
     let bytes: [UInt8]
 
     static func page(_ path: String, _ bytes: [UInt8]) -> PageFile {
-        PageFile(path: path, mediaType: "text/html; charset=utf-8", bytes: bytes)
+        PageFile(
+            path: path, mediaType: "text/html; charset=utf-8",
+            bytes: compact(withoutComments(bytes, from: "<!--", to: "-->")))
     }
 
     static func script(_ path: String, _ bytes: [UInt8]) -> PageFile {
@@ -15,18 +17,27 @@ struct PageFile {
     }
 
     static func style(_ path: String, _ bytes: [UInt8]) -> PageFile {
-        var text = String(decoding: bytes, as: UTF8.self)
-        while let start = text.firstRange(of: "/*"),
-            let end = text[start.upperBound...].firstRange(of: "*/")
-        {
-            text.removeSubrange(start.lowerBound..<end.upperBound)
-        }
-        return PageFile(
-            path: path, mediaType: "text/css; charset=utf-8", bytes: compact(text))
+        PageFile(
+            path: path, mediaType: "text/css; charset=utf-8",
+            bytes: compact(
+                withoutComments(bytes, from: "/*", to: "*/")
+                    .replacing(" {", with: "{").replacing("; }", with: "}")))
     }
 
     static func picture(_ path: String, _ bytes: [UInt8]) -> PageFile {
         PageFile(path: path, mediaType: "image/svg+xml", bytes: bytes)
+    }
+
+    private static func withoutComments(
+        _ bytes: [UInt8], from start: String, to end: String
+    ) -> String {
+        var text = String(decoding: bytes, as: UTF8.self)
+        while let begin = text.firstRange(of: start),
+            let close = text[begin.upperBound...].firstRange(of: end)
+        {
+            text.removeSubrange(begin.lowerBound..<close.upperBound)
+        }
+        return text
     }
 
     /// The text without comment lines and indentation, which are for the readers of the source.

@@ -25,7 +25,7 @@ struct StatusRoutes {
 
     private func metrics() async -> String {
         let status = await pages.status()
-        let cache = await viewer.cacheUse
+        let cache = viewer.cacheUse
         var text = MetricsText()
         text.add("photos", .gauge, "Photos in the list.", photoCount)
         text.add("pages", .gauge, "Pages that are open or may return.", status.pages)

@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-// Results whose files get their names later, from whoever commits the job that made them.
+// Staged results. The worker that commits a job renames the job's file afterwards.
 
 extension OutputFolder {
     /// Writes a result to a file beside the results, and its line to the log. The file gets its
@@ -77,10 +77,7 @@ extension OutputFolder {
     /// machine sees the same folder only if it reads the same text.
     package func makeIdentity() throws(Problem) -> String {
         if let identity = Self.identity(of: path) { return identity }
-        let text = (0..<2).map { _ in
-            let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        let text = (0..<2).map { _ in UInt64.random(in: .min ... .max).hexadecimalDigits }.joined()
         let file = path.appending(Self.identityFile.utf8)
         do throws(FileProblem) {
             let staged = try StagedFile(Array("\(text)\n".utf8), at: file, calls: calls)

@@ -31,12 +31,12 @@ struct OutputNames: Sendable {
     init(of records: [PhotoRecord], writtenAs format: ImageFormat?, in folder: LocalPath) {
         self.folder = folder
         var groups: [String: Group] = [:]
-        for record in records where record.url != nil {
+        for record in records where record.hasURL {
             groups[Stem(of: record).key, default: Group()].size += 1
         }
         var shared: [Int: Naming] = [:]
         var numbered: Set<String> = []
-        for (position, record) in records.enumerated() where record.url != nil {
+        for (position, record) in records.enumerated() where record.hasURL {
             let stem = Stem(of: record)
             guard var group = groups[stem.key], group.size > 1 else { continue }
             let isFirst = group.lastNumber == 0

@@ -20,10 +20,7 @@ public struct PhotoID: Hashable, Comparable, Sendable {
 
 extension PhotoID: LosslessStringConvertible {
     /// Sixteen hexadecimal digits, safe in a URL, a file name or an attribute.
-    public var description: String {
-        let digits = String(rawValue, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+    public var description: String { rawValue.hexadecimalDigits }
 
     /// Parses the text form; `nil` for anything but sixteen lowercase hexadecimal digits.
     public init?(_ description: String) {

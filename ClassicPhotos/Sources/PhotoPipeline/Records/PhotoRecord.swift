@@ -22,6 +22,9 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
     /// - Complexity: O(n) in the length of the URL, which is parsed each time.
     public var url: URL? { address.flatMap { URL(string: $0) } }
 
+    /// Whether there is a URL; unlike ``url``, this parses nothing.
+    var hasURL: Bool { address != nil }
+
     /// The state of the photo.
     public private(set) var state: PhotoState
 

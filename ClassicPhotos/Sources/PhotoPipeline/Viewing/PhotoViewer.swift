@@ -2,6 +2,7 @@ import FoundationEssentials
 public import Imaging
 import Operations
 import OperationsInsight
+import Synchronization
 
 /// Serves single photos of a list: details, larger pictures with any filters, and originals.
 ///
@@ -26,7 +27,7 @@ public actor PhotoViewer {
 
     private let records: [PhotoRecord]
     private let loader: PhotoLoader
-    private var cache: ByteCache<Request, PhotoFile>
+    private let cache: Mutex<ByteCache<Request, PhotoFile>>
     /// The number of callers that wait, for tests.
     private(set) var callerCount = 0
 
@@ -50,7 +51,7 @@ public actor PhotoViewer {
     ) {
         self.records = records
         self.loader = loader
-        cache = ByteCache(byteLimit: byteLimit)
+        cache = Mutex(ByteCache(byteLimit: byteLimit))
         downloads.name = "Viewer download queue"
         downloads.maxConcurrentOperationCount = options.downloads
         requests.maxConcurrentOperationCount = 64
@@ -63,7 +64,9 @@ public actor PhotoViewer {
     }
 
     /// The numbers of requests that were answered from memory, and that were not.
-    public var cacheUse: (hits: Int, misses: Int) { (cache.hits, cache.misses) }
+    public nonisolated var cacheUse: (hits: Int, misses: Int) {
+        cache.withLock { ($0.hits, $0.misses) }
+    }
 
     // MARK: Requests
 
@@ -72,7 +75,7 @@ public actor PhotoViewer {
     /// - Throws: the failure, in words for people, or `cancelled`.
     public func original(of row: Row) async throws(PhotoStageStop) -> PhotoFile {
         let request = Request.original(row)
-        if let original = cache.value(for: request) { return original }
+        if let original = cache.withLock({ $0.value(for: request) }) { return original }
         let record = try record(at: row)
         guard let url = record.url else { throw .failed(Self.noAddress(record)) }
         let original = try await shared(request, in: downloads, named: "Original \(record.name)") {
@@ -82,7 +85,7 @@ public actor PhotoViewer {
                 bytes: bytes, format: ImageFormat(detecting: bytes),
                 madeFrom: original.version.text, original: original)
         }
-        cache.insert(original, byteCount: original.bytes.count, for: request)
+        keep(original, for: request)
         return original
     }
 
@@ -107,6 +110,17 @@ public actor PhotoViewer {
         }
     }
 
+    /// A row's picture if it is in memory, without waiting for other requests; nil otherwise.
+    ///
+    /// The parameters are those of ``picture(of:fitting:filters:)``.
+    public nonisolated func pictureInMemory(
+        of row: Row, fitting side: Int, filters: [ImageFilter]
+    ) -> PhotoFile? {
+        let request = Request.picture(row, side: side, filters: filters)
+        // Only a picture that is missing for its request counts as a miss.
+        return cache.withLock { $0.contains(request) ? $0.value(for: request) : nil }
+    }
+
     /// A row's picture as a JPEG, shrunk to fit a square.
     ///
     /// - Parameters:
@@ -118,7 +132,7 @@ public actor PhotoViewer {
         of row: Row, fitting side: Int, filters: [ImageFilter]
     ) async throws(PhotoStageStop) -> PhotoFile {
         let request = Request.picture(row, side: side, filters: filters)
-        if let picture = cache.value(for: request) { return picture }
+        if let picture = cache.withLock({ $0.value(for: request) }) { return picture }
         let record = try record(at: row)
         let name = "Picture of \(record.name), \(side) px"
         let picture = try await shared(request, in: requests, named: name) { [loader] in
@@ -139,11 +153,19 @@ public actor PhotoViewer {
                 bytes: image.bytes, format: image.format,
                 madeFrom: "\(file.tag) \(side) \(filters)")
         }
-        cache.insert(picture, byteCount: picture.bytes.count, for: request)
+        keep(picture, for: request)
         return picture
     }
 
     // MARK: Parts
+
+    private func keep(_ file: PhotoFile, for request: Request) {
+        // The dropped files are released without the lock.
+        let dropped = cache.withLock {
+            $0.insert(file, byteCount: file.bytes.count, for: request)
+        }
+        withExtendedLifetime(dropped) {}
+    }
 
     private func record(at row: Row) throws(PhotoStageStop) -> PhotoRecord {
         guard records.indices.contains(row.index) else {

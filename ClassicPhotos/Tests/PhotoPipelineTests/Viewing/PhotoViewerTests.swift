@@ -52,7 +52,12 @@ struct PhotoViewerTests {
                 #expect(try await details.byteCount == photo.count)
                 #expect(origin.requests.count == 1)
                 // From memory now.
-                _ = try await viewer.picture(of: Row(0), fitting: 64, filters: [.noir()])
+                let again = try await viewer.picture(
+                    of: Row(0), fitting: 64, filters: [.noir()])
+                let made = viewer.pictureInMemory(of: Row(0), fitting: 64, filters: [.noir()])
+                #expect(made?.bytes == again.bytes)
+                #expect(viewer.pictureInMemory(of: Row(0), fitting: 64, filters: []) == nil)
+                #expect(viewer.cacheUse.hits == 2)
                 #expect(try await viewer.original(of: Row(0)).bytes == photo)
                 #expect(origin.requests.count == 1)
                 #expect(await viewer.callerCount == 0)

@@ -1,0 +1,60 @@
+#if DurableJobs && Telemetry
+import DurableJobs
+import Logging
+
+/// The messages about a queue's jobs and workers.
+struct JobLog: Sendable {
+    private let logger: Logger
+
+    init(_ logger: Logger, queue: String) {
+        var logger = logger
+        logger[metadataKey: "queue"] = "\(queue)"
+        self.logger = logger
+    }
+
+    func report(_ event: JobWorkerEvent) {
+        switch event {
+        case .exchanged: break
+        case .started(let job, let name, let attempt, let wait):
+            logger.debug(
+                "Attempt has started", metadata: .about(job, name, attempt, ["wait": "\(wait)"]))
+        case .ended(let job, let name, let attempt, let state, let error):
+            let level: Logger.Level = state == .discarded ? .error : .debug
+            logger.log(
+                level: level, Self.message(on: state),
+                metadata: .about(job, name, attempt, error.map { ["error.message": "\($0)"] }))
+        case .fenced(let job, let name, let attempt):
+            logger.warning(
+                "Result of an attempt was dropped", metadata: .about(job, name, attempt))
+        case .rescued(let count):
+            logger.warning("Jobs of dead workers were taken", metadata: ["count": "\(count)"])
+        case .leaseLost: logger.warning("Worker has lost its lease")
+        case .heartbeatLate(let time):
+            logger.warning("Heartbeat was late", metadata: ["duration": "\(time)"])
+        case .storeFailed(let reason):
+            logger.warning("Store has failed", metadata: ["error.message": "\(reason)"])
+        }
+    }
+
+    private static func message(on state: JobState) -> Logger.Message {
+        switch state {
+        case .completed: "Job was completed"
+        case .retryable: "Job will be retried"
+        case .cancelled: "Job was cancelled"
+        case .discarded: "Job was discarded"
+        case .blocked, .scheduled, .available, .running: "Job was handed back"
+        }
+    }
+}
+
+extension Logger.Metadata {
+    fileprivate static func about(
+        _ job: JobID, _ name: String, _ attempt: Int, _ more: Logger.Metadata? = nil
+    ) -> Logger.Metadata {
+        let metadata: Logger.Metadata = [
+            "job": "\(job)", "name": "\(name)", "attempt": "\(attempt)",
+        ]
+        return metadata.merging(more ?? [:]) { $1 }
+    }
+}
+#endif
