@@ -27,6 +27,9 @@ mtype = { byBody, byTimeout, byDeadline };      /* the cause of the failure */
 /* The lifecycle state */
 mtype phase = queued;
 bool  cancelled, failed, expired, onHold;
+bool  holdsSlot;
+/* The queue: the slots that are taken */
+byte  slots;
 /* The extras: the failure, with a number that distinguishes it from earlier ones */
 byte  failure = NONE;           /* 0: no failure; otherwise its number */
 byte  lastFailure;
@@ -80,6 +83,11 @@ inline fail(why) {
 #else
 #define isUnchanged  (!hasPassedDeadline && failure == seenFailure)
 #endif
+#ifdef BREAK_SLOT               /* the slot is returned to the queue in which the operation is */
+#define isSlotOurs  (phase != finished)
+#else
+#define isSlotOurs  true
+#endif
 
 /* The body of `attempt` has ended, and the caller decides what follows. */
 inline decide(attempt) {
@@ -100,6 +108,7 @@ inline decide(attempt) {
                     assert(!cancelled);
                     goesBack = true;
                     phase = waiting;
+                    holdsSlot = false;
                     onHold = true;
                     failed = false;
                     expired = false;
@@ -111,8 +120,22 @@ inline decide(attempt) {
         fi
     fi;
     if
-    :: goesBack -> timerIsSet = true
-    :: else -> atomic { assert(phase != finished); phase = finished }
+    :: goesBack ->
+        /* From here on a cancelled operation can end and leave its queue. */
+        atomic {
+            if
+            :: isSlotOurs -> slots--
+            :: else
+            fi
+        }
+        timerIsSet = true
+    :: else ->
+        atomic {
+            assert(phase != finished && holdsSlot);
+            phase = finished;
+            holdsSlot = false;
+            slots--
+        }
     fi
 }
 
@@ -183,6 +206,8 @@ proctype Worker() {
             :: else ->
                 /* The phase starting is left out. */
                 phase = executing;
+                holdsSlot = true;
+                slots++;
                 assert(!onHold && !expired && (failure == NONE || failureIs == byDeadline))
             fi
         }
@@ -273,7 +298,7 @@ init {
     }
     actors == 0;
     /* The operation has finished, no recorded failure is lost, and a success is a success. */
-    assert(phase == finished);
+    assert(phase == finished && slots == 0);
     assert(!isDeadlineRecorded || (failed && failureIs == byDeadline));
     assert(!failed || failure != NONE);
 #ifndef CANCEL

@@ -37,7 +37,8 @@ extension Operation {
         }
     }
 
-    /// Does what a change requires. The caller holds no lock.
+    /// Does what a change requires, except returning a slot: the caller does that, because only the
+    /// caller knows the queue if the operation has left it meanwhile. The caller holds no lock.
     ///
     /// The queue comes first, because observers and handlers are user code, which may wait for what
     /// the queue does next.
@@ -47,7 +48,6 @@ extension Operation {
         if actions.contains(.checkReadiness) { checkReadiness() }
         if actions.contains(.reconsiderReady) { reconsiderReady() }
         if actions.contains(.moveToCancelled) { retainedQueue()?.moveCancelled(self) }
-        if actions.contains(.returnSlot) { retainedQueue()?.returnSlot() }
         if change.after.has(.observed) { notifyObservers() }
         if actions.contains(.callCancelHandlers) { callCancelHandlers() }
     }

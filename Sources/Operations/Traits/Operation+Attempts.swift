@@ -101,6 +101,8 @@ extension Operation {
         if queue.isObserved { queue.recordReturn(of: self, error: failure?.error, delay: delay) }
         failure?.observe()
         controller.permitRequest?.release(keepsTicket: false)
+        // A cancelled operation may have left the queue by now, and the slot is still taken.
+        if change.actions.contains(.returnSlot) { queue.returnSlot() }
         perform(change)
         let wait = hold.end - controller.time.now()
         if wait > .zero {

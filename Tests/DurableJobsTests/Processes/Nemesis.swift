@@ -22,6 +22,8 @@ import Darwin
 struct SlowWord: Job {
     static let name = "slow word"
     var path: String
+    /// The longest of each of its two waits, in milliseconds.
+    var longestWait: Int
     /// The jobs that must have completed before.
     var dependencies: [JobID] = []
 
@@ -41,7 +43,7 @@ struct SlowWord: Job {
 
     /// Takes time in which a fault can strike; there is no event to wait for.
     private func pause() async {
-        let time = Duration.milliseconds(Int.random(in: 0...80))
+        let time = Duration.milliseconds(Int.random(in: 0...longestWait))
         await Task { try? await Task.sleep(for: time) }.value
     }
 }
@@ -50,10 +52,13 @@ struct SlowWord: Job {
 /// become of the jobs.
 final class Nemesis: Sendable {
     static let workerCount = 3
+    /// The beginning of the finding that not all jobs ended in time.
+    static let unfinished = "jobs are left"
 
     private let store: String
     private let folder: String
     private let faults: String
+    private let longestWait: Int
     private let queue: JobQueue
     private let generator: Locked<SeededGenerator>
     private let isOver = Locked(false)
@@ -61,10 +66,13 @@ final class Nemesis: Sendable {
     /// - Parameters:
     ///   - store: the path of a file, or a URL.
     ///   - faults: the faults of all child processes; see `Faults`.
+    ///   - longestWait: the longest of each of a job's two waits, in milliseconds.
     init(
-        _ store: String, _ queue: JobQueue, folder: String, faults: String, seed: UInt64
+        _ store: String, _ queue: JobQueue, folder: String, faults: String, longestWait: Int,
+        seed: UInt64
     ) {
         (self.store, self.queue, self.folder, self.faults) = (store, queue, folder, faults)
+        self.longestWait = longestWait
         generator = Locked(SeededGenerator(seed: seed))
     }
 
@@ -87,7 +95,7 @@ final class Nemesis: Sendable {
             return isDrained
         }
         var wrong = try await findings(ids)
-        if !isDrained { wrong.append("jobs are left after \(limit)") }
+        if !isDrained { wrong.append("\(Self.unfinished) after \(limit)") }
         return wrong
     }
 
@@ -178,7 +186,9 @@ final class Nemesis: Sendable {
         for index in 0..<count {
             let before = index % 10 == 9 ? Array(handles.suffix(9)) : []
             var graph = JobGraph()
-            let job = SlowWord(path: "\(folder)/\(index)", dependencies: before.map(\.id))
+            let job = SlowWord(
+                path: "\(folder)/\(index)", longestWait: longestWait,
+                dependencies: before.map(\.id))
             let node = graph.add(job, after: before)
             handles.append(try await queue.enqueue(graph)[node])
         }

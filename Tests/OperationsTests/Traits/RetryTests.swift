@@ -56,6 +56,31 @@ struct RetryTests {
         #expect(feed.error as? NoConnection == NoConnection(number: 3))
     }
 
+    /// A cancelled operation can leave its queue before the thread that has ended the attempt
+    /// returns the attempt's slot. That thread reads the clock in between.
+    @Test func slotIsReturnedAfterTheOperationHasLeft() async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        let feed = TypedOperation<Void> { throw NoConnection(number: 1) }
+        feed.apply(.retry(1, backoff: .constant(.seconds(3600))))
+        let hasLeft = Latch()
+        feed.completionBlock = { hasLeft.open() }
+        let clock = TimeSource.continuous
+        queue.time = TimeSource(
+            now: { [weak feed] in
+                if let feed, feed.status.phase == .waiting, !feed.isCancelled {
+                    feed.cancel()
+                    hasLeft.wait()
+                }
+                return clock.now()
+            },
+            scheduler: { clock.schedule(after: $0, named: $1, $2) })
+        queue.addOperation(feed)
+        await queue.drain()
+        #expect(feed.isCancelled)
+        #expect(await comesTrue { queue.snapshot { $0.running } == 0 })
+    }
+
     @Test func retryConditionDecidesWhichErrorsAreRetried() async {
         let queue = OperationQueue(ManualClock())
         let runs = Tally()
