@@ -20,6 +20,19 @@ let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
 let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
 
+let telemetry: [Target.Dependency] = [
+    .product(name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
+    .product(name: "Logging", package: "swift-log", condition: withTelemetry),
+    .product(name: "Tracing", package: "swift-distributed-tracing", condition: withTelemetry),
+]
+// What tests read telemetry from.
+let telemetryInMemory: [Target.Dependency] = [
+    .product(name: "InMemoryLogging", package: "swift-log", condition: withTelemetry),
+    .product(
+        name: "InMemoryTracing", package: "swift-distributed-tracing", condition: withTelemetry),
+    .product(name: "MetricsTestKit", package: "swift-metrics", condition: withTelemetry),
+]
+
 let package = Package(
     name: "swift-operations",
     platforms: [.macOS(.v15)],
@@ -64,13 +77,7 @@ let package = Package(
             name: "OperationsTelemetry",
             dependencies: [
                 "Operations", "OperationsInsight",
-                .product(
-                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
-                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
-                .product(
-                    name: "Tracing", package: "swift-distributed-tracing",
-                    condition: withTelemetry),
-            ],
+            ] + telemetry,
             swiftSettings: settings
         ),
         .target(
@@ -95,13 +102,7 @@ let package = Package(
             name: "DurableJobsTelemetry",
             dependencies: [
                 "DurableJobs", "Operations",
-                .product(
-                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
-                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
-                .product(
-                    name: "Tracing", package: "swift-distributed-tracing",
-                    condition: withTelemetry),
-            ],
+            ] + telemetry,
             swiftSettings: settings),
         .target(
             name: "DurableJobsTestKit",
@@ -133,40 +134,14 @@ let package = Package(
             name: "DurableJobsTelemetryTests",
             dependencies: [
                 "DurableJobs", "DurableJobsTelemetry", "Operations", "OperationsTestSupport",
-                .product(
-                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
-                .product(
-                    name: "InMemoryLogging", package: "swift-log", condition: withTelemetry),
-                .product(
-                    name: "InMemoryTracing", package: "swift-distributed-tracing",
-                    condition: withTelemetry),
-                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
-                .product(
-                    name: "MetricsTestKit", package: "swift-metrics", condition: withTelemetry),
-                .product(
-                    name: "Tracing", package: "swift-distributed-tracing",
-                    condition: withTelemetry),
-            ],
+            ] + telemetry + telemetryInMemory,
             swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTelemetryTests",
             dependencies: [
                 "Operations", "OperationsTelemetry", "OperationsTestKit", "OperationsTestSupport",
-                .product(
-                    name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
-                .product(
-                    name: "InMemoryLogging", package: "swift-log", condition: withTelemetry),
-                .product(
-                    name: "InMemoryTracing", package: "swift-distributed-tracing",
-                    condition: withTelemetry),
-                .product(name: "Logging", package: "swift-log", condition: withTelemetry),
-                .product(
-                    name: "MetricsTestKit", package: "swift-metrics", condition: withTelemetry),
-                .product(
-                    name: "Tracing", package: "swift-distributed-tracing",
-                    condition: withTelemetry),
-            ],
+            ] + telemetry + telemetryInMemory,
             swiftSettings: testSettings
         ),
     ]

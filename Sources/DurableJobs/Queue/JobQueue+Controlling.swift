@@ -106,13 +106,4 @@ extension JobQueue {
             endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore)
     }
 }
-
-extension Array {
-    /// The elements in arrays of at most `length`.
-    fileprivate func parts(of length: Int) -> [[Element]] {
-        stride(from: 0, to: count, by: length).map { start in
-            Array(self[start..<Swift.min(start + length, count)])
-        }
-    }
-}
 #endif

@@ -40,12 +40,10 @@ extension JobQueue {
         let options = try JobOptions(traits)
         var places = BatchPlaces()
         var handles: [JobHandle<J.Output>] = []
-        for start in stride(from: 0, to: jobs.count, by: Self.chunk) {
-            let chunk = try jobs[start..<min(start + Self.chunk, jobs.count)].map {
-                try newJob($0, options, after: dependencies)
-            }
+        for part in jobs.parts(of: Self.chunk) {
+            let new = try part.map { try newJob($0, options, after: dependencies) }
             let ids: [JobID]
-            (ids, places) = try await store.enqueue(chunk, in: name, at: places)
+            (ids, places) = try await store.enqueue(new, in: name, at: places)
             handles += ids.map { JobHandle($0, in: self) }
             signals.jobsAdded()
         }
@@ -64,12 +62,10 @@ extension JobQueue {
     ) async throws -> [JobHandle<J.Output>] {
         var places = BatchPlaces()
         var handles: [JobHandle<J.Output>] = []
-        for start in stride(from: 0, to: jobs.count, by: Self.chunk) {
-            let chunk = try jobs[start..<min(start + Self.chunk, jobs.count)].map {
-                try newJob($0, JobOptions(traits($0)))
-            }
+        for part in jobs.parts(of: Self.chunk) {
+            let new = try part.map { try newJob($0, JobOptions(traits($0))) }
             let ids: [JobID]
-            (ids, places) = try await store.enqueue(chunk, in: name, at: places)
+            (ids, places) = try await store.enqueue(new, in: name, at: places)
             handles += ids.map { JobHandle($0, in: self) }
             signals.jobsAdded()
         }

@@ -10,9 +10,7 @@ extension JobStore {
         return try await database.transaction(kind) { session in
             var answer = ExchangeAnswer()
             try commit(exchange, &answer, session)
-            _ = try session.batch(
-                "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
-                exchange.published.sorted().map { [.integer($0.rawValue)] })
+            try markPublished(exchange.published, session)
             guard try isAlive(exchange.worker, session) else {
                 answer.isLeaseLost = true
                 return answer

@@ -65,11 +65,13 @@ extension JobStore {
     /// Records that the files of the jobs have their final names.
     package func markPublished(_ ids: [JobID]) async throws {
         guard !ids.isEmpty else { return }
-        try await database.transaction(.relaxed) { session in
-            _ = try session.batch(
-                "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
-                ids.sorted().map { [.integer($0.rawValue)] })
-        }
+        try await database.transaction(.relaxed) { try markPublished(ids, $0) }
+    }
+
+    func markPublished(_ ids: some Sequence<JobID>, _ session: any SQLSession) throws {
+        _ = try session.batch(
+            "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
+            ids.sorted().map { [.integer($0.rawValue)] })
     }
 
     /// Returns the attempts, of those given by job and number, that may still run.

@@ -8,7 +8,4 @@ extension Duration {
         let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? .max : whole &+ UInt64(attoseconds / 1_000_000_000)
     }
-
-    /// The duration in milliseconds; 0 if it is negative.
-    package var wholeMilliseconds: UInt64 { wholeNanoseconds / 1_000_000 }
 }
