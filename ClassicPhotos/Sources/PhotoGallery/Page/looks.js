@@ -5,7 +5,7 @@
 
 import { getJSON } from "./api.js";
 import { make, signButton } from "./dom.js";
-import { has, number, text } from "./strings.js";
+import { filterName, number, text } from "./strings.js";
 
 const mostFilters = 8;
 
@@ -43,12 +43,6 @@ export function parseLook(words) {
   return look;
 }
 
-const nameOf = (word) => {
-  const key = `word-${word}`;
-  const shown = has(key) ? text(key) : word.replaceAll("-", " ");
-  return shown.charAt(0).toUpperCase() + shown.slice(1);
-};
-
 /// The controls of a look.
 export class LookEditor {
   #look = [];
@@ -75,7 +69,7 @@ export class LookEditor {
     this.#add.replaceChildren(
       make("option", { value: "", disabled: true }, text("addFilter")),
       ...filters.map(({ name, summary }) =>
-        make("option", { value: name, title: summary }, nameOf(name))));
+        make("option", { value: name, title: summary }, filterName(name))));
     this.#reset.onclick = () => {
       this.look = structuredClone(ofList);
       this.#changed(this.#look);
@@ -98,7 +92,7 @@ export class LookEditor {
 
   #item(filter, index) {
     const { summary, parameters } = definition(filter.name);
-    const name = nameOf(filter.name);
+    const name = filterName(filter.name);
     const remove = signButton("icon", "×", text("removeFilter", { name }), () => {
       this.#look = this.#look.filter((_, other) => other !== index);
       this.#show();
@@ -110,12 +104,12 @@ export class LookEditor {
       ...parameters.map((parameter) => this.#slider(filter, parameter, name)));
   }
 
-  #slider(filter, { name, minimum, maximum, unit }, filterName) {
+  #slider(filter, { name, minimum, maximum, unit }, owner) {
     const step = maximum - minimum <= 2 ? 0.01 : 0.1;
     const output = make("output", {}, number(filter.values[name]));
     const input = make("input", {
       type: "range", min: minimum, max: maximum, step,
-      label: `${filterName}: ${nameOf(name)}`, title: unit ?? "",
+      label: `${owner}: ${filterName(name)}`, title: unit ?? "",
       input: () => {
         filter.values[name] = Number(input.value);
         output.textContent = number(filter.values[name]);
@@ -124,6 +118,6 @@ export class LookEditor {
     });
     // After the limits, or the browser would round the value to the default limits.
     input.value = filter.values[name];
-    return make("label", { className: "slider" }, make("span", {}, nameOf(name)), input, output);
+    return make("label", { className: "slider" }, make("span", {}, filterName(name)), input, output);
   }
 }

@@ -2,7 +2,7 @@
 //
 // Numbers may change hundreds of times a second; the screen follows once per frame.
 
-import { number, text } from "./strings.js";
+import { filterWords, number, text } from "./strings.js";
 
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
@@ -41,7 +41,7 @@ export class Headline {
     this.filter = filter ?? "";
     this.#title.textContent = title;
     document.title = title;
-    this.#chip.textContent = filterWords(filter);
+    this.#chip.textContent = filterWords(this.filter);
     this.#chip.dataset.filter = filter;
     this.#chip.title = text("currentFilter");
     this.#chip.hidden = !filter;
@@ -51,12 +51,6 @@ export class Headline {
   showTotal(total) {
     this.#total.textContent = text("photos", { count: total });
   }
-}
-
-// "sepia=0.8" → "Sepia 0.8"
-function filterWords(filter) {
-  const text = (filter ?? "").replaceAll("=", " ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 export class Counts {

@@ -167,6 +167,16 @@ export function text(key, values = {}) {
     typeof values[name] === "number" ? number(values[name]) : values[name] ?? "");
 }
 
+const capitalized = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+const translated = (word) => has(`word-${word}`) ? text(`word-${word}`) : word.replaceAll("-", " ");
+
+/// The name of a filter or of one of its parameters.
+export const filterName = (word) => capitalized(translated(word));
+
+/// Filters in words: "sepia=0.8" is "Sepia 0.8".
+export const filterWords = (filters) =>
+  capitalized(filters.replace(/[a-z][a-z-]*/g, translated).replaceAll("=", " "));
+
 /// The reason of a failure in the page's language, or the server's sentence if the catalogue has
 /// none.
 export function failureText(sentence, failure) {
