@@ -222,6 +222,25 @@ struct TimelineTests {
         #expect(numbers == Array(1...7))
     }
 
+    /// The event of an end can be dropped earlier than that of the beginning, which another thread
+    /// may have recorded.
+    @Test(arguments: [(50, [], 0), (50, [7], 1), (5, [], 1)] as [(UInt64, Set<UInt>, Int)])
+    func endedOperationIsNotShownAsRunning(
+        oldest: UInt64, unfinished: Set<UInt>, shown: Int
+    ) {
+        var event = TimelineEvent()
+        event.kind = .startedTask
+        (event.operation, event.third) = (7, 10)
+        let trace = TimelineTrace(
+            start: 0, end: 100, limit: 10, queues: ["queue"],
+            threads: [
+                .init(
+                    number: 1, name: "worker 1",
+                    contents: TimelineBuffer.Contents(events: [event], names: [], dropped: 0))
+            ], running: [], unfinished: .init(operations: unfinished, oldest: oldest))
+        #expect(trace.slices(since: .zero).count == shown)
+    }
+
     private var event: TimelineEvent {
         var event = TimelineEvent()
         event.kind = .ran

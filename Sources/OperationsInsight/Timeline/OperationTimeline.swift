@@ -268,7 +268,10 @@ final class TimelineCore: Sendable {
             // A thread that records no more does not drop its own events.
             for buffer in state.withLock({ $0.buffers }) { buffer.dropOld() }
         }
-        let runningNow = state.withLock { $0.end } == nil ? runningNow() : []
+        let isOver = state.withLock { $0.end } != nil
+        // These come before the events: an operation that ends in between has an event of its end.
+        let runningNow = isOver ? [] : runningNow()
+        let unfinished = isOver ? nil : window.map { unfinished(after: $0) }
         let state = state.withLock { state in
             (queues: state.queues, buffers: state.buffers, end: state.end, running: state.running)
         }
@@ -279,7 +282,18 @@ final class TimelineCore: Sendable {
                 TimelineTrace.Thread(
                     number: $0.thread, name: $0.threadName, contents: $0.contents)
             },
-            running: state.end == nil ? runningNow : state.running)
+            running: state.end == nil ? runningNow : state.running, unfinished: unfinished)
+    }
+
+    private func unfinished(after window: UInt64) -> TimelineTrace.Unfinished {
+        let now = monotonicNanoseconds()
+        var unfinished = TimelineTrace.Unfinished(oldest: now > window ? now - window : 0)
+        for recorded in state.withLock({ $0.queues }) {
+            for operation in recorded.entry.unfinishedQueue?.unfinished ?? [] {
+                unfinished.operations.insert(operation.identity)
+            }
+        }
+        return unfinished
     }
 
     /// Returns the running fast-path operations, which have no event yet.

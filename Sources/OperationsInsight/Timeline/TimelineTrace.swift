@@ -18,6 +18,14 @@ struct TimelineTrace {
         let start: UInt64
     }
 
+    /// The operations that have not ended, which tell whether an event of an end is missing because
+    /// it was dropped.
+    struct Unfinished {
+        var operations: Set<UInt> = []
+        /// The time before which events may have been dropped.
+        var oldest: UInt64
+    }
+
     /// One operation, as far as it was recorded. Unknown times are 0.
     struct TimelineSpan {
         let operation: UInt
@@ -76,7 +84,7 @@ struct TimelineTrace {
 
     init(
         start: UInt64, end: UInt64, limit: Int, queues: [String], threads: [Thread],
-        running: [Running]
+        running: [Running], unfinished: Unfinished? = nil
     ) {
         (self.start, self.end, self.limit) = (start, end, limit)
         (self.queues, self.threads) = (queues, threads)
@@ -91,7 +99,17 @@ struct TimelineTrace {
                     start: running.start, end: end, startThread: running.thread,
                     endThread: running.thread))
         }
+        if let unfinished { removeEnded(unfinished) }
         connect()
+    }
+
+    /// Removes the operations whose beginning was kept and whose end was dropped. The end can be in
+    /// the buffer of another thread, which drops its events at other times.
+    private mutating func removeEnded(_ unfinished: Unfinished) {
+        spans.removeAll { span in
+            span.outcome == nil && span.start > 0 && span.start < unfinished.oldest
+                && !unfinished.operations.contains(span.operation)
+        }
     }
 
     private var raw: [(thread: Int, event: TimelineEvent)] {

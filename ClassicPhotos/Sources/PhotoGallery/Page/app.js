@@ -60,7 +60,8 @@ let engine = null;
 const notice = new Notice(byID("notice"), byID("notice-text"), byID("notice-close"));
 const headline = new Headline(byID("title"), byID("total"), byID("filter"));
 const counts = new Counts(byID("counts"), byID("progress"), byID("announcement"));
-const queues = new Queues(byID("queues"), byID("queue-template"));
+const queues = new Queues(
+  byID("queues"), byID("queue-template"), () => detail?.pauseChanged());
 const records = new Records();
 
 const names = new Names({
@@ -177,6 +178,7 @@ function showOrder(rows) {
   const isChange = list.setOrder(rows);
   byID("no-match").hidden = !isEmpty;
   if (rows !== null) byID("announcement").textContent = matches(rows.length);
+  headline.showMatches(rows?.length ?? null);
   if (!isChange) return;
   window.scrollTo({ top: 0, behavior: "instant" });
   rememberPlace();
@@ -206,6 +208,7 @@ const detailHost = {
   cell: (row) => list.cell(row),
   id: (row) => names.id(row),
   filter: () => headline.filter,
+  isPaused: () => queues.isPaused,
   photo(row) {
     const record = records.get(row);
     const { state, version } = record;
@@ -261,6 +264,7 @@ async function toggleEngine() {
   loadingEngine ??= import("./engine.js").then(({ Engine }) => Engine.load({
     page: () => page,
     failed: (error) => refused(error, page),
+    isPaused: () => queues.isPaused,
     visibleRecords() {
       const { first, last } = list.visible() ?? { first: 0, last: -1 };
       const places = Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -276,7 +280,7 @@ async function toggleEngine() {
 }
 
 function showViewButton() {
-  const view = byID("list").dataset.view;
+  const { view } = list;
   const label = text(view === "grid" ? "asList" : "asGrid");
   document.documentElement.dataset.listView = view;
   byID("view").dataset.view = view;
@@ -285,7 +289,7 @@ function showViewButton() {
 }
 
 function switchView() {
-  const view = byID("list").dataset.view === "grid" ? "list" : "grid";
+  const view = list.view === "grid" ? "list" : "grid";
   document.documentElement.dataset.listView = view;
   list.setView(view);
   showViewButton();

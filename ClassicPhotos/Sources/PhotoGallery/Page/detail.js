@@ -62,6 +62,8 @@ export class Detail {
     if (this.#row === null) return;
     const row = this.#row;
     this.#row = null;
+    // The next photo that is opened has the list's own look again.
+    this.#look = null;
     this.#stop();
     this.#host.reveal(row);
     const cell = this.#host.cell(row);
@@ -89,6 +91,13 @@ export class Detail {
     this.#showState();
     // The picture was not there before: now it can be loaded.
     if (hadPicture !== this.#dialog.dataset.state) this.#load();
+  }
+
+  /// A person has paused or resumed the queues. A photo that waited for that is loaded now.
+  pauseChanged() {
+    if (!this.isOpen) return;
+    this.#showState();
+    this.#load();
   }
 
   // MARK: Elements
@@ -175,6 +184,7 @@ export class Detail {
     this.#parts.said.textContent = "";
     before.removeAttribute("src");
     after.alt = name ?? "";
+    after.isSharp = false;
     if (picture) after.src = picture; else after.removeAttribute("src");
     after.onload = () => {
       if (!record.width) this.#stage.ratio = after.naturalWidth / after.naturalHeight;
@@ -189,17 +199,28 @@ export class Detail {
     const { state, active, reason, retryable } = record;
     const parts = this.#parts;
     this.#dialog.dataset.state = state;
-    parts.state.textContent = active ? text("inProgress") : text(state);
+    const { after } = this.#stage;
+    // The view may be ahead of the list, whose own work on the photo continues.
+    const isShown = after.isSharp && state !== "failed";
+    parts.state.textContent = isShown ? text(this.#look?.length ? "filtered" : "downloaded")
+      : active && !this.#host.isPaused() ? text("inProgress") : text(state);
     const isFailed = state === "failed" && !active;
-    parts.trouble.hidden = !(isFailed || state === "new");
-    parts.reason.textContent = isFailed ? reason : text("notThere");
+    parts.trouble.hidden = !(isFailed || (state === "new" && !isShown));
+    parts.reason.textContent =
+      isFailed ? reason : text(this.#isHeld ? "pausedPhoto" : "notThere");
     parts.retry.hidden = !isFailed || !retryable;
     parts.why.hidden = isFailed;
+  }
+
+  // While a person has paused the queues, a photo that nobody has loaded is not loaded here either.
+  get #isHeld() {
+    return this.#host.isPaused() && this.#host.photo(this.#row).record.state === "new";
   }
 
   async #load() {
     const row = this.#row;
     const token = ++this.#token;
+    if (this.#isHeld) return this.#spin(false);
     this.#loadFacts(row, token);
     try {
       const filters = await loadFilters();
@@ -264,8 +285,9 @@ export class Detail {
       () => {
         if (image.coming !== coming) return;
         image.src = address;
+        image.isSharp = true;
         this.#spin(false);
-        this.#parts.trouble.hidden = true;
+        this.#showState();
       },
       async () => {
         if (image.coming !== coming) return;
@@ -319,7 +341,7 @@ export class Detail {
   }
 
   #scaled(scale) {
-    if (scale > 1) this.#lookChanged(this.#look ?? []);
+    if (scale > 1 && this.#look) this.#lookChanged(this.#look);
   }
 
   #compare() {

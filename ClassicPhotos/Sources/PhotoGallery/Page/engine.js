@@ -71,8 +71,11 @@ export class Engine {
       this.#slices.set(slice.id, slice);
     }
     this.element.dataset.naive = event.naive;
+    // The server may no longer know when a slice ended.
+    const running = new Set(event.running);
     for (const [id, slice] of this.#slices) {
-      if (slice.end !== undefined && slice.end < event.now - shown) this.#slices.delete(id);
+      const isOver = slice.end === undefined ? !running.has(id) : slice.end < event.now - shown;
+      if (isOver) this.#slices.delete(id);
     }
     this.#sortLanes();
     for (const queue of event.queues) this.#showQueue(queue);
@@ -93,7 +96,8 @@ export class Engine {
   settled() {
     const visible = this.#host.visibleRecords();
     const open = visible.filter((record) => !isDone(record)).length;
-    this.#measure = open * 2 > visible.length ? performance.now() : null;
+    const isMeasured = open * 2 > visible.length && !this.#host.isPaused();
+    this.#measure = isMeasured ? performance.now() : null;
   }
 
   /// The list moves on. In naive mode, hardly anybody waits until the screen is complete.
@@ -200,7 +204,12 @@ export class Engine {
     const shownName = queueName(name);
     card.pause = button("pill", "", () => send(card.suspended ? "resume" : "pause"));
     card.width = make("b", {});
-    const widen = (by) => send("width", { width: card.queueWidth + by });
+    const widen = (by) => {
+      // The next click may come before the server's answer.
+      card.queueWidth = Math.min(widest, Math.max(1, card.queueWidth + by));
+      card.width.textContent = number(card.queueWidth);
+      send("width", { width: card.queueWidth });
+    };
     card.less = signButton("step", "−", text("narrower", { name: shownName }), () => widen(-1));
     card.more = signButton("step", "+", text("wider", { name: shownName }), () => widen(1));
     const cancel = button("pill", text("cancelAll"), () => send("cancelAll"));

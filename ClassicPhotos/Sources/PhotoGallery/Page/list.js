@@ -85,6 +85,8 @@ export class VirtualList {
     return true;
   }
 
+  get view() { return this.#view; }
+
   setView(view) {
     this.#view = view;
     this.#measure();

@@ -5,7 +5,7 @@
 
 import { getJSON } from "./api.js";
 import { make, signButton } from "./dom.js";
-import { filterName, number, text } from "./strings.js";
+import { filterName, filterTip, number, text } from "./strings.js";
 
 const mostFilters = 8;
 
@@ -69,7 +69,7 @@ export class LookEditor {
     this.#add.replaceChildren(
       make("option", { value: "", disabled: true }, text("addFilter")),
       ...filters.map(({ name, summary }) =>
-        make("option", { value: name, title: summary }, filterName(name))));
+        make("option", { value: name, title: filterTip(name, summary) }, filterName(name))));
     this.#reset.onclick = () => {
       this.look = structuredClone(ofList);
       this.#changed(this.#look);
@@ -100,7 +100,7 @@ export class LookEditor {
       this.#changed(this.#look);
     });
     return make("li", {},
-      make("div", { className: "line" }, make("strong", { title: summary }, name), remove),
+      make("div", { className: "line" }, make("strong", { title: filterTip(filter.name, summary) }, name), remove),
       ...parameters.map((parameter) => this.#slider(filter, parameter, name)));
   }
 
@@ -109,7 +109,7 @@ export class LookEditor {
     const output = make("output", {}, number(filter.values[name]));
     const input = make("input", {
       type: "range", min: minimum, max: maximum, step,
-      label: `${owner}: ${filterName(name)}`, title: unit ?? "",
+      label: `${owner}: ${filterName(name)}`, title: filterTip("", unit),
       input: () => {
         filter.values[name] = Number(input.value);
         output.textContent = number(filter.values[name]);

@@ -27,6 +27,8 @@ function perFrame(draw) {
 
 export class Headline {
   #title; #total; #chip;
+  #count = 0;
+  #matches = null;
 
   constructor(title, total, filter) {
     this.#title = title;
@@ -49,7 +51,21 @@ export class Headline {
   }
 
   showTotal(total) {
-    this.#total.textContent = text("photos", { count: total });
+    this.#count = total;
+    this.#showCount();
+  }
+
+  /// The number of photos that a search or a state left over; null for all.
+  showMatches(count) {
+    this.#matches = count;
+    this.#showCount();
+  }
+
+  #showCount() {
+    const isPart = this.#matches !== null && this.#matches < this.#count;
+    const all = text("photos", { count: this.#count });
+    this.#total.textContent =
+      isPart ? text("partOfAll", { part: number(this.#matches), all }) : all;
   }
 }
 
@@ -98,17 +114,28 @@ export function queueName(name) {
 export class Queues {
   #list;
   #template;
+  #pauseChanged;
   #shown = [];
 
-  constructor(list, template) {
+  /// - pauseChanged: called when a person has paused or resumed the queues.
+  constructor(list, template, pauseChanged) {
     this.#list = list;
     this.#template = template;
+    this.#pauseChanged = pauseChanged;
   }
+
+  /// Whether a person paused a queue. While the list moves, its queues wait in any case.
+  isPaused = false;
 
   show = perFrame((queues) => {
     this.#shown = queues;
     while (this.#list.children.length > queues.length) this.#list.lastElementChild.remove();
     queues.forEach((queue, index) => this.#fill(this.#list.children[index] ?? this.#add(), queue));
+    const isPaused = queues.some(({ suspended }) => suspended);
+    if (isPaused === this.isPaused || document.documentElement.dataset.phase !== "settled") return;
+    this.isPaused = isPaused;
+    document.documentElement.toggleAttribute("data-paused", isPaused);
+    this.#pauseChanged();
   });
 
   /// Shows the same numbers again, for example when the list begins to move.

@@ -11,6 +11,8 @@ import { text } from "./strings.js";
 
 const largest = 8;
 const swipeLength = 70;
+// The width of the divider's knob.
+const knob = 16;
 
 export class Stage {
   #ratio = 1.5;
@@ -30,7 +32,9 @@ export class Stage {
     className: "divider", label: text("divider"), hidden: true,
     input: () => this.#divide(Number(this.divider.value)),
   });
-  element = make("div", { className: "stage" }, this.canvas, this.divider);
+  #sides = make("div", { className: "sides", hidden: true },
+    make("span", {}, text("before")), make("span", {}, text("after")));
+  element = make("div", { className: "stage" }, this.canvas, this.#sides, this.divider);
 
   /// - handlers: step(1 or -1) after a swipe, scaled(scale) after a zoom.
   constructor(handlers) {
@@ -65,6 +69,7 @@ export class Stage {
 
   set isDivided(isDivided) {
     this.divider.hidden = !isDivided;
+    this.#sides.hidden = !isDivided;
     this.canvas.classList.toggle("divided", isDivided);
     this.#divide(50);
   }
@@ -85,7 +90,16 @@ export class Stage {
   #divide(share) {
     this.#share = share;
     this.divider.value = share;
-    this.canvas.style.setProperty("--share", `${share}%`);
+    this.#moveLine();
+  }
+
+  // The line stays at its place on the screen, above the knob, while the photo moves under it.
+  #moveLine() {
+    const width = this.canvas.offsetWidth || 1;
+    const fromMiddle = (this.#share / 100 - 0.5) * width - this.#x;
+    const share = 50 + (100 * fromMiddle) / (width * this.#scale);
+    this.canvas.style.setProperty("--share", `${Math.min(100, Math.max(0, share))}%`);
+    this.canvas.style.setProperty("--line", `${2 / this.#scale}px`);
   }
 
   #fit() {
@@ -94,6 +108,8 @@ export class Stage {
     const { style } = this.canvas;
     style.width = `${width}px`;
     style.height = `${width / this.#ratio}px`;
+    // Half a knob stands out at each end.
+    this.divider.style.width = `${width + knob}px`;
     this.#move();
   }
 
@@ -117,6 +133,7 @@ export class Stage {
     this.#y = Math.min(spareY, Math.max(-spareY, this.#y));
     this.canvas.style.transform = `translate(${this.#x}px, ${this.#y}px) scale(${this.#scale})`;
     this.element.classList.toggle("enlarged", this.#scale > 1);
+    this.#moveLine();
   }
 
   #pressed(event) {

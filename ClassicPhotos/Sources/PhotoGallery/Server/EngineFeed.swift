@@ -21,6 +21,8 @@ struct EngineFeed {
         let now: Double
         let queues: [EventMessage.QueueEvent]
         let slices: [Slice]
+        /// The slices that have not ended, including those of earlier events.
+        let running: [String]
         let throughput: Double
         let hits: Int
         let misses: Int
@@ -41,13 +43,15 @@ struct EngineFeed {
 
     mutating func event(_ state: PhotoListSession.EngineState) -> Event {
         let since = start
-        var running: Set<String> = []
+        var known: Set<String> = []
+        var running: [String] = []
         var slices: [Slice] = []
         for slice in state.slices {
             let id = "\(slice.worker)-\(slice.start.nanoseconds)"
             let queue = state.queues.first { slice.queue.contains($0.name) }?.name ?? slice.queue
             let worker = slice.isTask ? taskWorker(id, queue) : "worker \(slice.worker)"
-            running.insert(id)
+            known.insert(id)
+            if slice.end == nil { running.append(id) }
             guard slice.start >= since || slice.end.map({ $0 >= since }) ?? (sent == nil) else {
                 continue
             }
@@ -56,11 +60,12 @@ struct EngineFeed {
                     id: id, queue: queue, name: slice.name, worker: worker,
                     start: slice.start.milliseconds, end: slice.end?.milliseconds))
         }
-        lines = lines.filter { running.contains($0.key) }
+        lines = lines.filter { known.contains($0.key) }
         sent = state.now
         return Event(
             now: state.now.milliseconds, queues: state.queues.map(EventMessage.QueueEvent.init),
-            slices: slices, throughput: state.throughput, hits: state.hits, misses: state.misses,
+            slices: slices, running: running, throughput: state.throughput, hits: state.hits,
+            misses: state.misses,
             bytesDownloaded: state.bytesDownloaded, naive: state.isNaive)
     }
 

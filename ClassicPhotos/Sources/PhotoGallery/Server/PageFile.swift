@@ -21,7 +21,8 @@ struct PageFile {
             path: path, mediaType: "text/css; charset=utf-8",
             bytes: compact(
                 withoutComments(bytes, from: "/*", to: "*/")
-                    .replacing(" {", with: "{").replacing("; }", with: "}")))
+                    .replacing(" {", with: "{").replacing("; }", with: "}")
+                    .replacing(": ", with: ":").replacing(", ", with: ",")))
     }
 
     static func picture(_ path: String, _ bytes: [UInt8]) -> PageFile {

@@ -18,6 +18,7 @@ struct PageRoutes {
             .script("api.js", resources.api_js),
             .script("app.js", resources.app_js),
             .script("cell.js", resources.cell_js),
+            .script("chinese.js", resources.chinese_js),
             .script("detail.js", resources.detail_js),
             .script("dom.js", resources.dom_js),
             .script("engine.js", resources.engine_js),
